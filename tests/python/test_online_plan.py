@@ -13,7 +13,7 @@ from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan import search
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.search import Case
+from vermilion.online.plan.search import ModelCase
 from vermilion.online.plan.solve import solve
 from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
 from vermilion.online.stated_policy import stated_policy
@@ -180,7 +180,7 @@ def test_the_settings_tried_may_use_up_a_part_of_a_margin_of_harm():
     }
     bounds = [replace(Constraint.parse(text), of_harm=True) for text in texts]
     asked = [Constraint.parse(text) for text in (*texts, "links.bottleneck.drop_rate <= 10 %")]
-    case = Case(None, None, (*bounds, *asked), 1.0, 0.6)
+    case = ModelCase(None, None, (*bounds, *asked), 1.0, 0.6)
     assert case.aims[3:] == tuple(asked)  # what the operator asks for is asked for as it is
     for aim, numbers in zip(case.aims, texts.values(), strict=False):
         assert (aim.bound, aim.offset) == pytest.approx(numbers)

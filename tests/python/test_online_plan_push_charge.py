@@ -20,7 +20,7 @@ from vermilion.online.plan.push_charge import (
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.search import Case
+from vermilion.online.plan.search import ModelCase
 from vermilion.online.plan.solve import solve
 from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import PushPrice
@@ -68,7 +68,7 @@ def linux_case(**in_force):
         stated_policy(LINUX),
         Horizon(warm_up_s=5.0, measured_s=10.0),
     )
-    return Case(model, GOAL, (), 1.0)
+    return ModelCase(model, GOAL, (), 1.0)
 
 
 def standing(case, setting):

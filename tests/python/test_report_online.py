@@ -24,7 +24,7 @@ from vermilion.report.price_line import (
 )
 from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.report.response import responses_of
-from vermilion.report.short_queue import Rival, short_queue
+from vermilion.report.short_queue import OtherQueue, short_queue
 from vermilion.scenario import Change
 from vermilion.simulate import Result
 
@@ -199,14 +199,14 @@ def test_a_rival_stands_beside_both_networks_with_what_it_changes(runs):
                 for key in window.get("goodput_bit_per_s", {}):
                     window["goodput_bit_per_s"][key] *= 0.9
         slower.append(Result(data))
-    [_, line] = price_lines(runs, [Rival("drop-tail, limit 30", tuple(slower))])
+    [_, line] = price_lines(runs, [OtherQueue("drop-tail, limit 30", tuple(slower))])
     cells = {row.metric: cells for row, cells in line.rows}
     alone, _, rival = cells["goodput_bit_per_s.total"]
     assert alone.difference is None
     assert rival.interval.mean == pytest.approx(0.9 * alone.interval.mean)
     assert rival.changed
     assert not cells["sojourn_ms.p95"][2].changed  # it waits as long as before
-    page = online_report([runs], [[Rival("drop-tail, limit 30", tuple(slower))]])
+    page = online_report([runs], [[OtherQueue("drop-tail, limit 30", tuple(slower))]])
     assert "Drop-tail, limit 30" in "".join(Outline(page).texts)
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from vermilion.online.effects import Propose
     from vermilion.online.entries import Decision, OnlineRun
     from vermilion.online.events import Command
-    from vermilion.report.short_queue import Rival
+    from vermilion.report.short_queue import OtherQueue
     from vermilion.scenario import Scenario
 
 
@@ -352,7 +352,7 @@ def online(
         json_file = target and outputs.enter_context(output_file("--json", target))
         outputs.enter_context(drawn)
         report_file = report and outputs.enter_context(output_file("--report", report))
-        queues: list[tuple[list[OnlineRun], list[Rival]]] = []
+        queues: list[tuple[list[OnlineRun], list[OtherQueue]]] = []
         runs: list[OnlineRun] = []
         interrupted = False
         for scenario in loaded:
@@ -384,7 +384,7 @@ def _exit_code(done: int, wanted: int) -> int:
 
 def _shown_queues(
     runs: "list[OnlineRun]", plant: str, *, shown: bool
-) -> "list[tuple[list[OnlineRun], list[Rival]]]":
+) -> "list[tuple[list[OnlineRun], list[OtherQueue]]]":
     """The runs of a scenario as each queue has seen them, with its rivals; printed if wanted."""
     if not runs:
         return []

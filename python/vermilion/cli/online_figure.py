@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.short_queue import Rival
+    from vermilion.report.short_queue import OtherQueue
     from vermilion.scenario import Scenario
 
-    Queues = Sequence[tuple[list[OnlineRun], list[Rival]]]
+    Queues = Sequence[tuple[list[OnlineRun], list[OtherQueue]]]
 
 
 class OnlineFigure(FigureFile):

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.short_queue import Rival
+    from vermilion.report.short_queue import OtherQueue
 
 
 def as_json(
-    runs: Sequence[OnlineRun], queues: Sequence[tuple[list[OnlineRun], list[Rival]]]
+    runs: Sequence[OnlineRun], queues: Sequence[tuple[list[OnlineRun], list[OtherQueue]]]
 ) -> str:
     """What ``--json`` writes.
 
@@ -31,7 +31,7 @@ def as_json(
     return f"{json.dumps(document, indent=2, allow_nan=False)}\n"
 
 
-def _price(runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, object]:
+def _price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> dict[str, object]:
     """The price of a scenario over its seeds, for JSON."""
     from vermilion.report.price_line import as_document, price_lines
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vermilion.objectives.price import PriceRow
     from vermilion.online.entries import OnlineRun
     from vermilion.report.price_line import Priced
-    from vermilion.report.short_queue import Rival
+    from vermilion.report.short_queue import OtherQueue
 
 
 def print_outcome(runs: Sequence[OnlineRun]) -> None:
@@ -42,7 +42,7 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
     )
 
 
-def print_price(runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> None:
+def print_price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> None:
     """Prints how long packets wait in plain words, and what every setting gives the flows."""
     from vermilion.report.price_line import LEFT_ALONE, price_lines, waiting_in_words
 

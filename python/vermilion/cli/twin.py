@@ -14,7 +14,7 @@ from vermilion.cli.user_error import UserError
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
-    from vermilion.twin import Comparison, Twin
+    from vermilion.twin import ComparedFigure, Twin
 
 
 def twin(
@@ -128,7 +128,7 @@ def _rate(text: str) -> float:
         raise UserError(message) from None
 
 
-def _document(made: "Twin", sides: "tuple[Comparison, ...]") -> dict[str, Any]:
+def _document(made: "Twin", sides: "tuple[ComparedFigure, ...]") -> dict[str, Any]:
     from vermilion import _core
 
     return {
@@ -141,7 +141,7 @@ def _document(made: "Twin", sides: "tuple[Comparison, ...]") -> dict[str, Any]:
     }
 
 
-def _show(made: "Twin", sides: "tuple[Comparison, ...]", output: str | None) -> None:
+def _show(made: "Twin", sides: "tuple[ComparedFigure, ...]", output: str | None) -> None:
     from rich.table import Table
 
     from vermilion.cli.numbers import ABSENT, fixed

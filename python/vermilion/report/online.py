@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from vermilion.online.entries import OnlineRun
     from vermilion.report.phases import Phase
     from vermilion.report.price_line import Priced, PriceLine
-    from vermilion.report.short_queue import Rival
+    from vermilion.report.short_queue import OtherQueue
     from vermilion.scenario import Scenario
 
 _EMPHASISED = frozenset({DETECTED, APPLIED, ROLLED_BACK})
@@ -43,7 +43,7 @@ _KINDS = {LEFT_ALONE: "standard", KEPT_TUNED: "tuned"}
 
 
 def online_report(
-    runs: Sequence[Sequence[OnlineRun]], rivals: Sequence[Sequence[Rival]] = ()
+    runs: Sequence[Sequence[OnlineRun]], rivals: Sequence[Sequence[OtherQueue]] = ()
 ) -> str:
     """One self-contained HTML page about scenarios run under on-line control.
 
@@ -84,7 +84,9 @@ def online_report(
     )
 
 
-def _scenario(number: int, runs: Sequence[OnlineRun], rivals: Sequence[Rival]) -> dict[str, object]:
+def _scenario(
+    number: int, runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]
+) -> dict[str, object]:
     """What the template shows of one scenario."""
     drawn = runs[0]
     phases = phases_of(runs)
@@ -182,7 +184,7 @@ def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
     return {"value": value, "change": change}
 
 
-def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[Rival]) -> dict[str, object]:
+def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[OtherQueue]) -> dict[str, object]:
     goal = goal_of(run)
     return {
         "rivals": [

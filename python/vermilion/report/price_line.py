@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives.windows import FlowsWindow
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.short_queue import Rival
+    from vermilion.report.short_queue import OtherQueue
     from vermilion.simulate import Result
     from vermilion.simulate.result_data import LinkMetrics
     from vermilion.simulate.statistics import Interval
@@ -81,7 +81,9 @@ class PriceLine:
     rows: tuple[tuple[PriceRow, tuple[Priced, ...]], ...]
 
 
-def price_lines(runs: Sequence[OnlineRun], rivals: Sequence[Rival] = ()) -> tuple[PriceLine, ...]:
+def price_lines(
+    runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue] = ()
+) -> tuple[PriceLine, ...]:
     """The price of every phase.
 
     Args:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
+class OtherQueue:
     """Another way of managing the queue of an on-line run, for comparison.
 
     Attributes:
@@ -32,7 +32,7 @@ class Rival:
     results: tuple[Result, ...]
 
 
-def short_queue(runs: Sequence[OnlineRun]) -> Rival | None:
+def short_queue(runs: Sequence[OnlineRun]) -> OtherQueue | None:
     """The network of an on-line run with a drop-tail queue of the target's length.
 
     Args:
@@ -54,4 +54,6 @@ def short_queue(runs: Sequence[OnlineRun]) -> Rival | None:
     except ScenarioError:
         return None
     [results] = run_many([scenario], seeds=[run.seed for run in runs])
-    return Rival(f"drop-tail, limit {limit}", tuple(each for each in results if each is not None))
+    return OtherQueue(
+        f"drop-tail, limit {limit}", tuple(each for each in results if each is not None)
+    )

@@ -7,12 +7,12 @@ side.
 
 from __future__ import annotations
 
-from vermilion.twin.comparison import Comparison, compare_with
+from vermilion.twin.comparison import ComparedFigure, compare_with
 from vermilion.twin.evidence import Evidence, read_evidence
 from vermilion.twin.scenario import Twin, TwinError, twin_of
 
 __all__ = [
-    "Comparison",
+    "ComparedFigure",
     "Evidence",
     "Twin",
     "TwinError",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class ComparedFigure:
     """One figure of both.
 
     Attributes:
@@ -43,7 +43,7 @@ def compare_with(
     progress: Callable[[float], object] | None = None,
     *,
     keeps_at_interrupt: bool = False,
-) -> tuple[Comparison, ...]:
+) -> tuple[ComparedFigure, ...]:
     """Simulates a twin, and puts it beside its capture.
 
     Args:
@@ -100,14 +100,14 @@ def compare_with(
 
 def _comparison(
     name: str, unit: str, seen: float | None, made: list[float | None], rate: float
-) -> Comparison:
+) -> ComparedFigure:
     values = [
         each * rate / 1e6 if name == "throughput" else each for each in made if each is not None
     ]
     if not values:
-        return Comparison(name, unit, seen, None, None, None)
+        return ComparedFigure(name, unit, seen, None, None, None)
     mean = sum(values) / len(values)
-    return Comparison(name, unit, seen, mean, min(values), max(values))
+    return ComparedFigure(name, unit, seen, mean, min(values), max(values))
 
 
 def _percent(share: float | None) -> float | None:

@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.search import Case
+    from vermilion.online.plan.search import ModelCase
 
 
-def first_beside_in_force(cases: Sequence[Case], incumbent: Prediction) -> dict[str, float]:
+def first_beside_in_force(cases: Sequence[ModelCase], incumbent: Prediction) -> dict[str, float]:
     """What bounded metrics would be more under the first setting, in the mean of likely models.
 
     What a change may cost counts from the first setting, and the network shows only the one in

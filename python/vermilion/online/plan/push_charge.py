@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.traffic import Traffic
-    from vermilion.online.plan.search import Case
+    from vermilion.online.plan.search import ModelCase
     from vermilion.routers.base import ParameterValue, PushPrice
     from vermilion.scenario import Scenario
     from vermilion.tuning.measure.candidates import Setting
@@ -80,7 +80,7 @@ def pays_in_the_model(price: PushPrice, disciplines: Sequence[str]) -> bool:
 
 def simulated_charge(
     price: PushPrice,
-    cases: Sequence[Case],
+    cases: Sequence[ModelCase],
     setting: Setting,
     candidate: Prediction,
     seeds: Sequence[int],

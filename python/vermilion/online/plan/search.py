@@ -50,7 +50,7 @@ _SETTINGS: Final[Mapping[str, Any]] = {"stop_side": 0.05}
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class ModelCase:
     """A model, and what is wanted in it.
 
     Attributes:
@@ -151,7 +151,7 @@ class Looking:
         return None if self.evaluations is not None else self.deadline_s
 
 
-def best_of(cases: Sequence[Case], looking: Looking) -> FoundSetting:
+def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
     """Searches the best setting for a model, or for several together.
 
     Raises:
@@ -164,7 +164,7 @@ def best_of(cases: Sequence[Case], looking: Looking) -> FoundSetting:
     return _of_several(cases, looking) if narrower else _of_one(first, looking)
 
 
-def _of_one(case: Case, looking: Looking) -> FoundSetting:
+def _of_one(case: ModelCase, looking: Looking) -> FoundSetting:
     outcome = search_best(
         case.model,
         looking.space,
@@ -210,7 +210,7 @@ class _Averaging(Joining):
         ]
 
 
-def _of_several(cases: Sequence[Case], looking: Looking) -> FoundSetting:
+def _of_several(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
     start = time.monotonic()
     space, seeds = looking.space, looking.seeds
     first, *others = [
@@ -283,7 +283,7 @@ def _of_several(cases: Sequence[Case], looking: Looking) -> FoundSetting:
 
 
 def _verdicts(
-    cases: Sequence[Case],
+    cases: Sequence[ModelCase],
     mine: Sequence[Evaluation],
     reference: Sequence[Evaluation],
     *,
@@ -308,7 +308,10 @@ def _check(end: str, fresh_seeds: int, why: str) -> None:
 
 
 def _prediction(
-    setting: Setting, cases: Sequence[Case], results: Sequence[Sequence[Result]], looking: Looking
+    setting: Setting,
+    cases: Sequence[ModelCase],
+    results: Sequence[Sequence[Result]],
+    looking: Looking,
 ) -> Prediction:
     """What the models that are believed say of a setting, seed by seed."""
     rows = [

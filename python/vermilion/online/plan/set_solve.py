@@ -32,7 +32,7 @@ from vermilion.online.plan.push_charge import (
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.search import Looking, ModelCase, best_of
 from vermilion.online.plan.searched_values import searched_values
 from vermilion.online.plan.set_examination import examine_set
 from vermilion.online.plan.starving import most_starved
@@ -222,7 +222,7 @@ class _Search:
 
     def _push_charge(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[ModelCase],
         setting: Setting,
         candidate: Prediction,
         in_force: float,
@@ -236,7 +236,7 @@ class _Search:
         goal, whole = cases[0].goal, self._traffic.whole
         return estimated_charge(price, whole, {}, goal, candidate, in_force, changes)
 
-    def _case(self, possibility: SetPossibility) -> Case:
+    def _case(self, possibility: SetPossibility) -> ModelCase:
         """What the network may be, and what is wanted in it."""
         policy = self._policy
         model = self._model(possibility, self._task.in_force)
@@ -257,7 +257,7 @@ class _Search:
                 if each.path.room == "flows" or each.path.name in self._links
             ]
         constraints = (*asked, *self._harm_bounds(possibility, model))
-        return Case(model, goal, constraints, possibility.share)
+        return ModelCase(model, goal, constraints, possibility.share)
 
     def _harm_bounds(self, possibility: SetPossibility, model: Scenario) -> list[Constraint]:
         """What a setting may cost, against the one that the controller met when it began.
@@ -295,7 +295,7 @@ class _Search:
             anew=anew,
         )
 
-    def _noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
+    def _noise(self, cases: Sequence[ModelCase], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean of all queues strays in the model where it strays furthest."""
         seeds = self._seeds.comparison[:_NOISE_RUNS]
         return max(

@@ -29,7 +29,7 @@ from vermilion.online.plan.push_charge import (
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.search import Case, Looking, best_of
+from vermilion.online.plan.search import Looking, ModelCase, best_of
 from vermilion.online.plan.searched_values import searched_parameters, searched_values
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
@@ -278,7 +278,7 @@ class _Models:
         believed = [each.traffic for each in self.possible if each.share > 0.0]
         return len(believed) > 1 and all(each == believed[0] for each in believed)
 
-    def case(self, possibility: Possibility, target: float) -> Case:
+    def case(self, possibility: Possibility, target: float) -> ModelCase:
         """What the network may be, and what is wanted in it."""
         task, policy = self._task, self._task.policy
         model = self._model(possibility, task.in_force)
@@ -293,7 +293,7 @@ class _Models:
         constraints = (*asked, *self._harm_bounds(possibility, model))
         narrower = task.kind == "refined" or task.met
         margin = _MARGIN_SEARCHED if narrower else 1.0
-        return Case(model, goal, constraints, possibility.share, margin)
+        return ModelCase(model, goal, constraints, possibility.share, margin)
 
     def space(self, traffic: Traffic, model: Scenario) -> Space:
         """The box to search, in the model's own numbers."""
@@ -339,7 +339,7 @@ class _Models:
 
     def push_charge(
         self,
-        cases: Sequence[Case],
+        cases: Sequence[ModelCase],
         setting: Setting,
         candidate: Prediction,
         in_force: float,
@@ -361,7 +361,7 @@ class _Models:
             changes,
         )
 
-    def noise(self, cases: Sequence[Case], setting: Mapping[str, float | None]) -> float:
+    def noise(self, cases: Sequence[ModelCase], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
         link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
         most = max(

@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.search import Case
+    from vermilion.online.plan.search import ModelCase
 
 
-def most_starved(cases: Sequence[Case], incumbent: Prediction) -> float | None:
+def most_starved(cases: Sequence[ModelCase], incumbent: Prediction) -> float | None:
     """How many flows the bound of harm lets starve, in the likely model that starves most."""
     limits: list[float] = []
     for case in cases:
