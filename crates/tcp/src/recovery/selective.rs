@@ -145,7 +145,7 @@ impl<J: Judge> Selective<J> {
     }
 
     /// Segment `sequence` leaves; `again`: not for the first time.
-    #[inline]
+    #[inline(never)] // much code in one place would make others slower that are there
     pub(super) fn note_sent(&mut self, flight: &mut Flight, now: u64, sequence: u32, again: bool) {
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent();
