@@ -2,8 +2,8 @@
 //!
 //! Those that go by duplicate acknowledgements (Tahoe, Reno, NewReno) differ in two answers and share a file
 //! (`duplicates.rs`). Two have the scoreboard of RFC 6675 (`selective.rs`), and differ in how they notice that a segment
-//! is lost (`judge.rs`): by what has arrived beyond it (`by_arrivals.rs`), or by time (`rack.rs`). Linux without selective acknowledgements (`counted.rs`) and ns-2's Sack1 (`sack1.rs`) have files
-//! of their own.
+//! is lost (`judge.rs`): by what has arrived beyond it (`by_arrivals.rs`), or by time (`rack.rs`). Linux without selective
+//! acknowledgements (`counted.rs`) and ns-2's Sack1 (`sack1.rs`) have files of their own.
 //!
 //! A recovery is a state machine that owns what it knows of the segments in the network. It works on the
 //! [`Flight`], which is what all of them share: sequence numbers, window, timer. The sender asks it which segment may

@@ -82,7 +82,7 @@ pub struct RecoveryOptions {
     /// whatever is in the network, and only what was sent again counts as progress (ns-3.37,
     /// `TcpSocketBase::ProcessAck`: the branch of partial acknowledgements, `DoRetransmit`).
     pub repairs_with_partial_acknowledgements: bool,
-    /// Whether timer and timeouts have the rules of ns-3 (`recovery/selective.rs`).
+    /// Whether timer and timeouts have the rules of ns-3 (`recovery/by_arrivals.rs`).
     pub timeouts_of_ns3: bool,
     /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
     pub tail_loss_probe: bool,
