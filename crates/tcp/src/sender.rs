@@ -95,7 +95,8 @@ impl Sender {
     }
 
     /// There are `segments` more to send from `now` on, for a sender that has been limited. If nothing was
-    /// outstanding, a window that was not used for longer than a timeout is reduced (RFC 2861).
+    /// outstanding, a window that was not used for longer than a timeout is reduced (RFC 2861). The traffic of the
+    /// simulator has nothing that pauses and goes on, so only who embeds a sender asks for it.
     pub fn supply(&mut self, now: u64, segments: u32) {
         self.flight.available = self.flight.available.saturating_add(segments);
         if self.flight.outstanding() == 0 {
