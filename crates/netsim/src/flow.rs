@@ -61,6 +61,10 @@ pub enum Origin {
     Vacant,
 }
 
+// There are many: docs/performance.md says how much memory each takes.
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Flow>() == 528);
+
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct Flow {

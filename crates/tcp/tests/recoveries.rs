@@ -18,9 +18,8 @@ fn sent(sender: &mut Sender) -> Vec<u32> {
     std::iter::from_fn(|| sender.next_segment(0)).map(|segment: Segment| segment.sequence).collect()
 }
 
-/// Plays the steps after the first ten segments; the window in the end.
-#[track_caller]
-fn play(name: &str, recovery: Option<&str>, steps: &[Step<'_>]) -> f64 {
+/// A sender of so many segments in all whose window of eight has left, without limited transmit.
+fn eight_under_way(name: &str, recovery: Option<&str>, segments: u32) -> Sender {
     let mut values = Values::from([
         ("handshake".to_owned(), Value::Switch(false)),
         ("limited_transmit".to_owned(), Value::Switch(false)),
@@ -29,8 +28,16 @@ fn play(name: &str, recovery: Option<&str>, steps: &[Step<'_>]) -> f64 {
     values.extend(recovery.map(|it| ("recovery".to_owned(), Value::Choice(it.to_owned()))));
     let profile = Profile::from_values(name, &values).unwrap();
     let (mut sender, _) = profile.ends(0);
+    sender.limit_to(segments);
     sender.start(&profile.sender);
     assert_eq!(sent(&mut sender), [1, 2, 3, 4, 5, 6, 7, 8]);
+    sender
+}
+
+/// Plays the steps after the first ten segments; the window in the end.
+#[track_caller]
+fn play(name: &str, recovery: Option<&str>, steps: &[Step<'_>]) -> f64 {
+    let mut sender = eight_under_way(name, recovery, u32::MAX - 1);
     let opening: [Step<'_>; 2] = [(2, &[], &[9, 10]), (3, &[], &[11, 12])];
     for (number, &(next_expected, blocks, expected)) in opening.iter().chain(steps).enumerate() {
         let answer = Acknowledgement { next_expected, blocks, ..Acknowledgement::default() };
@@ -274,17 +281,7 @@ fn every_recovery_says_what_it_takes_to_be_lost_and_in_the_network() {
         ("sack", Some("rack"), [1, 3, 5], [5, 3, 1]),
     ];
     for (name, recovery, noticed, timed_out) in rows {
-        let mut values = Values::from([
-            ("handshake".to_owned(), Value::Switch(false)),
-            ("limited_transmit".to_owned(), Value::Switch(false)),
-            ("initial_window".to_owned(), Value::Number(8.0)),
-        ]);
-        values.extend(recovery.map(|it| ("recovery".to_owned(), Value::Choice(it.to_owned()))));
-        let profile = Profile::from_values(name, &values).unwrap();
-        let (mut sender, _) = profile.ends(0);
-        sender.limit_to(8);
-        sender.start(&profile.sender);
-        assert_eq!(sent(&mut sender).len(), 8);
+        let mut sender = eight_under_way(name, recovery, 8);
         for blocks in [&[(2, 3)], &[(2, 4)], &[(2, 5)]] {
             let answer = Acknowledgement { next_expected: 1, blocks, ..Acknowledgement::default() };
             sender.on_acknowledgement(100_000_000, &answer);

@@ -1,4 +1,4 @@
-//! What is asked of a sender under way.
+//! What a sender counts, what it is about, and what it last did to its window.
 
 /// What a sender counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
