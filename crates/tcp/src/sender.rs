@@ -25,7 +25,7 @@ mod options;
 mod pacing;
 #[cfg(test)]
 mod short_way;
-mod state;
+pub(crate) mod state;
 pub(crate) mod timer;
 mod validation;
 mod window_use;
@@ -39,8 +39,8 @@ use crate::{Acknowledgement, HostClock, Segment};
 use flight::Flight;
 pub use options::{Ecn, EcnOptions, LossWindow, SenderOptions};
 use pacing::Pacing;
-use state::Reduction;
 pub use state::{Counters, SenderState};
+use state::{Load, Reduction};
 use window_use::WindowUse;
 
 /// One flow's sender.
@@ -327,9 +327,8 @@ impl Sender {
     fn on_timeout(&mut self, now: u64) {
         let Self { flight, recovery, .. } = self;
         flight.counters.timeouts += 1;
-        flight.inflation = 0;
         if !recovery.has_reduced(flight) {
-            let base = flight.loss_window(recovery.pipe(flight));
+            let base = flight.loss_window(Load::of(recovery.pipe(flight)));
             flight.reduce_threshold(now, Congestion::Timeout, base);
         }
         flight.recover = flight.highest;

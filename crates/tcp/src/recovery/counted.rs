@@ -25,6 +25,7 @@ use crate::Acknowledgement;
 use crate::rule::WindowRule;
 use crate::scoreboard::DUPLICATES_FOR_LOSS;
 use crate::sender::flight::Flight;
+use crate::sender::state::Load;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -141,7 +142,8 @@ impl Counted {
             return; // overtaken, or nothing outstanding
         }
         if marked > 0
-            && let Some(old) = flight.respond_to_marks(now, acknowledged, flight.flight_size())
+            && let Some(old) =
+                flight.respond_to_marks(now, acknowledged, Load::of(flight.flight_size()))
         {
             self.spread_reduction(flight, old);
         }
@@ -209,7 +211,7 @@ impl Counted {
             return;
         }
         let old = flight.window.congestion;
-        flight.reduce_for_loss(now, flight.flight_size());
+        flight.reduce_for_loss(now, Load::of(flight.flight_size()));
         self.spread_reduction(flight, old);
     }
 

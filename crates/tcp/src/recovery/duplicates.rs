@@ -17,37 +17,25 @@ use crate::Acknowledgement;
 use crate::rule::WindowRule;
 use crate::scoreboard::DUPLICATES_FOR_LOSS;
 use crate::sender::flight::Flight;
+use crate::sender::state::Load;
 
 /// Segments that an acknowledgement during NewReno's recovery releases at most.
 const NEWRENO_BURST: u32 = 2;
 
 /// See the module's head.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Duplicates {
     /// Whether a loss starts over with slow start, without fast recovery.
     starts_over: bool,
     /// Whether recovery lasts until everything outstanding at its start is acknowledged.
     repairs_all: bool,
-    /// New segments that an acknowledgement releases at most once three duplicates have come.
-    burst: u32,
     limited_transmit: bool,
     duplicates: u32,
     in_recovery: bool,
     partial_seen: bool,
-}
-
-impl Default for Duplicates {
-    fn default() -> Self {
-        Self {
-            starts_over: false,
-            repairs_all: false,
-            burst: u32::MAX,
-            limited_transmit: false,
-            duplicates: 0,
-            in_recovery: false,
-            partial_seen: false,
-        }
-    }
+    /// Segments by which more may be outstanding than the window says: each duplicate stands for one that has
+    /// arrived.
+    inflation: u32,
 }
 
 impl Duplicates {
@@ -60,12 +48,12 @@ impl Duplicates {
     }
 
     pub(super) fn newreno(options: &RecoveryOptions) -> Self {
-        Self { repairs_all: true, burst: NEWRENO_BURST, ..Self::reno(options) }
+        Self { repairs_all: true, ..Self::reno(options) }
     }
 
     #[inline]
     pub(super) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
-        flight.choose_in_order()
+        flight.choose_within(flight.window.congestion + f64::from(self.inflation))
     }
 
     /// Marks, duplicates, what ends them, and everything during recovery.
@@ -80,14 +68,14 @@ impl Duplicates {
         flight.allowance = 0;
         let acknowledged = answer.next_expected;
         if marked > 0 {
-            flight.respond_to_marks(now, acknowledged, flight.flight_size());
+            flight.respond_to_marks(now, acknowledged, self.load(flight));
         }
         if acknowledged > flight.unacknowledged {
             let partial = self.in_recovery && self.repairs_all && acknowledged < flight.recover;
             if !partial {
                 if std::mem::take(&mut self.in_recovery) {
                     self.partial_seen = false;
-                    flight.inflation = 0;
+                    self.inflation = 0;
                 }
                 self.duplicates = 0;
                 flight.whole = true;
@@ -114,12 +102,12 @@ impl Duplicates {
             flight.timer.restart(now);
         }
         // Deflate by what was acknowledged, less the one retransmission that leaves now.
-        if flight.inflation > newly {
-            flight.inflation -= newly - 1;
+        if self.inflation > newly {
+            self.inflation -= newly - 1;
         } else {
             flight.window.congestion =
-                (flight.window.congestion - f64::from(newly - flight.inflation)).max(1.0);
-            flight.inflation = 1;
+                (flight.window.congestion - f64::from(newly - self.inflation)).max(1.0);
+            self.inflation = 1;
         }
         flight.unacknowledged = acknowledged;
         flight.next = flight.next.max(acknowledged);
@@ -136,7 +124,7 @@ impl Duplicates {
             self.allow_during_recovery(flight);
         } else if self.duplicates > DUPLICATES_FOR_LOSS {
             if self.in_recovery {
-                flight.inflation += 1;
+                self.inflation += 1;
             }
             self.allow_during_recovery(flight);
         } else if self.limited_transmit {
@@ -146,7 +134,7 @@ impl Duplicates {
 
     fn allow_during_recovery(&self, flight: &mut Flight) {
         if self.duplicates >= DUPLICATES_FOR_LOSS {
-            flight.allowance = self.burst;
+            flight.allowance = if self.repairs_all { NEWRENO_BURST } else { u32::MAX };
         }
     }
 
@@ -154,7 +142,7 @@ impl Duplicates {
     fn notice_loss(&mut self, flight: &mut Flight, now: u64) {
         // The first window may always be repaired, even if the opening segment was lost before it.
         if flight.unacknowledged > flight.recover || flight.unacknowledged == 1 {
-            flight.reduce_for_loss(now, flight.flight_size());
+            flight.reduce_for_loss(now, self.load(flight));
         } else if !flight.takes_last_reduction_for_marks() {
             return;
         }
@@ -167,14 +155,19 @@ impl Duplicates {
         }
         self.in_recovery = true;
         self.partial_seen = false;
-        flight.inflation = DUPLICATES_FOR_LOSS;
+        self.inflation = DUPLICATES_FOR_LOSS;
         flight.repair = Some(flight.unacknowledged);
+    }
+
+    fn load(&self, flight: &Flight) -> Load {
+        Load { pipe: flight.flight_size(), inflation: self.inflation }
     }
 
     pub(super) fn on_timeout(&mut self, flight: &mut Flight) {
         self.duplicates = 0;
         self.in_recovery = false;
         self.partial_seen = false;
+        self.inflation = 0;
         flight.next = flight.unacknowledged;
         flight.whole = true;
     }

@@ -12,6 +12,7 @@ use super::RecoveryOptions;
 use crate::Acknowledgement;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::flight::Flight;
+use crate::sender::state::Load;
 
 /// See the module's head.
 #[derive(Clone, Debug)]
@@ -72,7 +73,7 @@ impl Sack1 {
         flight.allowance = 0;
         let acknowledged = answer.next_expected;
         if marked > 0 {
-            flight.respond_to_marks(now, acknowledged, self.unreported(flight));
+            flight.respond_to_marks(now, acknowledged, Load::of(self.unreported(flight)));
         }
         if acknowledged < flight.unacknowledged {
             return;
@@ -124,7 +125,7 @@ impl Sack1 {
 
     fn notice_loss(&mut self, flight: &mut Flight, now: u64) {
         if flight.unacknowledged > flight.recover || flight.unacknowledged == 1 {
-            flight.reduce_for_loss(now, self.unreported(flight));
+            flight.reduce_for_loss(now, Load::of(self.unreported(flight)));
         } else if !flight.takes_last_reduction_for_marks() {
             return;
         }

@@ -22,6 +22,7 @@ use crate::delivery_rate::DeliveryRate;
 use crate::rule::WindowRule;
 use crate::scoreboard::Scoreboard;
 use crate::sender::flight::Flight;
+use crate::sender::state::Load;
 use crate::sent::{Sent, SentSegments};
 use crate::{Acknowledgement, RoundTripEstimator, SackBlocks};
 
@@ -341,7 +342,8 @@ impl<J: Judge> Selective<J> {
             return; // nothing outstanding
         }
         if marked > 0
-            && let Some(old) = flight.respond_to_marks(now, acknowledged, self.in_network(flight))
+            && let Some(old) =
+                flight.respond_to_marks(now, acknowledged, Load::of(self.in_network(flight)))
         {
             self.spread_reduction(flight, old);
         }
@@ -441,7 +443,7 @@ impl<J: Judge> Selective<J> {
             return;
         }
         let old = flight.window.congestion;
-        flight.reduce_for_loss(now, pipe);
+        flight.reduce_for_loss(now, Load::of(pipe));
         self.spread_reduction(flight, old);
     }
 
@@ -492,7 +494,7 @@ fn note_lost(rate: &mut Option<Box<DeliveryRate>>, sent: &SentSegments<Sent>, se
 fn acknowledge_whole(flight: &mut Flight, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
     let acknowledged = answer.next_expected;
     if marked > 0 {
-        flight.respond_to_marks(now, acknowledged, flight.flight_size());
+        flight.respond_to_marks(now, acknowledged, Load::of(flight.flight_size()));
     }
     if acknowledged > flight.unacknowledged {
         flight.advance(now, answer, marked);

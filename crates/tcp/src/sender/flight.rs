@@ -2,7 +2,7 @@
 
 use super::marks::Marks;
 use super::options::{LossWindow, SenderOptions};
-use super::state::{Counters, Reduction};
+use super::state::{Counters, Load, Reduction};
 use super::timer::RetransmissionTimer;
 use super::window_use::WindowUse;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
@@ -21,8 +21,6 @@ pub(crate) struct Flight {
     pub(crate) highest: u32,
     /// Segments available: sending stops here.
     pub(crate) available: u32,
-    /// Segments by which a recovery lets more be outstanding than the window says.
-    pub(crate) inflation: u32,
     /// First segment sent after the last reduction: one reduction per window.
     pub(crate) recover: u32,
     /// Segment to send before anything else.
@@ -64,7 +62,6 @@ impl Flight {
             next: first,
             highest: first,
             available: u32::MAX,
-            inflation: 0,
             recover: 0,
             repair: None,
             allowance: 0,
@@ -112,11 +109,17 @@ impl Flight {
     /// The next segment in order that the window allows.
     #[inline]
     pub(crate) fn choose_in_order(&mut self) -> Option<u32> {
+        self.choose_within(self.window.congestion)
+    }
+
+    /// The same where a recovery has a `window` of its own.
+    #[inline]
+    pub(crate) fn choose_within(&mut self, window: f64) -> Option<u32> {
         if self.allowance == 0 || self.next >= self.available {
             return None;
         }
         // Not `f64::min`, which takes six steps more to mind what is no number.
-        let (window, cap) = (self.window.congestion + f64::from(self.inflation), self.window.cap);
+        let cap = self.window.cap;
         let usable = if window < cap { window } else { cap };
         // One more has to fit. To count whole segments of the window first takes longer, and much waits for this.
         if usable < f64::from(self.outstanding() + 1) {
@@ -206,14 +209,14 @@ impl Flight {
         }
     }
 
-    /// What is reduced at a sign of congestion; `pipe`: what the recovery takes to be in the network.
-    pub(crate) fn loss_window(&self, pipe: u32) -> f64 {
+    /// What is reduced at a sign of congestion.
+    pub(crate) fn loss_window(&self, load: Load) -> f64 {
         match self.loss_window {
             LossWindow::CongestionWindow => {
-                (self.window.congestion + f64::from(self.inflation)).min(self.window.cap)
+                (self.window.congestion + f64::from(load.inflation)).min(self.window.cap)
             }
             LossWindow::FlightSize => f64::from(self.flight_size()),
-            LossWindow::Pipe => f64::from(pipe),
+            LossWindow::Pipe => f64::from(load.pipe),
         }
     }
 
@@ -225,8 +228,8 @@ impl Flight {
     }
 
     /// A sign of congestion other than a timeout: reduce the window.
-    pub(crate) fn reduce(&mut self, now: u64, sign: Congestion, pipe: u32) {
-        let base = self.loss_window(pipe);
+    pub(crate) fn reduce(&mut self, now: u64, sign: Congestion, load: Load) {
+        let base = self.loss_window(load);
         let reduced = self.reduce_threshold(now, sign, base);
         if !self.rule.governs_window() {
             self.window.congestion = if self.byte_counting {
@@ -243,8 +246,8 @@ impl Flight {
     }
 
     /// The reduction for a loss that is repaired without waiting for the timer.
-    pub(crate) fn reduce_for_loss(&mut self, now: u64, pipe: u32) {
-        self.reduce(now, Congestion::Loss, pipe);
+    pub(crate) fn reduce_for_loss(&mut self, now: u64, load: Load) {
+        self.reduce(now, Congestion::Loss, load);
         self.last_reduction = Reduction::Loss;
         self.recover = self.highest;
     }

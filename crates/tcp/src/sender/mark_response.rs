@@ -1,18 +1,17 @@
 //! The sender's answer to marks.
 
 use super::flight::Flight;
-use super::state::Reduction;
+use super::state::{Load, Reduction};
 use crate::rule::{Congestion, WindowRule};
 
 impl Flight {
     /// RFC 3168: marks reduce the window, once for each window of data. Rules that answer every
-    /// mark do so when they grow. The window before, if it was reduced. `pipe`: what the recovery takes to
-    /// be in the network.
+    /// mark do so when they grow. The window before, if it was reduced.
     pub(crate) fn respond_to_marks(
         &mut self,
         now: u64,
         acknowledged: u32,
-        pipe: u32,
+        load: Load,
     ) -> Option<f64> {
         if self.rule.answers_marks() {
             return None;
@@ -32,7 +31,7 @@ impl Flight {
             self.timer.marked_at_one = false;
         }
         let old = self.window.congestion;
-        self.reduce(now, Congestion::Mark, pipe);
+        self.reduce(now, Congestion::Mark, load);
         Some(old)
     }
 

@@ -24,6 +24,22 @@ pub enum SenderState {
     Loss,
 }
 
+/// What a recovery takes the network to hold when the window is reduced.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Load {
+    /// Segments that are outstanding, and neither reported nor lost.
+    pub(crate) pipe: u32,
+    /// Segments by which it lets more be outstanding than the window says.
+    pub(crate) inflation: u32,
+}
+
+impl Load {
+    /// That of a recovery that keeps to the window.
+    pub(crate) fn of(pipe: u32) -> Self {
+        Self { pipe, inflation: 0 }
+    }
+}
+
 /// The last thing that reduced the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reduction {

@@ -4,6 +4,7 @@ use super::{News, Selective};
 use crate::recovery::judge::Judge;
 use crate::recovery::rack::Rack;
 use crate::sender::flight::Flight;
+use crate::sender::state::Load;
 
 impl<J: Judge> Selective<J> {
     /// Plans the tail loss probe (RFC 8985, section 7.2): one goes if nothing is known to be missing.
@@ -25,7 +26,7 @@ impl<J: Judge> Selective<J> {
         duplicate: bool,
     ) {
         if self.judge.judge_probe(acknowledged, duplicate) {
-            flight.reduce_for_loss(now, self.in_network(flight));
+            flight.reduce_for_loss(now, Load::of(self.in_network(flight)));
         }
     }
 }
