@@ -92,8 +92,8 @@ test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real p
 	fi
 
 test-long: | tools ## run the tests that are too long for every run: 100 million packets through a link, ten million through the monitor
-	cargo test --locked --release -p vermilion-link --test laws -- --ignored
-	cargo test --locked --release -p vermilion-monitor --test robustness -- --ignored
+	cargo test --locked --release -p vermilion-link --test links -- --ignored
+	cargo test --locked --release -p vermilion-monitor --test monitoring -- --ignored
 
 kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \

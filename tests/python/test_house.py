@@ -310,6 +310,29 @@ def test_every_crate_has_its_place_in_the_house():
     assert {path.parent.name for path in ROOT.glob("crates/*/Cargo.toml")} == set(CRATES_BELOW)
 
 
+def modules_of(program: Path, folder: Path) -> set[Path]:
+    """The files of Rust that `program` is made of, as far as they are in its folder."""
+    files = {program}
+    for name in re.findall(r"^(?:pub )?mod (\w+);", program.read_text(), re.MULTILINE):
+        places = (folder / f"{name}.rs", folder / name / "mod.rs")
+        files.update(*(modules_of(place, folder / name) for place in places if place.exists()))
+    return files
+
+
+def programs_of_tests(crate: str) -> list[str]:
+    """What the crate names as its programs of tests; none where cargo finds each file by itself."""
+    manifest = tomllib.loads((ROOT / "crates" / crate / "Cargo.toml").read_text())
+    return [test["name"] for test in manifest.get("test", [])]
+
+
+@pytest.mark.parametrize("crate", [crate for crate in CRATES_BELOW if programs_of_tests(crate)])
+def test_every_file_of_rust_tests_is_compiled(crate):
+    tests = ROOT / "crates" / crate / "tests"
+    programs = [tests / f"{name}.rs" for name in programs_of_tests(crate)]
+    compiled = set().union(*(modules_of(program, tests) for program in programs))
+    assert compiled == set(tests.rglob("*.rs"))
+
+
 def test_one_file_has_unsafe_code():
     rust = (path for path in (ROOT / "crates").rglob("*.rs") if "target" not in path.parts)
     unsafe = [path for path in rust if re.search(r"\bunsafe (\{|fn|impl|trait)", path.read_text())]

@@ -1,8 +1,6 @@
 //! Disciplines' own words for what drops a packet.
 
-mod seeded;
-
-use seeded::Seeded;
+use crate::seeded::Seeded;
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_aqm::{
     AnyDiscipline, AnyScheduler, Discipline, DropKind, DropReason, Dropped, Ecn, LinkFacts, Packet,

@@ -3,13 +3,9 @@
 //! Each is put in charge of a queue before a link that sends one packet at a time, under random
 //! settings from its own table and random traffic, and watched arrival by arrival.
 
-mod router;
-mod seeded;
-mod settings;
-
-use router::{Router, Traffic};
-use seeded::Seeded;
-use settings::{corners, random_link, random_values};
+use crate::router::{Router, Traffic};
+use crate::seeded::Seeded;
+use crate::settings::{corners, random_link, random_values};
 use vermilion_aqm::{
     AnyDiscipline, AnyScheduler, Arrival, Coin, Decide, Discipline, Ecn, LinkFacts, Scheduler,
     registry::ALGORITHMS,

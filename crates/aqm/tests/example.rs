@@ -1,9 +1,9 @@
 //! The example in the README runs.
 
 #[path = "../examples/one_packet.rs"]
-mod example;
+mod one_packet;
 
 #[test]
 fn the_example_runs() {
-    example::main();
+    one_packet::main();
 }

@@ -13,12 +13,8 @@
 //!   1 - (1 - f)^m among m candidates; each place is as likely. Where nobody meets his own it is RED.
 //! - Step marking: what finds more than the threshold, whatever the coins.
 
-mod chi_square;
-mod law;
-mod seeded;
-
-use law::{assert_follows, assert_share};
-use seeded::Seeded;
+use crate::law::{assert_follows, assert_share};
+use crate::seeded::Seeded;
 use vermilion_aqm::{
     AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, DropReason, Dropped,
     Ecn, LinkFacts, Packet, Scheduler, Verdict,

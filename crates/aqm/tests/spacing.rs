@@ -13,13 +13,10 @@
 //! So at one p these drop about 2p, 2p and 2/3 p of all packets. Rules that do not count packets as RED
 //! does are in `rates.rs`.
 
-mod chi_square;
-mod seeded;
-
 use std::ops::RangeInclusive;
 
-use chi_square::bound;
-use seeded::Seeded;
+use crate::chi_square::bound;
+use crate::seeded::Seeded;
 use vermilion_aqm::{AnyDiscipline, Arrival, Coin, Decide, Ecn, LinkFacts, Verdict};
 use vermilion_parameters::{Value, Values};
 

@@ -2,7 +2,7 @@
 //!
 //! The format is described beside the files. The vectors come from reference scripts that share
 //! no code with this crate, and from cases worked out by hand. Those of disciplines that keep the
-//! packets themselves are played by `kept/mod.rs`.
+//! packets themselves are played by `vectors/kept.rs`.
 
 mod kept;
 

@@ -1,10 +1,7 @@
 //! What holds whatever arrives: nothing is lost without being counted, order is kept, bytes survive,
 //! lateness does not add up, and nothing panics.
 
-#[allow(dead_code, reason = "each test needs a part of it")]
-mod common;
-
-use common::{MILLISECOND, ROOM, WHOLE, link, number_of, packet, plain_sum, take_due, way};
+use crate::common::{MILLISECOND, ROOM, WHOLE, link, number_of, packet, plain_sum, take_due, way};
 use proptest::prelude::*;
 use serde_json::json;
 use vermilion_aqm::registry::ALGORITHMS;
@@ -255,7 +252,7 @@ fn what_cannot_be_is_refused_with_its_field() {
     assert_eq!(refused(tail(), none, Room { largest: 67, ..ROOM }), "mtu");
 }
 
-/// `make test-long`, or `cargo test --release -p vermilion-link --test laws -- --ignored`
+/// `make test-long`, or `cargo test --release -p vermilion-link --test links -- --ignored`
 #[test]
 #[ignore = "a hundred million packets are too many for every run of the tests; make test-long"]
 fn a_hundred_million_packets_are_all_accounted_for_and_in_order() {

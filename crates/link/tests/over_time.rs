@@ -1,11 +1,8 @@
 //! What is seen of packets that pass, and what changes while they do.
 
-#[allow(dead_code, reason = "each test needs a part of it")]
-mod common;
-
 use std::collections::HashMap;
 
-use common::{MILLISECOND, WHOLE, link, number_of, packet, plain_sum, take_due, way};
+use crate::common::{MILLISECOND, WHOLE, link, number_of, packet, plain_sum, take_due, way};
 use serde_json::json;
 use vermilion_link::{
     Change, Distances, Remark, Sight, Sighting, Sightings, capture_head, capture_packets,

@@ -1,14 +1,11 @@
 //! What the simulator decides over its packets, the data path decides over real ones that arrive at
 //! the same times, with the same seed.
 
-#[allow(dead_code, reason = "each test needs a part of it")]
-mod common;
-
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use common::{number_of, packet, take_due, way};
+use crate::common::{self, number_of, packet, take_due, way};
 use serde_json::{Value, json};
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_aqm::{

@@ -1,9 +1,6 @@
 //! What a kernel hands over in one piece is cut into the packets that a wire would carry.
 
-#[allow(dead_code, reason = "each test needs a part of it")]
-mod common;
-
-use common::plain_sum;
+use crate::common::plain_sum;
 use proptest::prelude::*;
 use vermilion_link::{Merger, Offload, Segments, Unusable, mark};
 

@@ -1,10 +1,8 @@
 //! Capture files written by hand, field by field, as the formats' drafts draw them.
 
-mod common;
-
 use std::io::Write;
 
-use common::{back, forth};
+use crate::common::{back, forth};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use proptest::prelude::*;

@@ -1,9 +1,9 @@
 //! The example in the README runs.
 
 #[path = "../examples/capture.rs"]
-mod example;
+mod capture;
 
 #[test]
 fn the_example_runs() {
-    example::main();
+    capture::main();
 }

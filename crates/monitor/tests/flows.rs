@@ -1,8 +1,6 @@
 //! What is known of flows: when they begin and end, what they carried, how it was sent.
 
-mod common;
-
-use common::{
+use crate::common::{
     ACK, AE, CWR, ECE, FIN, Kept, MILLISECOND, RST, SECOND, SYN, Tcp, Watch, back, forth, udp,
 };
 use vermilion_monitor::{

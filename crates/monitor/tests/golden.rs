@@ -1,8 +1,6 @@
 //! Packets written by hand from the standards' drawings, field by field.
 
-mod common;
-
-use common::{Watch, udp};
+use crate::common::{Watch, udp};
 use vermilion_monitor::{
     Fragment, Headers, LinkType, Reason, Timestamps, Traffic, Transport, Undecoded,
 };

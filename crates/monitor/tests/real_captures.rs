@@ -2,11 +2,9 @@
 //! that are known; `tests/reference/captures/README.md` says how they were made. What is expected
 //! is what was done to the packets, and what tshark counts.
 
-mod common;
-
 use std::path::Path as FilePath;
 
-use common::{Kept, MILLISECOND};
+use crate::common::{Kept, MILLISECOND};
 use serde_json::Value;
 use vermilion_monitor::{
     CaptureReader, Configuration, Direction, EcnNegotiation, End, Flow, Method, Monitor,

@@ -1,8 +1,6 @@
 //! Blocks of a packet socket's ring, written by hand as Linux's `if_packet.h` draws them.
 
-mod common;
-
-use common::{MILLISECOND, back, forth};
+use crate::common::{self, MILLISECOND, back, forth};
 use proptest::prelude::*;
 use vermilion_monitor::{
     Captured, Configuration, Departures, LinkType, Listener, Monitor, Passage, read_ring_block,

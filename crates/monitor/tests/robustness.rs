@@ -1,8 +1,6 @@
 //! No bytes make the monitor panic, and whatever they are, its books balance.
 
-mod common;
-
-use common::{Kept, Tcp, back, forth, internet_4, udp};
+use crate::common::{self, Kept, Tcp, back, forth, internet_4, udp};
 use proptest::prelude::*;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -106,7 +104,7 @@ fn two_hundred_thousand_random_and_mutated_packets() {
     storm(200_000, 1);
 }
 
-/// `make test-long`, or `cargo test --release -p vermilion-monitor --test robustness -- --ignored`
+/// `make test-long`, or `cargo test --release -p vermilion-monitor --test monitoring -- --ignored`
 #[test]
 #[ignore = "ten million packets are too many for every run of the tests, which take 200,000; make test-long"]
 fn ten_million_random_and_mutated_packets() {

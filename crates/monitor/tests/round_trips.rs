@@ -1,11 +1,9 @@
 //! Which round trips are taken, how long they are, and why the others are not. The expected
 //! durations are the delays that each test lays between its packets.
 
-mod common;
-#[path = "round_trips/whole.rs"]
 mod whole;
 
-use common::{ACK, FIN, MILLISECOND, RST, SECOND, SYN, Tcp, Watch, back, forth};
+use crate::common::{ACK, FIN, MILLISECOND, RST, SECOND, SYN, Tcp, Watch, back, forth};
 use vermilion_monitor::{
     Configuration, Direction, Method, NotTimed, NotWhole, Path, RoundTrip, SLOTS,
 };

@@ -1,8 +1,6 @@
 //! What is put together for people and programs.
 
-mod common;
-
-use common::{SECOND, Tcp, Watch, back, forth, udp};
+use crate::common::{SECOND, Tcp, Watch, back, forth, udp};
 use vermilion_monitor::{Configuration, FlowSummary, Largest, Listener, Monitor, Summary};
 
 #[test]

@@ -1,11 +1,7 @@
 //! Access links with a rate, against calculations by hand.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, bulk, link, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::results::LinkMetrics;
 
@@ -119,7 +115,8 @@ fn rates_that_cannot_be_are_refused() {
             open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": traffic}));
         flow["access_rate_bit_per_s"] = json!(rate);
         let network = scenario(1.0, std::slice::from_ref(&queue), &[flow]);
-        let error = vermilion_netsim::Simulation::new(common::parse(&network), 1).unwrap_err();
+        let error =
+            vermilion_netsim::Simulation::new(crate::common::parse(&network), 1).unwrap_err();
         assert_eq!(error.field, field);
     }
 }

@@ -1,8 +1,6 @@
 //! BBR on simulated networks: what it does to queues that other senders fill.
 
-mod common;
-
-use common::{SECOND, bulk, link, scenario, simulate};
+use crate::common::{SECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::results::LinkMetrics;
 

@@ -1,12 +1,8 @@
 //! CHOKe against a flow that does not answer: laws of A. Tang, J. Wang, S. Low, "Understanding CHOKe:
 //! Throughput and Spatial Characteristics", IEEE/ACM Transactions on Networking 12(4), 2004.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{bulk, link, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{bulk, link, scenario, simulate};
 use serde_json::json;
 
 /// The part of a link of 1 Mbit/s that a flow sending at `rate` gets beside 32 that answer: the setting
@@ -20,7 +16,7 @@ fn share(discipline: &str, rate: f64) -> f64 {
     for flows in 0..2 {
         network["flows"][flows]["packet_size_bytes"] = json!(1000);
     }
-    network["warm_up_ns"] = json!(50 * common::SECOND);
+    network["warm_up_ns"] = json!(50 * crate::common::SECOND);
     let results = simulate(&network, 1);
     let goodput = |group: &str| {
         let rates = results.flows[group].total.goodput_bit_per_s.as_ref();

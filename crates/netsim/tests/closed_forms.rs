@@ -1,11 +1,7 @@
 //! Cases with known answers: queues fed by Poisson traffic, and toy networks worked out by hand.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::results::LinkMetrics;
 

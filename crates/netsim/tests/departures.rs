@@ -1,12 +1,8 @@
 //! Links whose discipline watches departures: the same physics as every other link, and head drops
 //! in the books.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::{Results, Simulation};
 
@@ -174,7 +170,8 @@ fn which_packet_is_dropped_stays_once_and_for_all() {
     network["changes"] = change("random");
     simulate(&network, 1);
     network["changes"] = change("tail");
-    let refused = Simulation::new(common::parse(&network), 1).expect_err("the link has turns");
+    let refused =
+        Simulation::new(crate::common::parse(&network), 1).expect_err("the link has turns");
     assert_eq!(refused.field, "changes.0.queue.drop");
     assert!(refused.accepted.contains("head or random"), "{refused}");
 }

@@ -1,10 +1,8 @@
 //! The same scenario and seed give the same results, however they are computed.
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
-use common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
+use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::Simulation;
 use vermilion_netsim::batch::{Batch, Job};

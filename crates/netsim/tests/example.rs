@@ -1,9 +1,9 @@
 //! The example in the README runs.
 
 #[path = "../examples/one_link.rs"]
-mod example;
+mod one_link;
 
 #[test]
 fn the_example_runs() {
-    example::main();
+    one_link::main();
 }

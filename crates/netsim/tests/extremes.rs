@@ -1,11 +1,9 @@
 //! The ends of what is accepted: each run ends with an answer, each scenario beyond them with a
 //! refusal. Runs are short in events, so that none needs a clock to be stopped.
 
-mod common;
-
 use std::sync::atomic::AtomicBool;
 
-use common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
+use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::Simulation;
 use vermilion_netsim::scenario::{HIGHEST_RATE, LONGEST_DURATION};

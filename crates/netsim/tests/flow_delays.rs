@@ -1,11 +1,7 @@
 //! Delay, jitter and loss of a group's packets, against calculations by hand.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::results::Results;
 

@@ -1,11 +1,7 @@
 //! Linux's RED drops all packets that wait when its settings change, unless asked to keep them.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 
 /// 2000 packets of 1000 bytes in a second in front of a link that sends 1000, and a queue so large that

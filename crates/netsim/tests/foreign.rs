@@ -1,12 +1,9 @@
 //! A discipline that the registry does not know, handed over by whoever embeds the core.
 
-#[allow(dead_code, reason = "each test needs a part of it")]
-mod common;
-
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use common::{MILLISECOND, bulk, link, parse, scenario};
+use crate::common::{MILLISECOND, bulk, link, parse, scenario};
 use serde_json::json;
 use vermilion_aqm::{
     Arrival, Coin, Decide, Discipline, ForeignDiscipline, ForeignFactory, LinkFacts, Listed, Red,

@@ -6,7 +6,7 @@
 //! was meant to change something changes the lines it was meant to, and CHANGELOG says why. To write
 //! the table anew:
 //!
-//!     VERMILION_REWRITE=1 cargo test -p vermilion-netsim --test golden
+//!     VERMILION_REWRITE=1 cargo test -p vermilion-netsim --test simulations golden
 //!
 //! Its first line names every edition that there has been, each by a checksum of its runs; writing it anew adds one.
 //! CHANGELOG has a line for each, in that order, which says what changed: a test compares the two.
@@ -14,12 +14,10 @@
 //! The numbers are those of x86-64 Linux with glibc. Cube roots, powers and logarithms come from the
 //! platform's mathematical library, and another one may round the last bit of them otherwise.
 
-mod common;
-
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use common::{bulk, link, scenario, simulate};
+use crate::common::{bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_netsim::Results;

@@ -1,15 +1,9 @@
 //! Conservation and Little's law for every discipline and every sender, on networks of every shape.
-//! The laws themselves are in `common::assert_laws`, which every simulation of every test passes.
+//! The laws themselves are in `crate::common::assert_laws`, which every simulation of every test passes.
 
-mod common;
-#[path = "common/limits.rs"]
-mod limits;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
-use limits::limit;
-use open_loop::open_loop;
+use crate::common::limits::limit;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::json;
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_tcp::registry::Profile;

@@ -1,8 +1,6 @@
 //! Acknowledgements that cross links of their own, against calculations by hand.
 
-mod common;
-
-use common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
+use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::{Value, json};
 
 /// One flow of at most `window` packets over "out", acknowledged over "back", in 100 ms.

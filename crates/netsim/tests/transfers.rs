@@ -1,13 +1,9 @@
 //! Finite transfers: completion times worked out by hand, arrivals, and places used by turns.
 
-mod common;
-#[path = "common/limits.rs"]
-mod limits;
-
 use std::sync::atomic::AtomicBool;
 
-use common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
-use limits::limit;
+use crate::common::limits::limit;
+use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use vermilion_netsim::results::GroupMetrics;
@@ -218,7 +214,7 @@ fn fifty_thousand_transfers_need_as_many_places_as_are_under_way_at_once() {
     simulation.run(&AtomicBool::new(false)).unwrap();
     let places = simulation.flow_places();
     let results = simulation.into_results(true);
-    common::assert_laws(&results);
+    crate::common::assert_laws(&results);
     assert!(results.links["link"].ledger.drops > 1000, "{:?}", results.links["link"].ledger);
     assert!(results.links["back"].ledger.drops > 1000, "{:?}", results.links["back"].ledger);
     let transfers = total(&results).transfers.clone().unwrap();

@@ -1,11 +1,7 @@
 //! Links whose rate follows a schedule or a recorded trace.
 
-mod common;
-#[path = "common/open_loop.rs"]
-mod open_loop;
-
-use common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
-use open_loop::open_loop;
+use crate::common::open_loop::open_loop;
+use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::Simulation;
 use vermilion_netsim::results::LinkMetrics;

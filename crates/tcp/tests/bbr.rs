@@ -1,9 +1,6 @@
 //! BBR seen from outside: what the draft (draft-ietf-ccwg-bbr) promises of rates, queues and times.
 
-#[path = "common/bottleneck.rs"]
-mod bottleneck;
-
-use bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
+use crate::common::bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
 use vermilion_parameters::Value;
 
 const SECOND: u64 = 1000 * MILLISECOND;

@@ -2,10 +2,7 @@
 //! 1/p (equation 6 and the Reno-friendly region, tables 1 and 2), and HyStart++ against what it is
 //! for.
 
-#[path = "common/carry.rs"]
-mod carry;
-
-use carry::{Passage, carry};
+use crate::common::carry::{Passage, carry};
 use vermilion_parameters::{Value, Values};
 use vermilion_tcp::Segment;
 use vermilion_tcp::registry::Profile;

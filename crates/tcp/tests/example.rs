@@ -1,9 +1,9 @@
 //! The example in the README runs.
 
 #[path = "../examples/slow_start.rs"]
-mod example;
+mod slow_start;
 
 #[test]
 fn the_example_runs() {
-    example::main();
+    slow_start::main();
 }

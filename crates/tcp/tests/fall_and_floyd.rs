@@ -12,12 +12,9 @@
 //! The path here has a constant round trip and a window of 16 segments in slow start, like theirs of about
 //! 15, and drops segments of it that are two apart.
 
-#[path = "common/carry.rs"]
-mod carry;
-
 use std::cell::Cell;
 
-use carry::{Passage, carry};
+use crate::common::carry::{Passage, carry};
 use vermilion_parameters::{Value, Values};
 use vermilion_tcp::registry::Profile;
 

@@ -1,9 +1,6 @@
 //! LEDBAT from outside: the queue that it keeps, and what it leaves to others (RFC 6817, section 1).
 
-#[path = "common/bottleneck.rs"]
-mod bottleneck;
-
-use bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
+use crate::common::bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
 
 const SECOND: u64 = 1000 * MILLISECOND;
 

@@ -4,9 +4,7 @@
 //! `tcp_sacktag_write_queue`, `tcp_clean_rtx_queue`, `tcp_rack_reo_timeout`, `tcp_schedule_loss_probe`,
 //! `tcp_send_loss_probe`, `tcp_process_tlp_ack`, `tcp_xmit_retransmit_queue`.
 
-mod by_hand;
-
-use by_hand::{MS, answered, sent, started, window};
+use crate::by_hand::{MS, NOTHING, answered, sent, started, window};
 use vermilion_parameters::Value;
 use vermilion_tcp::Sender;
 
@@ -16,7 +14,7 @@ fn losses_that_the_reordering_timer_reveals_leave_one_by_one() {
     // trip has passed (and the spare 2 ms).
     let mut sender = started(&window(20.0), 20);
     assert_eq!(sent(&mut sender, 0).len(), 20);
-    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(19, 21)]), []);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(19, 21)]), NOTHING);
     assert_eq!(sender.deadline(), 127 * MS);
     sender.on_timer(127 * MS);
     // 18 lost, none in the network: what proportional reduction always sends, one.
@@ -33,10 +31,10 @@ fn a_delayed_acknowledgement_lengthens_the_wait_before_a_loss_is_repaired() {
     assert_eq!(answered(&mut sender, [0, 100 * MS], 4, &[]), [5, 6, 7, 8, 9, 10]);
     // 4 waited at the receiver for a second one; 5 is lost; 6 reports itself and 4. The report of 6 gives
     // a round trip of 100 ms, then 4 one of 200: 5 is due at 100 + 200 + 100 / 4 ms.
-    assert_eq!(answered(&mut sender, [0, 200 * MS], 5, &[(6, 7)]), []);
+    assert_eq!(answered(&mut sender, [0, 200 * MS], 5, &[(6, 7)]), NOTHING);
     assert_eq!(sender.deadline(), 327 * MS);
     // 7 took 101 ms, and that counts now: 100 + 101 + 25.
-    assert_eq!(answered(&mut sender, [0, 201 * MS], 5, &[(6, 8)]), []);
+    assert_eq!(answered(&mut sender, [0, 201 * MS], 5, &[(6, 8)]), NOTHING);
     assert_eq!(sender.deadline(), 228 * MS);
     // Three arrivals prove the loss; 5 left 102 ms ago, as long as 8 took.
     assert_eq!(answered(&mut sender, [0, 202 * MS], 5, &[(6, 9)]), [5]);
@@ -114,7 +112,7 @@ fn only_what_is_known_to_be_lost_is_sent_again() {
         assert_eq!(sent(&mut sender, 0).len(), 10);
         assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, 5)]), [1]);
         for after in [6, 7] {
-            assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, after)]), []);
+            assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, after)]), NOTHING);
         }
         // 8 to 10 are on their way, and the window of five has room: RFC 6675's rule 4.
         assert_eq!(answered(&mut sender, [0, 100 * MS], 1, &[(2, 8)]), rescued);
@@ -149,7 +147,7 @@ fn a_probe_of_what_was_only_late_costs_nothing() {
     let mut sender = probed_at_the_cap();
     let before = (sender.window(), sender.threshold());
     assert_eq!(answered(&mut sender, [0, 310 * MS], 20, &[]).len(), 10);
-    assert_eq!(answered(&mut sender, [0, 402 * MS], 20, &[]), []); // the probe's own
+    assert_eq!(answered(&mut sender, [0, 402 * MS], 20, &[]), NOTHING); // the probe's own
     assert!(sender.window() >= before.0);
     answered(&mut sender, [310 * MS, 410 * MS], 21, &[]);
     assert!(sender.window() >= before.0);
@@ -235,7 +233,7 @@ fn what_has_been_sent_again_tells_of_what_was_sent_before_it() {
     assert_eq!(sender.deadline(), 127 * MS);
     sender.on_timer(127 * MS);
     assert_eq!(sent(&mut sender, 127 * MS), [1]);
-    assert_eq!(answered(&mut sender, [0, 130 * MS], 1, &[(2, 4)]), []);
+    assert_eq!(answered(&mut sender, [0, 130 * MS], 1, &[(2, 4)]), NOTHING);
     // 1 arrives 100 ms after it was sent, and 4, which left 27 ms before it, has not.
     assert_eq!(answered(&mut sender, [127 * MS, 227 * MS], 4, &[]), [4]);
 }

@@ -1,8 +1,6 @@
 //! Explicit congestion notification: RFC 3168, one response per window of data.
 
-mod common;
-
-use common::{Path, SECOND, assert_near, transfer};
+use crate::common::{Path, SECOND, assert_near, transfer};
 
 fn marked(mark: f64) -> (f64, vermilion_tcp::Sender) {
     let path = Path { round_trip: SECOND / 10, loss: 0.0, mark };

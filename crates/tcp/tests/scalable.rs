@@ -1,10 +1,7 @@
 //! Senders that answer every mark (DCTCP, Prague, REM): windows and queues against what follows from
 //! their rules.
 
-#[path = "common/carry.rs"]
-mod carry;
-
-use carry::{Passage, carry};
+use crate::common::carry::{Passage, carry};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use vermilion_parameters::{Value, Values};

@@ -3,9 +3,7 @@
 //! packets that one acknowledgement covers. Losses here are independent, for which the constant is
 //! a little above that of periodic losses; timeouts push it down again as p grows.
 
-mod common;
-
-use common::{Path, SECOND, assert_near, transfer};
+use crate::common::{Path, SECOND, assert_near, transfer};
 
 fn rate(sender: &str, delayed: bool, round_trip: u64, loss: f64) -> f64 {
     let path = Path { round_trip, loss, mark: 0.0 };

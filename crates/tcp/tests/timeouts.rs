@@ -3,9 +3,7 @@
 //! Sources: RFC 8985, section 6.3; RFC 5681, section 3.1; RFC 3168, section 6.1.2; Linux 6.12, `tcp_timeout_mark_lost`
 //! and `tcp_enter_loss`; ns-2.35, `TcpAgent::timeout`.
 
-mod by_hand;
-
-use by_hand::{MS, answered, sent, started, started_as, window};
+use crate::by_hand::{MS, answered, sent, started, started_as, window};
 use vermilion_parameters::Value;
 use vermilion_tcp::{Acknowledgement, Sender};
 

@@ -2,8 +2,8 @@
 
 use vermilion_monitor::{NotWhole, Path};
 
-use super::common::{MILLISECOND, SECOND, Watch};
 use super::{answer, data, joined, taken};
+use crate::common::{MILLISECOND, SECOND, Watch};
 
 /// A bulk transfer seen midway: `near` to the sender and back, `far` to the receiver and back, in
 /// milliseconds; `segments` in flight, one a millisecond.

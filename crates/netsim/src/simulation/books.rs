@@ -1,19 +1,18 @@
 //! Whatever the network, its books balance: random networks with everything that a scenario can
 //! say, and what must be true of each of them at any time.
 
+mod any_network;
 #[path = "../../tests/common/mod.rs"]
 #[allow(dead_code, reason = "tools for many tests, of which these need few")]
 mod common;
-#[path = "../../tests/common/any_network.rs"]
-mod networks;
 
 use std::sync::atomic::AtomicBool;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use self::any_network::any_network;
 use self::common::assert_conservation;
-use self::networks::any_network;
 use super::{Cancelled, Simulation};
 use crate::any_link::AnyLink;
 use crate::flow::{Origin, Source};

@@ -1,5 +1,8 @@
 //! Scenarios for the tests, short to write.
 
+pub mod limits;
+pub mod open_loop;
+
 use std::sync::atomic::AtomicBool;
 
 use serde_json::{Value, json};

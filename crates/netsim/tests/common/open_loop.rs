@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::common::MILLISECOND;
+use super::MILLISECOND;
 
 /// Open-loop traffic over the link called `link`.
 pub fn open_loop(link: &str, traffic: Value) -> Value {

@@ -11,7 +11,7 @@ use vermilion_parameters::{Value, Values};
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Acknowledgement, Sender};
 
-use crate::script::{Event, Moment, Packet, Refusal, Script};
+use super::script::{Event, Moment, Packet, Refusal, Script};
 
 /// What became of a script.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,6 +5,8 @@ use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Acknowledgement, Sender};
 
 pub const MS: u64 = 1_000_000;
+/// No segment leaves.
+pub const NOTHING: [u32; 0] = [];
 
 /// A Reno window with Linux's options and recovery by time, timers that expire exactly when they are due, so that sums
 /// come out even, and whatever is given besides.

@@ -1,6 +1,7 @@
 //! One flow over a path of constant round trip that loses or marks packets at random.
 
-mod carry;
+pub mod bottleneck;
+pub mod carry;
 
 use carry::{Passage, carry};
 use rand_core::{Rng, SeedableRng};

@@ -1,0 +1,21 @@
+//! The simulator's tests, in one program: each of its own would have the simulator compiled into it once more.
+
+mod common;
+
+mod access;
+mod bbr;
+mod choke;
+mod closed_forms;
+mod departures;
+mod determinism;
+mod example;
+mod extremes;
+mod flow_delays;
+mod flush;
+mod foreign;
+mod golden;
+mod laws;
+mod loss;
+mod return_path;
+mod transfers;
+mod varying_rates;
