@@ -4,10 +4,21 @@ from __future__ import annotations
 
 import re
 import shlex
+from pathlib import Path
 
 import pytest
 
-from test_house_documentation import DOCUMENTED, ROOT, SAME_NUMBERS, load, refresh_examples
+from test_house_documentation import (
+    DOCUMENTED,
+    ROOT,
+    SAME_NUMBERS,
+    head,
+    load,
+    name_of,
+    paragraph,
+    refresh_examples,
+    says_what_made_it,
+)
 
 FIGURES = ROOT / "docs" / "figures"
 # A picture and the command in its caption: in the block, or in the paragraph behind the picture.
@@ -15,6 +26,10 @@ SHOWN = re.compile(
     r"(?:```\{figure\} |!\[[^\]]*\]\()\S*?figures/(?P<picture>[\w-]+\.svg)"
     r"(?:(?!```|\n\n\n|!\[).)*?`(?P<command>vermilion [^`]*?--figure \S+\.svg)",
     re.DOTALL,
+)
+PICTURE = re.compile(
+    r"^(?:```\{(?:figure|image)\} (?P<picture>\S+)\n(?:.*\n)*?```|!\[[^\]]*\]\((?P<image>\S+)\))",
+    re.MULTILINE,
 )
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
 # Points of a picture: half of that is seen by nobody, and another platform rounds otherwise.
@@ -54,19 +69,52 @@ def test_a_picture_is_what_the_command_in_its_caption_draws(picture, command, tm
     assert difference(drawn.read_text(encoding="utf-8"), kept) is None, command
 
 
-@pytest.mark.parametrize(
-    ("script", "call", "pictures"),
-    [("run_varying_load", "main", 2), ("online_states", "draw", 1), ("fall_and_floyd", "main", 4)],
-)
-def test_a_picture_is_what_its_script_draws(script, call, pictures, tmp_path, monkeypatch):
+# What in each script draws, and the pictures that come of it.
+SCRIPTS = {
+    "fall_and_floyd": ("main", {f"fall_and_floyd_{losses}.svg" for losses in range(1, 5)}),
+    "online_states": ("draw", {"online_states.svg"}),
+    "run_varying_load": ("main", {"run_varying_load.svg", "run_varying_load_phone.svg"}),
+    "validation": (
+        "draw",
+        {f"validation_{name}.svg" for name in ("references", "linux_flow", "phase_effects")},
+    ),
+}
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_a_picture_is_what_its_script_draws(script, tmp_path, monkeypatch):
     drawer = load(FIGURES / f"{script}.py")
     monkeypatch.setattr(drawer, "HERE", tmp_path)
+    call, pictures = SCRIPTS[script]
     getattr(drawer, call)()
     drawn = sorted(tmp_path.glob("*.svg"))
-    assert len(drawn) == pictures
+    assert {each.name for each in drawn} == pictures
     for each in drawn:
         kept = (FIGURES / each.name).read_text(encoding="utf-8")
         assert difference(each.read_text(encoding="utf-8"), kept) is None, each.name
+
+
+@pytest.mark.parametrize("page", DOCUMENTED, ids=name_of)
+def test_every_other_picture_says_what_made_it_and_at_which_commit(page):
+    held = set(commands()).union(*(pictures for _, pictures in SCRIPTS.values()))
+    text = page.read_text(encoding="utf-8")
+    if any(map(says_what_made_it, head(text))):
+        return
+    untold = [
+        each["picture"] or each["image"]
+        for each in PICTURE.finditer(text)
+        if Path(each["picture"] or each["image"]).name not in held
+        and not any(map(says_what_made_it, [each[0], *told_below(text[each.end() :])]))
+    ]
+    assert not untold, "docs/style.md says what has to stand below a picture"
+
+
+def told_below(text):
+    """What stands below a picture: a paragraph, or those of the table that is shown there."""
+    below = paragraph(text)
+    if shown := re.match(r"```\{include\} (\S+)", below):
+        return (ROOT / "docs" / shown[1]).read_text(encoding="utf-8").split("\n\n")
+    return [below]
 
 
 def test_the_pictures_of_commands_are_found():
