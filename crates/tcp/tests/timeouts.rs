@@ -3,7 +3,7 @@
 //! Sources: RFC 8985, section 6.3; RFC 5681, section 3.1; RFC 3168, section 6.1.2; Linux 6.12, `tcp_timeout_mark_lost`
 //! and `tcp_enter_loss`; ns-2.35, `TcpAgent::timeout`.
 
-use crate::by_hand::{MS, answered, sent, started, started_as, window};
+use crate::by_hand::{MS, NOTHING, answered, sent, started, started_as, window};
 use vermilion_parameters::Value;
 use vermilion_tcp::{Acknowledgement, Sender};
 
@@ -32,10 +32,10 @@ fn timed_out(sender: &mut Sender, now: u64) -> Vec<u32> {
 /// 11, and 11 and 12 leave. The next acknowledgement tells of 3, 4 and 5: 2 is lost, the threshold is
 /// 5, and 2 is sent again. 6 to 10 arrive after 300 ms. Then 2, 11 and 12 are in the network, so 13 and 14 leave. At
 /// 400 ms the timer that began with the repair expires.
-fn interrupted(recovery: &str) -> Sender {
+fn interrupted_by_arrivals() -> Sender {
     let [first] = window(10.0);
     let at_once = ("proportional_rate_reduction", Value::Switch(false));
-    let mut sender = started(&[first, by(recovery), at_once], 100);
+    let mut sender = started(&[first, by("sack"), at_once], 100);
     assert_eq!(sent(&mut sender, 0).len(), 10);
     assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[]), [11, 12]);
     assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[(3, 6)]), [2]);
@@ -44,25 +44,46 @@ fn interrupted(recovery: &str) -> Sender {
     sender
 }
 
+/// When the timer of [`interrupted_by_time`] expires.
+const LATE: u64 = 737_500_000;
+
+/// As [`interrupted_by_arrivals`], by time, and 13 and 14 are there to be sent from 500 ms on only.
+///
+/// What is reported at 300 ms was sent before the repair. So its round trip counts, and the timer runs anew (Linux:
+/// `tcp_clean_rtx_queue`). Round trips of 100, 100 and 300 ms have been timed: the smoothed one is 125, four times the
+/// variation 200, 150, and 150 + 200 - 37.5. The timer expires after 437.5 ms.
+fn interrupted_by_time() -> Sender {
+    let [first] = window(10.0);
+    let at_once = ("proportional_rate_reduction", Value::Switch(false));
+    let mut sender = started(&[first, by("rack"), at_once], 12);
+    assert_eq!(sent(&mut sender, 0).len(), 10);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[]), [11, 12]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[(3, 6)]), [2]);
+    assert_eq!(answered(&mut sender, [0, 300 * MS], 2, &[(3, 11)]), NOTHING);
+    sender.limit_to(100);
+    assert_eq!(sent(&mut sender, 500 * MS), [13, 14]);
+    sender
+}
+
 #[test]
 fn by_time_what_left_within_a_round_trip_before_a_timeout_is_not_lost() {
-    let mut sender = interrupted("rack");
-    // The last arrival took 300 ms. 11 and 12 left 300 ms ago and are overdue, 13 and 14 only 100 ms ago. 2 is first.
-    assert_eq!(timed_out(&mut sender, 400 * MS), [2]);
+    let mut sender = interrupted_by_time();
+    // The last arrival took 300 ms. 11 and 12 left 637.5 ms ago and are overdue, 13 and 14 only 237.5 ms ago. 2 is first.
+    assert_eq!(timed_out(&mut sender, LATE), [2]);
     assert_eq!((sender.lost(), sender.in_flight()), (3, 3));
     // Two in the network and one more. The losses being repaired have reduced the threshold already.
     assert_eq!(windows(&sender), (3.0, 5.0));
     // 13 and 14 arrive as late as the others did, and make room for what is lost: they were not sent again.
-    assert_eq!(answered(&mut sender, [0, 600 * MS], 2, &[(3, 11), (13, 15)]), [11, 12]);
+    assert_eq!(answered(&mut sender, [0, 800 * MS], 2, &[(3, 11), (13, 15)]), [11, 12]);
     // 2 arrives, and slow start makes room for four; 11 and 12 are in the network.
-    assert_eq!(answered(&mut sender, [400 * MS, 700 * MS], 11, &[(13, 15)]), [15, 16]);
+    assert_eq!(answered(&mut sender, [LATE, LATE + 300 * MS], 11, &[(13, 15)]), [15, 16]);
     assert_eq!(windows(&sender), (4.0, 5.0));
     assert_eq!(sender.counters().retransmissions, 4);
 }
 
 #[test]
 fn by_arrivals_a_timeout_means_that_all_that_is_not_reported_is_lost() {
-    let mut sender = interrupted("sack");
+    let mut sender = interrupted_by_arrivals();
     assert_eq!(timed_out(&mut sender, 400 * MS), [2]);
     assert_eq!((sender.lost(), sender.in_flight()), (5, 1));
     // RFC 5681: 2 had not been sent again for the timer, so half of the window of five.
@@ -82,13 +103,14 @@ fn without_an_arrival_to_compare_with_a_timeout_takes_all_for_lost() {
 
 #[test]
 fn to_linux_a_timeout_without_progress_leaves_the_threshold_that_recovery_has_set() {
-    let mut sender = interrupted("rack");
-    timed_out(&mut sender, 400 * MS);
+    let mut sender = interrupted_by_time();
+    timed_out(&mut sender, LATE);
     // The timeout has doubled.
-    timed_out(&mut sender, 1000 * MS);
+    let later = LATE + 2 * (LATE - 300 * MS);
+    timed_out(&mut sender, later);
     assert_eq!(sender.threshold(), 5.0);
     // 2 arrives, and 11 does not: progress. The window is two segments then, and so is the least threshold.
-    answered(&mut sender, [1000 * MS, 1100 * MS], 11, &[]);
+    answered(&mut sender, [later, later + 100 * MS], 11, &[]);
     assert_eq!(sender.window(), 2.0);
     let due = sender.deadline();
     timed_out(&mut sender, due);

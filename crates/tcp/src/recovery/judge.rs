@@ -69,6 +69,11 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
         false
     }
 
+    /// When segment `sequence` was sent last, if that is known; `sent`: what is kept for delivery rates.
+    fn last_sending(&self, _sequence: u32, _sent: &SentSegments<Sent>) -> Option<u64> {
+        None
+    }
+
     /// What it keeps elsewhere of the segment of which the next acknowledgement tells.
     fn first_sending(&self) -> Option<&dyn Any> {
         None
@@ -77,8 +82,10 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
     /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.
     fn note_sent(&mut self, _now: u64, _sequence: u32, _repairs: Option<u32>) {}
 
-    /// Segment `sequence` has arrived; `again`: it had been sent again.
-    fn note_delivered(&mut self, _now: u64, _sequence: u32, _again: bool) {}
+    /// Segment `sequence` has arrived; `again`: it had been sent again. When it was sent last, if that is known.
+    fn note_delivered(&mut self, _now: u64, _sequence: u32, _again: bool) -> Option<u64> {
+        None
+    }
 
     /// The same where it is known that it had been sent at `sent`.
     fn note_arrival(&mut self, _now: u64, _sequence: u32, _again: bool, _sent: u64) {}

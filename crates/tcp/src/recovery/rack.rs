@@ -222,6 +222,10 @@ impl Judge for Rack {
         self.forget_probe();
     }
 
+    fn last_sending(&self, sequence: u32, sent: &SentSegments<Sent>) -> Option<u64> {
+        self.time_of(sequence, sent)
+    }
+
     /// What it knows of the first outstanding segment, of which the next acknowledgement tells.
     fn first_sending(&self) -> Option<&dyn Any> {
         self.times.front().map(|time| time as _)
@@ -240,12 +244,13 @@ impl Judge for Rack {
 
     /// Segment `sequence` has arrived; `again`: it had been sent again.
     #[inline]
-    fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
+    fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) -> Option<u64> {
         let Some(&sent) = self.times.get(sequence) else {
             debug_assert!(false, "segment {sequence} arrives and was not outstanding");
-            return;
+            return None;
         };
         self.note_arrival(now, sequence, again, sent);
+        Some(sent)
     }
 
     /// The same where it is known that it had been sent at `sent`.

@@ -358,7 +358,7 @@ impl<J: Judge> Selective<J> {
         }
         let repaired = self.repairs_with_partial_acknowledgements
             && (first..acknowledged).any(|sequence| self.board.is_sent_again(sequence));
-        let delivered = self.file(now, answer, first, flight.highest);
+        let (delivered, first_report) = self.file(now, answer, first, flight.highest);
         if self.repairs_with_partial_acknowledgements
             && self.in_recovery
             && newly > 0
@@ -374,6 +374,10 @@ impl<J: Judge> Selective<J> {
             if !self.leaves_timer(flight) {
                 flight.run_timer(now);
             }
+        } else if J::WATCHES
+            && let Some(sent) = first_report
+        {
+            self.time_report(flight, now, sent);
         }
         self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
         let mut counted = if self.cumulative_counting { newly } else { delivered };

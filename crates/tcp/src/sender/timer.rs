@@ -87,6 +87,12 @@ impl RetransmissionTimer {
         }
     }
 
+    /// A segment that was `sent` once is reported beyond others that are missing.
+    pub(crate) fn take_report(&mut self, now: u64, sent: u64) {
+        self.estimator.end_back_off();
+        self.estimator.sample(sent, now);
+    }
+
     /// A round trip from `sent` to `now` has been timed.
     #[inline]
     fn sample(&mut self, sent: u64, now: u64) {
