@@ -82,10 +82,8 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
     /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.
     fn note_sent(&mut self, _now: u64, _sequence: u32, _repairs: Option<u32>) {}
 
-    /// Segment `sequence` has arrived; `again`: it had been sent again. When it was sent last, if that is known.
-    fn note_delivered(&mut self, _now: u64, _sequence: u32, _again: bool) -> Option<u64> {
-        None
-    }
+    /// Segment `sequence` has arrived; `again`: it had been sent again.
+    fn note_delivered(&mut self, _now: u64, _sequence: u32, _again: bool) {}
 
     /// The same where it is known that it had been sent at `sent`.
     fn note_arrival(&mut self, _now: u64, _sequence: u32, _again: bool, _sent: u64) {}

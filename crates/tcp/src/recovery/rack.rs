@@ -244,13 +244,12 @@ impl Judge for Rack {
 
     /// Segment `sequence` has arrived; `again`: it had been sent again.
     #[inline]
-    fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) -> Option<u64> {
+    fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
         let Some(&sent) = self.times.get(sequence) else {
             debug_assert!(false, "segment {sequence} arrives and was not outstanding");
-            return None;
+            return;
         };
         self.note_arrival(now, sequence, again, sent);
-        Some(sent)
     }
 
     /// The same where it is known that it had been sent at `sent`.

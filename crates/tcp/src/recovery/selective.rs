@@ -375,9 +375,9 @@ impl<J: Judge> Selective<J> {
                 flight.run_timer(now);
             }
         } else if J::WATCHES
-            && let Some(sent) = first_report
+            && let Some(segment) = first_report
         {
-            self.time_report(flight, now, sent);
+            self.time_report(flight, now, segment);
         }
         self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
         let mut counted = if self.cumulative_counting { newly } else { delivered };

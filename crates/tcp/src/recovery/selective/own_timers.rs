@@ -15,10 +15,11 @@ impl<J: Judge> Selective<J> {
         self.judge.plan_probe(now, wanted, outstanding, &flight.timer);
     }
 
-    /// Only a report has come, of a segment that was `sent` once: its round trip counts, as in Linux, and the timer runs
+    /// Only a report has come, of `segment` that was sent once: its round trip counts, as in Linux, and the timer runs
     /// anew if the first missing segment was sent after it (`tcp_ack_update_rtt`, `tcp_clean_rtx_queue`). Otherwise a
     /// queue that grows quickly lets the timer expire while what it waits for is on its way.
-    pub(super) fn time_report(&mut self, flight: &mut Flight, now: u64, sent: u64) {
+    pub(super) fn time_report(&mut self, flight: &mut Flight, now: u64, segment: u32) {
+        let Some(sent) = self.judge.last_sending(segment, &self.sent) else { return };
         flight.timer.take_report(now, sent);
         let first = self.judge.last_sending(flight.unacknowledged, &self.sent);
         if first.is_some_and(|first| sent < first) {

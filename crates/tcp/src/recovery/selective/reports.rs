@@ -5,8 +5,8 @@ use crate::Acknowledgement;
 use crate::recovery::judge::Judge;
 
 impl<J: Judge> Selective<J> {
-    /// Files the reports of an acknowledgement. How many segments are newly known to have arrived; and when the
-    /// first of those that are reported was sent, of those sent once.
+    /// Files the reports of an acknowledgement. How many segments are newly known to have arrived; and the first of
+    /// those that are reported and were sent once.
     #[inline]
     pub(super) fn file(
         &mut self,
@@ -14,7 +14,7 @@ impl<J: Judge> Selective<J> {
         answer: &Acknowledgement<'_>,
         first: u32,
         highest: u32,
-    ) -> (u32, Option<u64>) {
+    ) -> (u32, Option<u32>) {
         let Self { judge, board, filed, sent, rate, .. } = self;
         let (mut delivered, mut first_report) = (0, None);
         let tracked = J::WATCHES || rate.is_some();
@@ -22,13 +22,12 @@ impl<J: Judge> Selective<J> {
             if let Some(rate) = rate {
                 let Some(sent) = sent.get(sequence) else {
                     debug_assert!(false, "segment {sequence} arrives and was not outstanding");
-                    return None;
+                    return;
                 };
                 rate.note_delivered(now, sent);
                 judge.note_arrival(now, sequence, again, sent.time);
-                Some(sent.time)
             } else {
-                judge.note_delivered(now, sequence, again)
+                judge.note_delivered(now, sequence, again);
             }
         };
         let acknowledged = answer.next_expected;
@@ -39,15 +38,15 @@ impl<J: Judge> Selective<J> {
             if begin + 1 == after {
                 if let Some(again) = board.report_one(begin) {
                     delivered += 1;
-                    let sent = note(begin, again);
-                    first_report = first_report.or(sent.filter(|_| !again));
+                    first_report = first_report.or((!again).then_some(begin));
+                    note(begin, again);
                 }
                 return;
             }
             board.report(begin, after, |sequence, again| {
                 delivered += 1;
-                let sent = note(sequence, again);
-                first_report = first_report.or(sent.filter(|_| !again));
+                first_report = first_report.or((!again).then_some(sequence));
+                note(sequence, again);
             });
         };
         if let Some(&(begin, after)) = answer.blocks.first() {
