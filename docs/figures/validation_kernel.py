@@ -299,10 +299,9 @@ measured beside what its model had promised. From the journals of `benches/kerne
 
 - How long the queue is on average is foretold well: 3 % off in the median, and less than a seventh
   in eight judgements of ten.
-- How much it moves is foretold within a factor of 1.5 in six judgements of ten. Over SNMP, where
-  the load grows, it is a third: there it moves less than is promised, as a rule.
+- How much it moves is foretold within a factor of 1.5 in nearly six judgements of ten.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  two fifths or more of the objective; nine of eighty-nine made it worse.
+  nearly half of the objective or more; six of ninety-two made it worse.
 """
 
 
