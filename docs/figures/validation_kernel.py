@@ -205,8 +205,8 @@ CAUSES: Final = """What does not, and why:
 In the kernel htb makes the link. It was allowed to send two packets in a burst. So a link that
 had been idle sent three at once, and the queue was up to two packets shorter than behind a link.
 Now of eight datagrams that arrive together the last waits for seven transmissions. RED at 200 ms
-(7.8 % off), FQ-CoDel with 4 flows and transfers over pfifo agree since. Of 165 numbers two more did,
-with the simulator as it was.
+(7.8 % off), FQ-CoDel with 4 flows and transfers over pfifo agree since. Of 165 numbers two more
+did, with the simulator as it was.
 
 It may make up for four microseconds. htb's timer is late: each reading of a clock takes 256 ns.
 What htb may not make up for is lost to the link. Allowed one byte, a link of 100 Mbit/s lost 0.3
