@@ -2,6 +2,7 @@
 
 mod chi_square;
 mod law;
+mod parcel;
 mod router;
 mod seeded;
 mod settings;

@@ -26,20 +26,28 @@ fn timed_out(sender: &mut Sender, now: u64) -> Vec<u32> {
     sent(sender, now)
 }
 
-/// 2 is lost twice, and then the round trip gets long, so that the timer comes up while its loss is repaired.
+/// 2 is lost.
 ///
 /// Ten leave at once. 1 arrives after 100 ms, so the timeout is 100 + max(4 * 50, 200) = 300 ms. The window becomes
 /// 11, and 11 and 12 leave. The next acknowledgement tells of 3, 4 and 5: 2 is lost, the threshold is
-/// 5, and 2 is sent again. 6 to 10 arrive after 300 ms. Then 2, 11 and 12 are in the network, so 13 and 14 leave. At
-/// 400 ms the timer that began with the repair expires.
-fn interrupted_by_arrivals() -> Sender {
+/// 5, and 2 is sent again.
+fn repairing(recovery: &str, segments: u32) -> Sender {
     let [first] = window(10.0);
     let at_once = ("proportional_rate_reduction", Value::Switch(false));
-    let mut sender = started(&[first, by("sack"), at_once], 100);
+    let mut sender = started(&[first, by(recovery), at_once], segments);
     assert_eq!(sent(&mut sender, 0).len(), 10);
     assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[]), [11, 12]);
     assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[(3, 6)]), [2]);
     assert_eq!(windows(&sender), (5.0, 5.0));
+    sender
+}
+
+/// 2 is lost again, and then the round trip gets long, so that the timer comes up while the loss is repaired.
+///
+/// 6 to 10 arrive after 300 ms. Then 2, 11 and 12 are in the network, so 13 and 14 leave. At 400 ms the timer that
+/// began with the repair expires.
+fn interrupted_by_arrivals() -> Sender {
+    let mut sender = repairing("sack", 100);
     assert_eq!(answered(&mut sender, [0, 300 * MS], 2, &[(3, 11)]), [13, 14]);
     sender
 }
@@ -53,12 +61,7 @@ const LATE: u64 = 737_500_000;
 /// `tcp_clean_rtx_queue`). Round trips of 100, 100 and 300 ms have been timed: the smoothed one is 125, four times the
 /// variation 200, 150, and 150 + 200 - 37.5. The timer expires after 437.5 ms.
 fn interrupted_by_time() -> Sender {
-    let [first] = window(10.0);
-    let at_once = ("proportional_rate_reduction", Value::Switch(false));
-    let mut sender = started(&[first, by("rack"), at_once], 12);
-    assert_eq!(sent(&mut sender, 0).len(), 10);
-    assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[]), [11, 12]);
-    assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[(3, 6)]), [2]);
+    let mut sender = repairing("rack", 12);
     assert_eq!(answered(&mut sender, [0, 300 * MS], 2, &[(3, 11)]), NOTHING);
     sender.limit_to(100);
     assert_eq!(sent(&mut sender, 500 * MS), [13, 14]);

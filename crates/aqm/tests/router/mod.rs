@@ -6,10 +6,11 @@ use std::rc::Rc;
 
 use vermilion_aqm::{
     AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, Discipline, DropReason,
-    Dropped, Ecn, Fifo, LinkFacts, Packet, Queue, Scheduler, Sent, Verdict,
+    Dropped, Ecn, Fifo, LinkFacts, Queue, Scheduler, Sent, Verdict,
 };
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
+use super::parcel::Parcel;
 use super::seeded::Seeded;
 
 /// Sizes of packets in bytes, all as likely, and their mean.
@@ -98,39 +99,6 @@ macro_rules! either {
             Kept::Keeping($it) => $call,
         }
     };
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Parcel {
-    number: u64,
-    size: u32,
-    flow: u32,
-    ecn: Ecn,
-    colour: Colour,
-    marked: bool,
-}
-
-impl Packet for Parcel {
-    fn size(&self) -> u32 {
-        self.size
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn mark(&mut self) {
-        assert!(self.ecn.is_capable(), "a mark without ECN");
-        self.marked = true;
-    }
-
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-
-    fn colour(&self) -> Colour {
-        self.colour
-    }
 }
 
 /// Random arrivals: stretches of different load, with pauses of up to an hour between.

@@ -2,10 +2,11 @@
 
 use serde::Deserialize;
 use vermilion_aqm::{
-    AnyScheduler, Coin, Colour, Discipline, DropKind, DropReason, Dropped, Ecn, Packet, Queue,
-    Scheduler,
+    AnyScheduler, Coin, Discipline, DropKind, DropReason, Dropped, Queue, Scheduler,
 };
 use vermilion_parameters::Values;
+
+use crate::parcel::Parcel;
 
 use super::{Case, Codepoint, Figure, Hue, Step, codepoint, complete, reason_called, stated};
 
@@ -71,38 +72,6 @@ struct Left {
     drop_probability: Option<Figure>,
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Numbered {
-    number: u64,
-    size: u32,
-    flow: u32,
-    ecn: Ecn,
-    colour: Colour,
-    marked: bool,
-}
-
-impl Packet for Numbered {
-    fn size(&self) -> u32 {
-        self.size
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn mark(&mut self) {
-        self.marked = true;
-    }
-
-    fn flow(&self) -> u32 {
-        self.flow
-    }
-
-    fn colour(&self) -> Colour {
-        self.colour
-    }
-}
-
 /// The coins of one step.
 struct Coins<'a> {
     given: &'a [f64],
@@ -119,16 +88,16 @@ impl Coin for Coins<'_> {
 /// Plays one case and says where the queue first does otherwise.
 pub fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
     let values = complete(defaults, &case.parameters);
-    let (mut queue, _) = AnyScheduler::<Numbered>::from_values(name, &values, case.link.into())
+    let (mut queue, _) = AnyScheduler::<Parcel>::from_values(name, &values, case.link.into())
         .map_err(|error| error.to_string())?;
     for (index, step) in case.steps.iter().enumerate() {
         let mut left = Vec::new();
-        let mut drop = |dropped: Dropped<Numbered>| {
+        let mut drop = |dropped: Dropped<Parcel>| {
             left.push((dropped.packet.number, plain(dropped.reason)));
         };
         let (asked, coins, expected, done, wanted) = match step {
             Step::Offer(offer) => {
-                let packet = Numbered {
+                let packet = Parcel {
                     number: offer.packet,
                     size: offer.size_bytes,
                     flow: offer.flow,

@@ -22,6 +22,9 @@
 //! while nothing is missing. Only one is in the network at a time. A segment that was sent again as a probe has been
 //! lost if something beyond what was outstanding then is acknowledged before its duplicate is noticed (section 7.4.2).
 //!
+//! A report of a segment that was sent once times a round trip. It restarts the retransmission timer if the first
+//! missing segment was sent after it (Linux: `tcp_ack_update_rtt`, `tcp_clean_rtx_queue`).
+//!
 //! Departures: at a timeout the reordering window counts for nothing, as in Linux (`tcp_timeout_mark_lost`); section 6.3
 //! adds it. A repair that is lost while a timeout is repaired is sent again, but begins no recovery with a
 //! reduction of its own (Linux: `FLAG_LOST_RETRANS` and `tcp_rack_reo_timeout` in the state of loss).

@@ -374,9 +374,7 @@ impl<J: Judge> Selective<J> {
             if !self.leaves_timer(flight) {
                 flight.run_timer(now);
             }
-        } else if J::WATCHES
-            && let Some(segment) = first_report
-        {
+        } else if let Some(segment) = first_report {
             self.time_report(flight, now, segment);
         }
         self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
