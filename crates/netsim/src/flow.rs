@@ -63,7 +63,7 @@ pub enum Origin {
 
 // There are many: docs/performance.md says how much memory each takes.
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Flow>() == 528);
+const _: () = assert!(size_of::<Flow>() == 536);
 
 /// One flow.
 #[derive(Clone, Debug)]

@@ -37,7 +37,7 @@ pub use foreign::{ForeignRule, ForeignSenders};
 pub use host_clock::HostClock;
 pub use receiver::{AcknowledgementPolicy, LinuxReceiver, Receiver};
 pub use recovery::{Recovery, RecoveryOptions, ReductionBound};
-pub use round_trip::{RoundTripEstimator, TimeoutFloor, TimerRules};
+pub use round_trip::{RoundTripEstimator, TimeoutEstimator, TimeoutFloor, TimerRules};
 pub use rule::WindowRule;
 pub use rules::AnyRule;
 pub use segment::{Acknowledgement, KeptAcknowledgement, MOST_BLOCKS, SackBlocks, Segment};

@@ -102,10 +102,16 @@ impl AnyRecovery {
         matches!(self, Self::Duplicates(_))
     }
 
-    /// The next segment that may leave.
+    /// The next segment that may leave at `now`.
     #[inline(always)] // for every packet, as those who ask for it
-    pub(crate) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
-        each!(self, recovery => recovery.choose(flight))
+    pub(crate) fn choose(&mut self, flight: &mut Flight, now: u64) -> Option<u32> {
+        match self {
+            Self::Duplicates(recovery) => recovery.choose(flight),
+            Self::Counted(recovery) => recovery.choose(flight),
+            Self::Sack1(recovery) => recovery.choose(flight),
+            Self::Selective(recovery) => recovery.choose(flight, now),
+            Self::Rack(recovery) => recovery.choose(flight, now),
+        }
     }
 
     /// An acknowledgement has arrived at `now` that tells of so many new marks.

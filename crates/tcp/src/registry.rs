@@ -10,7 +10,8 @@ use crate::rule::WindowRule;
 use crate::sender::{Ecn, EcnOptions, LossWindow, SenderOptions};
 use crate::senders::{BBR, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{
-    AnyRule, HostClock, Receiver, Recovery, Sender, TimeoutFloor, TimerRules, option_sets,
+    AnyRule, HostClock, Receiver, Recovery, Sender, TimeoutEstimator, TimeoutFloor, TimerRules,
+    option_sets,
 };
 
 /// Every sender, in the order in which they are listed to users.
@@ -110,6 +111,11 @@ impl Profile {
                     } else {
                         TimeoutFloor::Timeout
                     },
+                    estimator: if settings.is("timeout_estimator", "linux") {
+                        TimeoutEstimator::Linux
+                    } else {
+                        TimeoutEstimator::Rfc6298
+                    },
                     initial_timeout: nanoseconds("initial_timeout"),
                     maximum_timeout: nanoseconds("maximum_timeout"),
                     tick: nanoseconds("clock_tick"),
@@ -181,5 +187,7 @@ fn recovery_options(kind: Recovery, settings: &Settings) -> RecoveryOptions {
         repairs_with_partial_acknowledgements: as_in_ns3,
         timeouts_of_ns3: settings.is("recovery_dialect", "ns3"),
         tail_loss_probe: settings.switch("tail_loss_probe"),
+        // Who spaces segments has none to wait for.
+        segmentation_offload: settings.switch("segmentation_offload") && !settings.switch("pacing"),
     }
 }

@@ -11,6 +11,11 @@
 //! 2. After four expiries in a row the smoothed value is set aside (folded into the variation) and
 //!    the next sample starts the estimate anew.
 //! 3. A backed-off timeout stays in force until a newly sent segment's round trip has been timed.
+//!
+//! Linux (`tcp_rtt_estimator`, `tcp_set_rto`) departs further ([`TimeoutEstimator::Linux`]): the variation in force is
+//! the greatest of a round trip, and falls once in one, by a quarter of what it lies above that; a round trip that is
+//! shorter than expected moves it by a thirty-second instead of a quarter; and nothing starts anew. So a queue that
+//! grows by seconds is not taken for a loss as soon as a few samples have been alike.
 
 use crate::host_clock::HostClock;
 use crate::tick::Tick;
@@ -25,6 +30,15 @@ pub enum TimeoutFloor {
     Variation,
 }
 
+/// How the timeout follows the round trips.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TimeoutEstimator {
+    /// As in RFC 6298, in integers as in ns-2.
+    Rfc6298,
+    /// As in Linux.
+    Linux,
+}
+
 /// The rules of a retransmission timer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TimerRules {
@@ -32,6 +46,8 @@ pub struct TimerRules {
     pub minimum_timeout: u64,
     /// Which of the two.
     pub floor: TimeoutFloor,
+    /// How the timeout follows the round trips.
+    pub estimator: TimeoutEstimator,
     /// Timeout before any sample, in nanoseconds.
     pub initial_timeout: u64,
     /// Greatest timeout, in nanoseconds.
@@ -62,8 +78,8 @@ impl TimerRules {
 pub struct RoundTripEstimator {
     minimum_timeout: u64,
     maximum_timeout: u64,
-    /// Least variation in quarters of a tick; 0 where it is the timeout that has a minimum.
-    least_variation: i64,
+    floor: TimeoutFloor,
+    rules: TimeoutEstimator,
     /// In which round trips are counted.
     tick: Tick,
     /// With whose ticks timers expire.
@@ -72,44 +88,67 @@ pub struct RoundTripEstimator {
     exact: bool,
     /// Smoothed round trip in eighths of a tick; 0 while there is none.
     smoothed: i64,
-    /// Variation in quarters of a tick.
+    /// Smoothed variation in quarters of a tick.
     variation: i64,
+    /// Linux: the greatest variation since the last round trip was over, in quarters of a tick.
+    greatest: i64,
+    /// Linux: the variation in force, in quarters of a tick.
+    in_force: i64,
+    /// Linux: the round trip is over when more than the segments before this one are acknowledged.
+    end: u32,
     /// The timeout before bounds and backing off, in nanoseconds.
     current: u64,
     /// The timeout in force. Every acknowledgement sets the timer anew, and few of them change it.
     timeout: u64,
-    backoff: u32,
+    /// How often it has been doubled.
+    doublings: u8,
 }
 
 impl RoundTripEstimator {
     /// No sample yet. `clock_phase`: what the host's clock says at time 0, in nanoseconds.
     #[must_use]
     pub fn new(rules: TimerRules, clock_phase: u64) -> Self {
-        let least_variation = match rules.floor {
-            TimeoutFloor::Timeout => 0,
-            TimeoutFloor::Variation => (rules.minimum_timeout / rules.tick) as i64,
-        };
         let mut estimator = Self {
             minimum_timeout: rules.minimum_timeout,
             maximum_timeout: rules.maximum_timeout,
-            least_variation,
+            floor: rules.floor,
+            rules: rules.estimator,
             tick: Tick::new(rules.tick),
             clock: HostClock::new(rules.timer_tick, clock_phase),
             exact: rules.timer_tick == 0,
             smoothed: 0,
             variation: 0,
+            greatest: 0,
+            in_force: 0,
+            end: 0,
             current: rules.initial_timeout,
             timeout: 0,
-            backoff: 1,
+            doublings: 0,
         };
         estimator.set_timeout();
         estimator
     }
 
-    /// Takes the sample of a segment sent at `sent` and acknowledged at `now` (nanoseconds).
-    pub fn sample(&mut self, sent: u64, now: u64) {
+    /// Takes the sample of a segment sent at `sent` and acknowledged at `now` (nanoseconds), when all segments before
+    /// `acknowledged` are acknowledged and `next` is the first that has not been sent.
+    pub fn sample(&mut self, sent: u64, now: u64, acknowledged: u32, next: u32) {
         let (_, offset) = self.tick.split(sent + self.clock.phase());
         let measured = self.tick.whole(now - sent + offset).max(1) as i64;
+        let variation = match self.rules {
+            TimeoutEstimator::Rfc6298 => self.follow_rfc6298(measured),
+            TimeoutEstimator::Linux => self.follow_linux(measured, acknowledged, next),
+        };
+        let ticks = ((variation << 3) + self.smoothed) >> 3;
+        let current = ticks as u64 * self.tick.length();
+        if current != self.current {
+            self.current = current;
+            self.set_timeout();
+        }
+    }
+
+    /// RFC 6298: a round trip of so many ticks; returns the variation in force.
+    #[inline]
+    fn follow_rfc6298(&mut self, measured: i64) -> i64 {
         if self.smoothed == 0 {
             self.smoothed = measured << 3;
             self.variation = measured << 1;
@@ -118,12 +157,43 @@ impl RoundTripEstimator {
             self.smoothed = (self.smoothed + error).max(1);
             self.variation = (self.variation + error.abs() - (self.variation >> 2)).max(1);
         }
-        let variation = self.variation.max(self.least_variation);
-        let ticks = ((variation << 3) + self.smoothed) >> 3;
-        let current = ticks as u64 * self.tick.length();
-        if current != self.current {
-            self.current = current;
-            self.set_timeout();
+        self.variation.max(self.least_variation())
+    }
+
+    /// Linux: the same.
+    #[inline]
+    fn follow_linux(&mut self, measured: i64, acknowledged: u32, next: u32) -> i64 {
+        if self.smoothed == 0 {
+            self.smoothed = measured << 3;
+            self.variation = measured << 1;
+            self.in_force = self.variation.max(self.least_variation());
+            self.greatest = self.in_force;
+            self.end = next;
+            return self.in_force;
+        }
+        let error = measured - (self.smoothed >> 3);
+        self.smoothed = (self.smoothed + error).max(1);
+        let mut change = error.abs() - (self.variation >> 2);
+        if error < 0 && change > 0 {
+            change >>= 3;
+        }
+        self.variation += change;
+        self.greatest = self.greatest.max(self.variation);
+        self.in_force = self.in_force.max(self.greatest);
+        if acknowledged > self.end {
+            self.in_force -= (self.in_force - self.greatest) >> 2;
+            self.end = next;
+            self.greatest = self.least_variation();
+        }
+        self.in_force
+    }
+
+    /// The least variation in quarters of a tick.
+    #[inline]
+    fn least_variation(&self) -> i64 {
+        match self.floor {
+            TimeoutFloor::Timeout => 0,
+            TimeoutFloor::Variation => self.tick.whole(self.minimum_timeout) as i64,
         }
     }
 
@@ -152,7 +222,7 @@ impl RoundTripEstimator {
     fn set_timeout(&mut self) {
         let least = self.current.max(self.minimum_timeout);
         self.timeout = least
-            .saturating_mul(u64::from(self.backoff))
+            .saturating_mul(1 << self.doublings.min(63))
             .min(self.maximum_timeout)
             .max(2 * self.tick.length());
     }
@@ -184,11 +254,11 @@ impl RoundTripEstimator {
 
     /// The timer has expired: the next timeout is twice as long.
     pub fn back_off(&mut self) {
-        if self.backoff < 64 || self.timeout() < self.maximum_timeout {
-            self.backoff = self.backoff.saturating_mul(2);
+        if self.doublings < 6 || self.timeout() < self.maximum_timeout {
+            self.doublings = self.doublings.saturating_add(1);
             self.set_timeout();
         }
-        if self.backoff > 8 {
+        if self.doublings > 3 && self.rules == TimeoutEstimator::Rfc6298 {
             self.variation += self.smoothed >> 3;
             self.smoothed = 0;
         }
@@ -197,8 +267,8 @@ impl RoundTripEstimator {
     /// A newly sent segment has been acknowledged: the network is heard again.
     #[inline]
     pub fn end_back_off(&mut self) {
-        if self.backoff != 1 {
-            self.backoff = 1;
+        if self.doublings != 0 {
+            self.doublings = 0;
             self.set_timeout();
         }
     }
@@ -212,6 +282,7 @@ mod tests {
     const RULES: TimerRules = TimerRules {
         minimum_timeout: 200 * MS,
         floor: TimeoutFloor::Timeout,
+        estimator: TimeoutEstimator::Rfc6298,
         initial_timeout: 3000 * MS,
         maximum_timeout: 60_000 * MS,
         tick: MS,
@@ -224,7 +295,7 @@ mod tests {
         // RFC 6298 (2.2): RTO = R + 4 * R/2 = 3 R.
         let mut estimator = RoundTripEstimator::new(RULES, 0);
         assert_eq!(estimator.timeout(), 3000 * MS);
-        estimator.sample(0, 100 * MS);
+        estimator.sample(0, 100 * MS, 1, 1);
         assert_eq!(estimator.timeout(), 300 * MS);
     }
 
@@ -232,12 +303,12 @@ mod tests {
     fn constant_samples_bring_the_timeout_to_the_sample_or_the_minimum() {
         let mut estimator = RoundTripEstimator::new(RULES, 0);
         for _ in 0..100 {
-            estimator.sample(0, 400 * MS);
+            estimator.sample(0, 400 * MS, 1, 1);
         }
         let timeout = estimator.timeout();
         assert!((400 * MS..=406 * MS).contains(&timeout), "{timeout}");
         for _ in 0..100 {
-            estimator.sample(0, 20 * MS);
+            estimator.sample(0, 20 * MS, 1, 1);
         }
         assert_eq!(estimator.timeout(), 200 * MS);
     }
@@ -245,13 +316,57 @@ mod tests {
     #[test]
     fn each_expiry_doubles_up_to_the_maximum() {
         let mut estimator = RoundTripEstimator::new(RULES, 0);
-        estimator.sample(0, 100 * MS);
+        estimator.sample(0, 100 * MS, 1, 1);
         for expected in [600, 1200, 2400, 4800, 9600, 19200, 38400, 60000, 60000] {
             estimator.back_off();
             assert_eq!(estimator.timeout(), expected * MS);
         }
         estimator.end_back_off();
         assert_eq!(estimator.timeout(), 300 * MS);
+    }
+
+    #[test]
+    fn in_linux_the_variation_falls_once_in_a_round_trip() {
+        // `tcp_rtt_estimator`, by hand: ticks of a millisecond, at least 10 ms of variation.
+        let mut estimator = RoundTripEstimator::new(
+            TimerRules {
+                minimum_timeout: 10 * MS,
+                floor: TimeoutFloor::Variation,
+                estimator: TimeoutEstimator::Linux,
+                ..RULES
+            },
+            0,
+        );
+        // The round trip in milliseconds, what is acknowledged, what is sent next, the timeout.
+        let steps = [
+            (100, 1, 11, 300),  // 4 * 50
+            (100, 2, 12, 300), // the variation of now is 150, that in force is the greatest of the round trip
+            (100, 12, 22, 300), // 113; the round trip ends, and its greatest was 200
+            (100, 23, 33, 272), // 85: a quarter less of 200 - 85, rounded down
+            (60, 24, 34, 267), // 40 less: 95 on average; of 40 - 21 an eighth, rounded down: 87
+            (300, 25, 35, 391), // 205 more: 120.6 on average, and 87 + 205 - 21
+        ];
+        for (round_trip, acknowledged, next, timeout) in steps {
+            estimator.sample(0, round_trip * MS, acknowledged, next);
+            assert_eq!(estimator.timeout(), timeout * MS, "acknowledged {acknowledged}");
+        }
+        // Four timeouts, and what was known is still known.
+        for _ in 0..4 {
+            estimator.back_off();
+        }
+        estimator.end_back_off();
+        assert_eq!(estimator.timeout(), 391 * MS);
+        assert_eq!(estimator.smoothed(), Some(120_625_000));
+    }
+
+    #[test]
+    fn elsewhere_four_timeouts_make_the_estimate_start_anew() {
+        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        estimator.sample(0, 100 * MS, 1, 1);
+        for expected in [true, true, true, false] {
+            estimator.back_off();
+            assert_eq!(estimator.smoothed().is_some(), expected);
+        }
     }
 
     #[test]

@@ -23,6 +23,7 @@ mod mark_response;
 mod marks;
 mod options;
 mod pacing;
+pub(crate) mod segmentation;
 #[cfg(test)]
 mod short_way;
 pub(crate) mod state;
@@ -254,7 +255,7 @@ impl Sender {
         } else if flight.whole {
             flight.choose_in_order()
         } else {
-            self.recovery.choose(flight)
+            self.recovery.choose(flight, now)
         }
     }
 

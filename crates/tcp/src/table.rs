@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 35;
+pub const COMMON_COUNT: usize = 37;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +61,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         Parameter::choice("timeout_floor", "timeout", &["timeout", "variation"]).described(
             "what the minimum timeout bounds: the timeout, or what is added to the smoothed round trip",
             "RFC 6298 and ns-2.35; Linux has variation",
+        ),
+        Parameter::choice("timeout_estimator", "rfc6298", &["rfc6298", "linux"]).described(
+            "how the timeout follows round trips: as in RFC 6298 and ns-2, or (linux) with a variation that falls once in a \
+             round trip, and with no new start after four timeouts in a row",
+            "RFC 6298 and ns-2.35; Linux: tcp_rtt_estimator",
         ),
         Parameter::number("initial_timeout", "seconds", Some(3.0), 1e-3, 60.0)
             .described(
@@ -126,6 +131,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         ),
         Parameter::switch("pacing", defaults.pacing)
             .described("segments are spaced over the round trip", "Linux, fq"),
+        Parameter::switch("segmentation_offload", false).described(
+            "recovery by time, no pacing: segments leave in bursts of what a millisecond carries, at least two; less waits for \
+             the next acknowledgement if that is near",
+            "Linux: tcp_tso_should_defer",
+        ),
         Parameter::switch("window_validation", false).described(
             "only a window that is used grows, and one that is not used for a timeout shrinks",
             "RFC 7661, RFC 2861; Linux: tcp_cwnd_validate",

@@ -16,6 +16,7 @@ mod ns3_recovery;
 mod packetdrill;
 mod recoveries;
 mod scalable;
+mod segmentation;
 mod square_root_law;
 mod timeouts;
 mod vectors;

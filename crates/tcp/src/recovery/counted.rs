@@ -150,7 +150,7 @@ impl Counted {
         let newly = acknowledged - first;
         if newly > 0 {
             flight.unacknowledged = acknowledged;
-            flight.timer.take(now, answer, marked > 0);
+            flight.timer.take(now, answer, flight.highest, marked > 0);
             flight.run_timer(now);
         }
         let (mut delivered, mut lost) = (0, false);

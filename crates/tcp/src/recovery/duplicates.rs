@@ -111,7 +111,7 @@ impl Duplicates {
         }
         flight.unacknowledged = acknowledged;
         flight.next = flight.next.max(acknowledged);
-        flight.timer.take_partial(now, answer);
+        flight.timer.take_partial(now, answer, flight.highest);
         flight.repair = Some(acknowledged);
         self.allow_during_recovery(flight);
     }

@@ -100,6 +100,18 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
         false
     }
 
+    /// Whether a new segment waits for others to leave with it, while so many are in the network and nothing is
+    /// repaired; `sent`: what is kept for delivery rates.
+    fn defers(
+        &mut self,
+        _now: u64,
+        _flight: &Flight,
+        _in_network: u32,
+        _sent: &SentSegments<Sent>,
+    ) -> bool {
+        false
+    }
+
     /// A new segment leaves at `now` besides at least two: a probe waits from then on.
     fn put_probe_off(&mut self, _now: u64, _timer: &RetransmissionTimer) {}
 

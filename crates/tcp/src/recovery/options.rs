@@ -86,6 +86,8 @@ pub struct RecoveryOptions {
     pub timeouts_of_ns3: bool,
     /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
     pub tail_loss_probe: bool,
+    /// Whether segments leave in bursts that are worth it (`sender/segmentation.rs`).
+    pub segmentation_offload: bool,
 }
 
 impl RecoveryOptions {

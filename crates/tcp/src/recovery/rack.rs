@@ -33,10 +33,12 @@ use std::any::Any;
 use std::collections::VecDeque;
 
 use super::judge::{Judge, Repairing};
+use super::options::RecoveryOptions;
 use super::reduced_before;
 use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::flight::Flight;
+use crate::sender::segmentation::Segmentation;
 use crate::sender::timer::RetransmissionTimer;
 use crate::sent::{Sent, SentSegments};
 
@@ -90,13 +92,27 @@ pub struct Rack {
     /// How long it was to wait then.
     wait: u64,
     probe: Option<Probe>,
+    /// Where segments wait for others to leave with them.
+    segmentation: Option<Segmentation>,
+}
+
+/// When segment `sequence` was sent last, if it is outstanding: from `times` unless these are shared with `sent`.
+#[inline]
+fn time_of(
+    shared: bool,
+    times: &SentSegments<u64>,
+    sequence: u32,
+    sent: &SentSegments<Sent>,
+) -> Option<u64> {
+    if shared { sent.get(sequence).map(|sent| sent.time) } else { times.get(sequence).copied() }
 }
 
 impl Rack {
     /// `sampling`: more is kept of each sending than when it was, and handed over where that is asked for.
-    pub(super) fn new(probing: bool, sampling: bool) -> Self {
+    pub(super) fn new(options: &RecoveryOptions, sampling: bool) -> Self {
         Self {
-            probing,
+            probing: options.tail_loss_probe,
+            segmentation: options.segmentation_offload.then(Segmentation::default),
             times: SentSegments::default(),
             shares_times: sampling,
             unheard: 0,
@@ -121,11 +137,7 @@ impl Rack {
     /// When segment `sequence` was sent last, if it is outstanding; `sent`: what is kept for delivery rates.
     #[inline]
     fn time_of(&self, sequence: u32, sent: &SentSegments<Sent>) -> Option<u64> {
-        if self.shares_times {
-            sent.get(sequence).map(|sent| sent.time)
-        } else {
-            self.times.get(sequence).copied()
-        }
+        time_of(self.shares_times, &self.times, sequence, sent)
     }
 
     /// The earliest of the sendings that are still in the network, as far as is known: when, and of which
@@ -243,6 +255,24 @@ impl Judge for Rack {
         if !self.shares_times {
             self.times.note(sequence, now);
         }
+        if let Some(segmentation) = &mut self.segmentation {
+            segmentation.note_sent(now);
+        }
+    }
+
+    #[inline]
+    fn defers(
+        &mut self,
+        now: u64,
+        flight: &Flight,
+        in_network: u32,
+        sent: &SentSegments<Sent>,
+    ) -> bool {
+        let Self { segmentation, times, shares_times, shortest_round_trip, .. } = self;
+        segmentation.as_mut().is_some_and(|segmentation| {
+            let first = || time_of(*shares_times, times, flight.unacknowledged, sent);
+            segmentation.defers(now, flight, in_network, *shortest_round_trip, first)
+        })
     }
 
     /// Segment `sequence` has arrived; `again`: it had been sent again.

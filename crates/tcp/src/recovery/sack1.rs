@@ -102,7 +102,7 @@ impl Sack1 {
             flight.next = flight.next.max(acknowledged);
             self.board.acknowledge(acknowledged);
             flight.timer.estimator.end_back_off();
-            flight.timer.take(now, answer, marked > 0);
+            flight.timer.take(now, answer, flight.highest, marked > 0);
             flight.timer.restart(now);
         }
         if self.after_timeout || flight.highest == flight.unacknowledged {

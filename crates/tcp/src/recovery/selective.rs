@@ -86,7 +86,7 @@ impl Selective<ByArrivals> {
 impl Selective<Rack> {
     /// RFC 8985. As above.
     pub(super) fn by_time(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
-        Self::of(Rack::new(options.tail_loss_probe, sampling), options, first, sampling)
+        Self::of(Rack::new(options, sampling), options, first, sampling)
     }
 }
 
@@ -187,9 +187,9 @@ impl<J: Judge> Selective<J> {
         judge.find_losses(now, board, sent, clock, repairing, newly)
     }
 
-    /// Which segment may leave: RFC 6675, NextSeg.
+    /// Which segment may leave at `now`: RFC 6675, NextSeg.
     #[inline(always)] // for every packet
-    pub(super) fn choose(&mut self, flight: &mut Flight) -> Option<u32> {
+    pub(super) fn choose(&mut self, flight: &mut Flight, now: u64) -> Option<u32> {
         if flight.allowance == 0 {
             return None; // not begun
         }
@@ -199,13 +199,21 @@ impl<J: Judge> Selective<J> {
             if usable < f64::from(outstanding + 1) || !flight.has_new_data() {
                 return None;
             }
-            return Some(flight.take_next());
+            return self.take_next(flight, now, outstanding);
         }
-        self.choose_while_some_are_missing(flight)
+        self.choose_while_some_are_missing(flight, now)
+    }
+
+    /// The next new segment, while so many are in the network, unless it waits for others to leave with it.
+    #[inline(always)] // as above
+    fn take_next(&mut self, flight: &mut Flight, now: u64, in_network: u32) -> Option<u32> {
+        let defers =
+            !self.is_repairing_anything() && self.judge.defers(now, flight, in_network, &self.sent);
+        (!defers).then(|| flight.take_next())
     }
 
     #[inline(never)] // much code, for few of those who ask
-    fn choose_while_some_are_missing(&mut self, flight: &mut Flight) -> Option<u32> {
+    fn choose_while_some_are_missing(&mut self, flight: &mut Flight, now: u64) -> Option<u32> {
         let (usable, outstanding) = (flight.window.congestion, flight.outstanding());
         if std::mem::take(&mut self.must_repair)
             && let Some(sequence) = self.send_lost_again()
@@ -224,7 +232,7 @@ impl<J: Judge> Selective<J> {
             return Some(sequence);
         }
         if flight.has_new_data() {
-            return Some(flight.take_next());
+            return self.take_next(flight, now, in_network);
         }
         if !self.in_recovery || !J::RESENDS_UNREPORTED {
             return None;
@@ -308,7 +316,7 @@ impl<J: Judge> Selective<J> {
         }
         self.board.acknowledge(acknowledged);
         flight.unacknowledged = acknowledged;
-        flight.timer.take(now, answer, false);
+        flight.timer.take(now, answer, flight.highest, false);
         flight.run_timer(now);
         if flight.rule.governs_window() {
             self.tell_governing_rule(flight, now, newly, 0, 0);
@@ -370,7 +378,7 @@ impl<J: Judge> Selective<J> {
         if newly > 0 {
             self.progressed = true;
             flight.unacknowledged = acknowledged;
-            flight.timer.take(now, answer, marked > 0);
+            flight.timer.take(now, answer, flight.highest, marked > 0);
             if !self.leaves_timer(flight) {
                 flight.run_timer(now);
             }

@@ -144,7 +144,7 @@ impl Flight {
         let newly = acknowledged - self.unacknowledged;
         self.unacknowledged = acknowledged;
         self.next = self.next.max(acknowledged);
-        self.timer.take(now, answer, marked > 0);
+        self.timer.take(now, answer, self.highest, marked > 0);
         self.run_timer(now);
         self.grow_or_open(now, newly, marked);
         self.allowance = u32::MAX;

@@ -64,16 +64,19 @@ impl Pacing {
 #[inline]
 fn rate(flight: &Flight) -> Option<f64> {
     flight.rule.pacing_rate().or_else(|| {
-        let window = &flight.window;
-        let gain = if window.congestion < window.slow_start_threshold / 2.0 {
-            SLOW_START_GAIN
-        } else {
-            GAIN
-        };
         if u64::from(flight.highest) + flight.counters.retransmissions <= UNPACED {
             return None;
         }
         let round_trip = real(flight.timer.estimator.smoothed()?) / 1e9;
-        Some(gain * window.congestion.max(f64::from(flight.outstanding())) / round_trip)
+        Some(per_round_trip(flight) / round_trip)
     })
+}
+
+/// Segments that Linux would let leave in a smoothed round trip.
+#[inline]
+pub(super) fn per_round_trip(flight: &Flight) -> f64 {
+    let window = &flight.window;
+    let slow_start = window.congestion < window.slow_start_threshold / 2.0;
+    let gain = if slow_start { SLOW_START_GAIN } else { GAIN };
+    gain * window.congestion.max(f64::from(flight.outstanding()))
 }

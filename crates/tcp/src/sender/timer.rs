@@ -60,43 +60,45 @@ impl RetransmissionTimer {
         }
     }
 
-    /// Times the round trip of an acknowledgement of new data; `echo`: with a mark.
+    /// Times the round trip of an acknowledgement of new data, when `next` is the first segment that has not been sent;
+    /// `echo`: with a mark.
     #[inline]
-    pub(crate) fn take(&mut self, now: u64, answer: &Acknowledgement<'_>, echo: bool) {
+    pub(crate) fn take(&mut self, now: u64, answer: &Acknowledgement<'_>, next: u32, echo: bool) {
         if self.timestamps {
             self.estimator.end_back_off();
-            self.sample(answer.echo, now);
+            self.sample(now, answer, answer.echo, next);
         } else if answer.next_expected > self.timed {
             self.timed = NOT_TIMED;
             if !(self.marked_at_one && echo) {
                 self.estimator.end_back_off();
                 self.marked_at_one = false;
             }
-            self.sample(self.timed_since, now);
+            self.sample(now, answer, self.timed_since, next);
         }
     }
 
     /// The same for an acknowledgement of a part of a window from which something was lost: without
     /// timestamps it times nothing.
-    pub(crate) fn take_partial(&mut self, now: u64, answer: &Acknowledgement<'_>) {
+    pub(crate) fn take_partial(&mut self, now: u64, answer: &Acknowledgement<'_>, next: u32) {
         if self.timestamps {
-            self.take(now, answer, false);
+            self.take(now, answer, next, false);
         } else if answer.next_expected > self.timed {
             self.timed = NOT_TIMED;
             self.estimator.end_back_off();
         }
     }
 
-    /// A segment that was `sent` once is reported beyond others that are missing.
-    pub(crate) fn take_report(&mut self, now: u64, sent: u64) {
+    /// A segment that was `sent` once is reported beyond others that are missing, of which `first` is the first one;
+    /// `next` as above.
+    pub(crate) fn take_report(&mut self, now: u64, sent: u64, first: u32, next: u32) {
         self.estimator.end_back_off();
-        self.estimator.sample(sent, now);
+        self.estimator.sample(sent, now, first, next);
     }
 
-    /// A round trip from `sent` to `now` has been timed.
+    /// An acknowledgement has timed a round trip that began at `sent`.
     #[inline]
-    fn sample(&mut self, sent: u64, now: u64) {
-        self.estimator.sample(sent, now);
+    fn sample(&mut self, now: u64, answer: &Acknowledgement<'_>, sent: u64, next: u32) {
+        self.estimator.sample(sent, now, answer.next_expected, next);
         self.last_round_trip = NonZeroU64::new(now - sent);
     }
 

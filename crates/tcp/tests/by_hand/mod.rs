@@ -8,8 +8,8 @@ pub const MS: u64 = 1_000_000;
 /// No segment leaves.
 pub const NOTHING: [u32; 0] = [];
 
-/// A Reno window with Linux's options and recovery by time, timers that expire exactly when they are due, so that sums
-/// come out even, and whatever is given besides.
+/// A Reno window with Linux's options and recovery by time, but timers that expire exactly when they are due, so that sums
+/// come out even, segments that do not wait for others, and whatever is given besides.
 pub fn started(parameters: &[(&str, Value)], segments: u32) -> Sender {
     started_as("sack", parameters, segments)
 }
@@ -20,6 +20,7 @@ pub fn started_as(name: &str, parameters: &[(&str, Value)], segments: u32) -> Se
         ("option_set".to_owned(), Value::Choice("linux".to_owned())),
         ("handshake".to_owned(), Value::Switch(false)),
         ("timer_tick".to_owned(), Value::Number(0.0)),
+        ("segmentation_offload".to_owned(), Value::Switch(false)),
     ]);
     values.extend(parameters.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let profile = Profile::from_values(name, &values).unwrap();

@@ -20,7 +20,7 @@ impl<J: Judge> Selective<J> {
     /// queue that grows quickly lets the timer expire while what it waits for is on its way.
     pub(super) fn time_report(&mut self, flight: &mut Flight, now: u64, segment: u32) {
         let Some(sent) = self.judge.last_sending(segment, &self.sent) else { return };
-        flight.timer.take_report(now, sent);
+        flight.timer.take_report(now, sent, flight.unacknowledged, flight.highest);
         let first = self.judge.last_sending(flight.unacknowledged, &self.sent);
         if first.is_some_and(|first| sent < first) {
             flight.timer.restart(now);
