@@ -53,6 +53,9 @@ PIE_IS_UPDATED_EVERY: Final = {"links.link.queue.interval": "30 ms"}
 CODEL: Final = 'discipline = "codel"\ndialect = "linux"'
 FQ_CODEL: Final = 'discipline = "fq-codel"\ndialect = "linux"'
 PFIFO: Final = 'discipline = "drop-tail"\nlimit = "100 packets"'
+WIDE_RED: Final = (
+    RED.replace("100000", "1000000").replace("15000", "50000").replace("45000", "150000")
+)
 
 
 def sender(control: str = "sack", *, ecn: bool = False) -> str:
@@ -119,6 +122,21 @@ def fast(queue: str) -> str:
     return network(queue, bulk(32, "34 ms", CUBIC), seconds=12, rate="400 Mbit/s")
 
 
+def wide(queue: str, flows: str, seconds: int) -> str:
+    """A link on which many windows have ten segments and more."""
+    return network(queue, flows, seconds=seconds, rate="100 Mbit/s")
+
+
+def slow(queue: str, flows: str) -> str:
+    """A link that a packet takes six milliseconds to pass."""
+    return network(queue, flows, seconds=60, rate="2 Mbit/s")
+
+
+def pfifo(limit: int) -> str:
+    """First in, first out, of so many packets."""
+    return PFIFO.replace("100 ", f"{limit} ")
+
+
 def hops() -> str:
     """Four links in a row, eight flows over all of them, four over each."""
     through = '["link0", "link1", "link2", "link3"]'
@@ -170,10 +188,31 @@ CASES: Final[dict[str, str]] = {
     "FQ-CoDel, 32 CUBIC, 34 ms, 400 Mbit/s": fast(FQ_CODEL),
     "CoDel, 32 CUBIC, 34 ms, 400 Mbit/s": fast(CODEL),
     "PIE, 32 CUBIC, 34 ms, 400 Mbit/s": fast(PIE),
-    "pfifo of 1000, 32 CUBIC, 34 ms, 400 Mbit/s": fast(PFIFO.replace("100 ", "1000 ")),
+    "pfifo of 1000, 32 CUBIC, 34 ms, 400 Mbit/s": fast(pfifo(1000)),
     "FQ-CoDel, 8 Reno, 34 ms, 100 Mbit/s": network(
         FQ_CODEL, bulk(8, "34 ms"), seconds=15, rate="100 Mbit/s"
     ),
+    "pfifo of 60, 1 Reno, 20 ms, 100 Mbit/s": wide(pfifo(60), bulk(1, "20 ms"), 30),
+    "pfifo of 60, 20 Reno, 20 ms, 100 Mbit/s": wide(pfifo(60), bulk(20, "20 ms"), 30),
+    "pfifo of 60, 20 CUBIC, 20 ms, 100 Mbit/s": wide(pfifo(60), bulk(20, "20 ms", CUBIC), 30),
+    "pfifo of 250, 4 CUBIC, 100 ms, 100 Mbit/s": wide(pfifo(250), bulk(4, "100 ms", CUBIC), 30),
+    "RED, 20 Reno, 20 ms, 100 Mbit/s": wide(WIDE_RED, bulk(20, "20 ms"), 15),
+    "RED, 20 CUBIC, 20 ms, 100 Mbit/s": wide(WIDE_RED, bulk(20, "20 ms", CUBIC), 15),
+    "FQ-CoDel, 20 CUBIC with ECN, 20 ms, 100 Mbit/s": wide(
+        FQ_CODEL, bulk(20, "20 ms", sender("cubic", ecn=True)), 15
+    ),
+    "CoDel, 8 CUBIC, 20 to 160 ms, 50 Mbit/s": network(
+        CODEL, bulk(8, TRIPS, CUBIC), rate="50 Mbit/s"
+    ),
+    "FQ-CoDel, 2 CUBIC, 150 ms, 200 Mbit/s": network(
+        FQ_CODEL, bulk(2, "150 ms", CUBIC), rate="200 Mbit/s"
+    ),
+    "pfifo of 1000, 8 CUBIC, 30 ms, 2 Mbit/s": slow(pfifo(1000), bulk(8, "30 ms", CUBIC)),
+    "pfifo, 16 CUBIC, 60 ms, 2 Mbit/s": slow(PFIFO, bulk(16, "60 ms", CUBIC)),
+    "PIE, 16 CUBIC, 60 ms, 2 Mbit/s": slow(PIE, bulk(16, "60 ms", CUBIC)),
+    "CoDel, 16 CUBIC, 60 ms, 2 Mbit/s": slow(CODEL, bulk(16, "60 ms", CUBIC)),
+    "FQ-CoDel, 16 CUBIC, 60 ms, 2 Mbit/s": slow(FQ_CODEL, bulk(16, "60 ms", CUBIC)),
+    "FQ-CoDel, 16 Reno, 60 ms, 2 Mbit/s": slow(FQ_CODEL, bulk(16, "60 ms")),
 }
 
 HEAD: Final = """# Validation against a kernel
@@ -191,14 +230,19 @@ simulator's version 3.
 CAUSES: Final = """What does not, and why:
 
 - **BBR**: two versions of it. The kernel's loses far more and shares less.
-- **RED with ECN**: the kernel drops 3.9 % and the simulator 2.4 %. What decides is when the flows
-  begin. A lost SYN is sent again without ECN, and the flow stays without; so it loses packets
-  where the others are marked. In the kernel 6.3 of 16 flows lose their SYN (mean of twelve
-  seeds), in the simulator 3.5. With the starts of the kernel's seeds 4.3 do, and 2.9 % of the
-  packets are dropped. With slow start as on the kernel (below) it is 5.7 flows and 3.7 %.
+- **FQ-CoDel with 16 flows of CUBIC at 2 Mbit/s**: windows of one or two packets, whose cycles
+  small things move (below). With Reno all numbers agree there. No cause has been found.
+- **pfifo of 60 with 20 flows of CUBIC at 100 Mbit/s**: 5.8 % more drops. Without bursts on
+  either side (below) it is 2 %. No cause has been found.
+- **RED with 20 flows of CUBIC at 100 Mbit/s**: the queue is 5.2 % shorter, without bursts 4.6
+  %, and moves more. No cause has been found.
 
-- **PIE with 64 flows of Reno**: the queue is 5.5 % shorter (5.6 % in sixty seeds of the simulator),
-  and no cause has been found.
+**RED with ECN** agrees only because seeds differ so much: the kernel drops 3.9 % and the
+simulator 2.6 %. What decides is when the flows begin. A lost SYN is sent again without ECN, and
+the flow stays without; so it loses packets where the others are marked. In the kernel 6.3 of 16
+flows lose their SYN (mean of twelve seeds). In the simulator it was 3.5 before senders had
+bursts. With the starts of the kernel's seeds it was 4.3 (and 2.9 % of the packets), with slow
+start as on the kernel (below) 5.7 (3.7 %).
 
 ## The link
 
@@ -259,6 +303,26 @@ the kernel's, and the drop rate 4.2 times as high. With 8 flows of Reno it was 4
 
 The rule had let that pass. The seeds differed so much (1.2 ± 1.5 MB where the kernel has 0.144 ±
 0.025) that three standard errors covered it. Read the spread as well as the verdict.
+
+## Bursts
+
+In the cases of 10 Mbit/s windows have a few segments. With ten and more the kernel's queue was
+longer. Over pfifo of 60 packets at 100 Mbit/s 20 flows of Reno kept 61.6 kB there and 50.4
+here. A kernel that was told to do without bursts (`net.ipv4.tcp_min_tso_segs` of 1, six seeds)
+kept 51.1. A host hands segments over in bursts, and waits to make them enough ({doc}`senders`).
+So flows lose at different times. The simulator does that since, and keeps 60.0 kB. One flow
+alone loses 0.0080 % of its packets, the kernel's 0.0077 %; it was 0.0052 %. Over FQ-CoDel at
+200 Mbit/s two flows kept 12 kB where the kernel has 21, and keep 21 now.
+
+The rule about the next acknowledgement came to stable kernels in October 2025. Older ones wait
+more often.
+
+## Slow links
+
+Where a thousand packets wait at 2 Mbit/s, round trips grow by seconds. By RFC 6298, with a
+sample for every second segment, the timeout followed too closely and came for nothing. So the
+slowest of eight flows of CUBIC had 0.39 of the mean; the kernel's has 0.70. With Linux's
+estimate it has 0.72.
 
 ## Slow start
 
