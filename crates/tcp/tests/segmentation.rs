@@ -1,7 +1,7 @@
 //! Segmentation offload as Linux has it, worked out by hand: how many segments are worth a burst, and when fewer leave
 //! all the same.
 //!
-//! Source: Linux 6.12.56 and later, `tcp_tso_autosize`, `tcp_tso_should_defer`. Windows grow as in congestion avoidance
+//! Source: Linux 6.12.117, `tcp_tso_autosize`, `tcp_tso_should_defer`. Windows grow as in congestion avoidance
 //! from the start, and none of them has grown by the end of its test.
 
 use crate::by_hand::{MS, NOTHING, answered, sent, started};

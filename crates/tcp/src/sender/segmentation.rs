@@ -1,10 +1,10 @@
 //! Segmentation offload: a host hands its interface several segments at once, and waits to make them enough.
 //!
-//! Source: Linux 6.12 (`tcp_tso_autosize`, `tcp_write_xmit`, `tcp_tso_should_defer`; the rule about the next
-//! acknowledgement is that of October 2025, which stable kernels have since 6.12.56). The segments of a burst leave one behind the other.
-//! A burst is what the connection sends in 1/1024 s at the rate at which it would be paced (`pacing.rs`), of a near
-//! receiver more, at least two segments and at most 64 kB. If the window has room for less than that, the sender waits
-//! for more room, unless one of these holds:
+//! Source: Linux 6.12.117 (`tcp_tso_autosize`, `tcp_write_xmit`, `tcp_tso_should_defer`; the rule about the next
+//! acknowledgement came to stable kernels in October 2025). A burst is what the connection sends in 1/1024 s at the
+//! rate at which it would be paced (`pacing.rs`), more to a near receiver, at least two segments and at most 64 kB.
+//! Its segments leave at once. If the window has room for less than that, the sender waits for more room, unless one
+//! of these holds:
 //!
 //! 1. Losses or a timeout are being repaired.
 //! 2. Nothing has left for a millisecond.
