@@ -332,6 +332,25 @@ class TestWhatAnEngineerWouldSign:
                    if each.tuned]  # fmt: skip
         assert any(math.isclose(each, 0.025) for each in targets)
 
+    @pytest.mark.parametrize("kind", ["fq_codel", "codel"])
+    @pytest.mark.parametrize(
+        ("rate", "rtt", "longest_s"),
+        [
+            ("300 Mbit/s", "10 ms .. 30 ms", 0.1),  # the default
+            ("300 Mbit/s", "20 ms .. 145 ms", 0.145),
+            ("300 Mbit/s", "20 ms .. 600 ms", 0.3),  # a satellite's is waited for half as long
+            ("100 kbit/s", "10 ms .. 30 ms", 4 * 8 * 1514 / 1e5),  # twice two packets' time
+        ],
+    )
+    def test_no_interval_is_longer_than_the_longest_round_trip_or_the_default(
+        self, kind, rate, rtt, longest_s
+    ):
+        # RFC 8290, section 5.2.2: on the order of the longest round trip
+        asked = question(rate=rate, rtt=rtt, delay_at_most="20 ms", discipline=kind)
+        [family] = families(asked)
+        box = {each.name: each for each in family.box(asked)}
+        assert box["interval"].upper == pytest.approx(longest_s)
+
     def test_a_bound_below_a_packets_time_is_said_to_be_out_of_reach(self):
         for bound, said in (("5 ms", True), ("13 ms", False)):
             asked = question(rate="1 Mbit/s", delay_at_most=bound)

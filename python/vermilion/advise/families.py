@@ -50,6 +50,9 @@ what other queues need."""
 _MAX_THRESHOLD: Final = {"linux-red": "max_threshold", "wred": "green_max_threshold"}
 """The threshold that the buffer has to be larger than."""
 
+_DEFAULT_INTERVAL_S: Final = 0.1
+"""The kernel's, of CoDel and FQ-CoDel."""
+
 _KERNEL_BITS: Final = 31
 _RED_FIXED: Final = {"ecn": False}
 _WRED_WEIGHT_LOG: Final = 9
@@ -205,16 +208,15 @@ def _targets(*parts: float, interval: bool = False) -> Callable[[Question], list
 
     def rules(question: Question) -> list[Values]:
         least = packet_time_s(question)
-        longest = max(min(max(question.round_trip_s[1], 0.02), 0.3), 2.0 * least)
-        return [
-            {
-                "target": max(part * question.bound_s, least),
-                **({"interval": longest} if interval else {}),
-            }
-            for part in parts
-        ]
+        longest = {"interval": _longest_round_trip_s(question)} if interval else {}
+        return [{"target": max(part * question.bound_s, least), **longest} for part in parts]
 
     return rules
+
+
+def _longest_round_trip_s(question: Question) -> float:
+    """In which CoDel is to hear of a queue, within reason."""
+    return max(min(max(question.round_trip_s[1], 0.02), 0.3), 2.0 * packet_time_s(question))
 
 
 def _target_box(question: Question) -> Dimension:
@@ -224,8 +226,14 @@ def _target_box(question: Question) -> Dimension:
 
 
 def _codel_box(question: Question) -> list[Dimension]:
+    """No interval is longer than the longest round trip (RFC 8290, section 5.2.2) or the default.
+
+    A longer one carries more while nobody begins, and that is most of what is simulated here. It
+    lets the queue of who begins grow for as long.
+    """
     low = max(0.01, 2.0 * packet_time_s(question))
-    return [_target_box(question), Dimension("interval", low, max(0.4, 2.0 * low), log=True)]
+    high = max(_DEFAULT_INTERVAL_S, _longest_round_trip_s(question), 2.0 * low)
+    return [_target_box(question), Dimension("interval", low, high, log=True)]
 
 
 def _pie_box(question: Question) -> list[Dimension]:
