@@ -361,11 +361,11 @@ measured beside what its model had promised. From the journals of `benches/kerne
 ```{include} figures/kernel_predictions.txt
 ```
 
-- How long the queue is on average is foretold well: 3 % off in the median, and less than a seventh
+- How long the queue is on average is foretold well: 3 % off in the median, and less than an eighth
   in eight judgements of ten.
-- How much it moves is foretold within a factor of 1.5 in nearly six judgements of ten.
+- How much it moves is foretold within a factor of 1.5 in six judgements of ten.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  nearly half of the objective or more; six of ninety-two made it worse.
+  three tenths of the objective or more; fifteen of a hundred and ten made it worse.
 """
 
 
