@@ -365,7 +365,7 @@ measured beside what its model had promised. From the journals of `benches/kerne
   in eight judgements of ten.
 - How much it moves is foretold within a factor of 1.5 in six judgements of ten.
 - Where the setting of before could be measured in the same conditions, half of the changes gained
-  three tenths of the objective or more; fifteen of a hundred and ten made it worse.
+  three tenths of the objective or more. Fifteen of a hundred and ten made it worse.
 """
 
 
