@@ -131,6 +131,7 @@ def passed(decided):
     try:
         run_online(
             scenario_from_document(JUMP, "flows join"),
+            seed=6,  # with which a change is answered by a setting that stays until it is judged
             clock="fixed",
             evaluations=8,
             re_evaluations=2,
