@@ -25,6 +25,9 @@
 //! A report of a segment that was sent once times a round trip. It restarts the retransmission timer if the first
 //! missing segment was sent after it (Linux: `tcp_ack_update_rtt`, `tcp_clean_rtx_queue`).
 //!
+//! Since it knows when segments left, it also says whether a new one waits for others to leave with it
+//! (`sender/segmentation.rs`).
+//!
 //! Departures: at a timeout the reordering window counts for nothing, as in Linux (`tcp_timeout_mark_lost`); section 6.3
 //! adds it. A repair that is lost while a timeout is repaired is sent again, but begins no recovery with a
 //! reduction of its own (Linux: `FLAG_LOST_RETRANS` and `tcp_rack_reo_timeout` in the state of loss).
