@@ -19,11 +19,12 @@ fn run(name: &str, scenario: Scenario) {
     let start = ThreadTime::now();
     let mut simulation = Simulation::new(scenario, 1).expect("valid");
     simulation.run(&AtomicBool::new(false)).expect("nobody cancels");
-    let results = simulation.into_results(false);
+    let mut results = simulation.into_results(false);
     let seconds = start.elapsed().as_secs_f64();
+    let (packets, events) = (results.packets_forwarded, results.events);
+    results.events = 0; // they tell how, not what
     let mut fingerprint = DefaultHasher::new();
     serde_json::to_string(&results).expect("results can be written").hash(&mut fingerprint);
-    let (packets, events) = (results.packets_forwarded, results.events);
     println!("{name} {packets} {events} {seconds:.4} {:016x}", fingerprint.finish());
 }
 

@@ -1,8 +1,7 @@
 //! Acknowledgements on their way: kept here while a small packet with their number travels.
 //!
 //! An acknowledgement with its selective blocks is larger than a packet in flight should be, and
-//! most never fly: where acknowledgements meet no queue and are sent at once, the sender is told
-//! directly.
+//! most never fly: where acknowledgements meet no queue, the sender is told directly.
 
 use vermilion_tcp::{Acknowledgement, KeptAcknowledgement};
 

@@ -4,6 +4,8 @@
 //! (the SYN, where there is a handshake) until the last byte has arrived, in order, at the receiver.
 //! A transfer belongs to the span in which it completes; transfers that do not complete have no
 //! time, which is why `transfers_begun` and `completed` are reported beside the times.
+//!
+//! Sums are of whole numbers, so that it does not matter in which order transfers complete.
 
 use serde::Serialize;
 
@@ -16,9 +18,11 @@ pub struct Completions {
     times: Distribution,
     count: u64,
     minimum: u64,
-    mean: f64,
-    /// Sum of squared deviations from the mean (Welford's recurrence; Chan's to merge).
-    squares: f64,
+    /// Sum of all times, in nanoseconds.
+    sum: u128,
+    /// Sum of their squares. A run lasts 10^15 ns at most: of times as long there may be 10^8, and a greater sum stays
+    /// at the greatest number there is.
+    squares: u128,
 }
 
 impl Completions {
@@ -27,9 +31,9 @@ impl Completions {
         self.times.count(time);
         self.minimum = if self.count == 0 { time } else { self.minimum.min(time) };
         self.count += 1;
-        let deviation = time as f64 - self.mean;
-        self.mean += deviation / self.count as f64;
-        self.squares += deviation * (time as f64 - self.mean);
+        let time = u128::from(time);
+        self.sum += time;
+        self.squares = self.squares.saturating_add(time.saturating_mul(time));
     }
 
     /// Whether nothing was added.
@@ -44,18 +48,26 @@ impl Completions {
         }
         self.minimum =
             if self.count == 0 { other.minimum } else { self.minimum.min(other.minimum) };
-        let (mine, theirs) = (self.count as f64, other.count as f64);
-        let difference = other.mean - self.mean;
-        self.mean += difference * theirs / (mine + theirs);
-        self.squares += other.squares + difference * difference * mine * theirs / (mine + theirs);
         self.count += other.count;
+        self.sum += other.sum;
+        self.squares = self.squares.saturating_add(other.squares);
         self.times.merge(&other.times);
     }
 
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.times.clear();
-        (self.count, self.minimum, self.mean, self.squares) = (0, 0, 0.0, 0.0);
+        (self.count, self.minimum, self.sum, self.squares) = (0, 0, 0, 0);
+    }
+
+    /// The mean of the squared distances from the mean.
+    fn variance(&self) -> f64 {
+        let count = u128::from(self.count);
+        // From the whole number below the mean first, which is exact, and then from the mean.
+        let (mean, rest) = (self.sum / count, self.sum % count);
+        let squares = self.squares.saturating_sub(mean * (self.sum + rest)) as f64;
+        let share = rest as f64 / count as f64;
+        (squares / count as f64 - share * share).max(0.0)
     }
 
     /// What users see; `None` if nothing completed.
@@ -65,7 +77,7 @@ impl Completions {
         Some(CompletionTimes {
             count: self.count,
             mean: self.times.mean()? * 1e-9,
-            sd: (self.squares / self.count as f64).sqrt() * 1e-9,
+            sd: self.variance().sqrt() * 1e-9,
             min: least * 1e-9,
             p5: quantile(0.05)?,
             p50: quantile(0.5)?,
@@ -122,6 +134,19 @@ mod tests {
         assert!((summary.p50 / 2.0 - 1.0).abs() < 0.004);
         both.clear();
         assert!(both.is_empty() && both.summary().is_none());
+    }
+
+    #[test]
+    fn the_order_in_which_transfers_complete_does_not_matter() {
+        let times = (0..1000_u64).map(|n| 1_000_000_000_000_000 - n * n * 7919);
+        let (mut one, mut other) = (Completions::default(), Completions::default());
+        times.clone().for_each(|time| one.add(time));
+        times.clone().rev().for_each(|time| other.add(time));
+        assert_eq!(one.summary(), other.summary());
+        // By hand: the variance of n^2 for n below N is (N^2 - 1)(2N - 1)(8N - 11) / 180, of which N is 1000.
+        let expected = 7919.0 * (999_999.0 * 1999.0 * 7989.0 / 180.0_f64).sqrt() * 1e-9;
+        let sd = one.summary().expect("there are some").sd;
+        assert!((sd / expected - 1.0).abs() < 1e-12, "{sd} {expected}");
     }
 
     #[test]

@@ -16,6 +16,9 @@ pub enum End {
     /// The receiver of a flow whose acknowledgements meet no queue and are sent at once: the
     /// stretch includes their way back, and the sender is told immediately.
     ReceiverAndBack,
+    /// The same for a receiver that may wait for more before it acknowledges. All that it does is done as much
+    /// later as its acknowledgements take.
+    WaitingReceiverAndBack,
     /// A receiver.
     Receiver,
     /// The queue of a link on the way back.
@@ -47,12 +50,13 @@ pub enum NotedEnd {
 }
 
 impl End {
-    /// The same end, with notes taken.
+    /// The same end, with notes taken. Where they are, a receiver that may wait has a line of its own for
+    /// what it answers.
     pub fn noted(self) -> Self {
         Self::Noted(match self {
             Self::Link => NotedEnd::Link,
             Self::ReceiverAndBack => NotedEnd::ReceiverAndBack,
-            Self::Receiver => NotedEnd::Receiver,
+            Self::Receiver | Self::WaitingReceiverAndBack => NotedEnd::Receiver,
             Self::ReturnLink => NotedEnd::ReturnLink,
             Self::Sender => NotedEnd::Sender,
             Self::Sink => NotedEnd::Sink,
@@ -139,7 +143,6 @@ impl DelayLine {
     }
 
     /// Every packet in it.
-    #[cfg(test)]
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()
     }

@@ -150,6 +150,14 @@ impl DelayLines {
         Some((end, packet))
     }
 
+    /// On which line the packet is that comes first of the calendar's source `source`, counted from [`FIRST_LINE`].
+    pub fn first_line(&self, source: usize) -> Option<u32> {
+        match &self.together {
+            Some(queue) => queue.first_rank(),
+            None => u32::try_from(source).ok(),
+        }
+    }
+
     /// Calls `expect` with packets that come soon after the next one of the calendar's source `source`, counted from
     /// [`FIRST_LINE`]: for each of `distances` and its index with the one that has as many packets before it on
     /// its line, or on all lines that stand together, if that is known. With what awaits it, too, but not at the
@@ -259,12 +267,14 @@ impl DelayLines {
         result
     }
 
-    /// Every packet in them.
-    #[cfg(test)]
-    pub fn packets(&self) -> impl Iterator<Item = &Packet> {
-        let apart = self.lines.iter().flat_map(DelayLine::packets);
-        apart
-            .chain(self.together.iter().flat_map(|queue| queue.iter().map(|placed| &placed.packet)))
+    /// Every packet in them, in no order, with what awaits it.
+    pub fn packets(&self) -> impl Iterator<Item = (End, &Packet)> {
+        let apart = self.lines.iter().flat_map(|line| {
+            let end = line.end;
+            line.packets().map(move |packet| (end, packet))
+        });
+        let together = self.together.iter().flat_map(|queue| queue.iter());
+        apart.chain(together.map(|placed| (placed.end, &placed.packet)))
     }
 }
 

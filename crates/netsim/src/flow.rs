@@ -3,17 +3,20 @@
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Receiver, Sender};
 
+use crate::timers::{ARRIVAL, LATER};
 use crate::traffic::{MOST_SEGMENTS, OpenLoop, Transfers};
 
 // Kinds of timers. Pacing has one of its own: it is armed for every segment, and the
 // retransmission timer, which is far later, stays where it is meanwhile.
 
 /// The sender's: retransmission, or the next packet or transfer of what has no sender.
-pub const SENDER: u32 = 0;
+pub const SENDER: u32 = LATER;
 /// The receiver's: delayed acknowledgements.
-pub const RECEIVER: u32 = 1;
+pub const RECEIVER: u32 = LATER | 1;
+/// The same where it expires when such an acknowledgement reaches the sender.
+pub const ANSWER: u32 = ARRIVAL | 1;
 /// The sender's pacing.
-pub const PACING: u32 = 2;
+pub const PACING: u32 = LATER | 2;
 
 /// What drives a flow.
 #[derive(Clone, Debug)]
@@ -138,15 +141,16 @@ impl Flow {
         self.began.is_some() && self.ended.is_none() && !is_source
     }
 
-    /// When timer `end` is due, in nanoseconds.
+    /// When timer `end` is due, in nanoseconds, where the receiver's events are processed `after_receipt`
+    /// later than it has them.
     #[inline]
-    pub fn deadline(&self, end: u32) -> u64 {
+    pub fn deadline(&self, end: u32, after_receipt: u64) -> u64 {
         match &self.source {
             Source::OpenLoop(source) => source.next_time(),
             Source::Transfers(source) => source.next_time(),
             Source::Window(connection) => match end {
                 SENDER => connection.sender.deadline(),
-                RECEIVER => connection.receiver.deadline(),
+                RECEIVER | ANSWER => connection.receiver.deadline().saturating_add(after_receipt),
                 _ => match connection.sender.release() {
                     0 => u64::MAX,
                     release => release,
@@ -155,12 +159,14 @@ impl Flow {
         }
     }
 
-    /// What has been counted so far; `packet_size` is that of its group, in bytes.
-    pub fn tally(&self, packet_size: u32) -> Tally {
+    /// What has been counted so far; `packet_size` is that of its group, in bytes, and `unheard` are segments that
+    /// its receiver has besides those it knows of (`simulation/unheard.rs`).
+    pub fn tally(&self, packet_size: u32, unheard: impl ExactSizeIterator<Item = u32>) -> Tally {
         match &self.source {
             Source::Window(connection) => {
+                let expected = connection.receiver.next_expected_after(unheard);
                 // Segment 0 opens the connection and carries nothing.
-                let delivered = u64::from(connection.receiver.next_expected().saturating_sub(1));
+                let delivered = u64::from(expected.saturating_sub(1));
                 let counters = connection.sender.counters();
                 let whole = delivered == u64::from(self.last_segment);
                 let missing = if whole { packet_size - self.last_size } else { 0 };

@@ -185,6 +185,14 @@ impl<T: Ranked> LazyQueue<T> {
         if self.is_first_late { None } else { self.nth(0) }
     }
 
+    /// The rank of the first entry.
+    pub fn first_rank(&self) -> Option<u32> {
+        match self.first() {
+            Some(entry) => Some(entry.rank()),
+            None => self.late.first_key().map(|(_, rank)| rank),
+        }
+    }
+
     /// Takes [`LazyQueue::first`] out.
     #[inline(always)] // as above
     pub fn take_first(&mut self) {
@@ -321,7 +329,6 @@ impl<T: Ranked> LazyQueue<T> {
     }
 
     /// Every entry, in no order.
-    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let order = self.order[self.taken..].iter();
         let current = order.map(|key| &self.current[*key as u32 as usize]);

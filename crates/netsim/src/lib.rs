@@ -29,6 +29,7 @@ mod group;
 mod histogram;
 mod lazy_queue;
 mod limits;
+mod line_order;
 mod link_books;
 mod link_window;
 pub mod loss;

@@ -19,7 +19,7 @@ use crate::transfer_books::TransferMetrics;
 pub struct Results {
     /// Packets whose transmission began, all links, whole run.
     pub packets_forwarded: u64,
-    /// Events processed.
+    /// Events processed: how it was simulated, not what happened. Where packets are followed there may be more.
     pub events: u64,
     /// By name of the link.
     pub links: BTreeMap<String, LinkResults>,

@@ -9,6 +9,12 @@
 //! Where access has a rate, each stretch next to an end takes a transmission longer: that of a full
 //! packet for data, that of an acknowledgement on the way back. Packets queue for it at the sender
 //! only ([`crate::access`]); at the receiver they come one by one from a slower or an equal link.
+//!
+//! Where acknowledgements meet no queue, their way is part of the last stretch of the data. Whatever a receiver does is
+//! done when its acknowledgement reaches the sender, that much later than it happens ([`Route::after_receipt`]). So it is
+//! with a receiver that may wait for another segment: its timer runs as much later (`simulation/answers.rs`), and what
+//! it has at an instant is looked up on its line (`simulation/unheard.rs`). Only where packets are followed does such a
+//! receiver have a line of its own for what it answers ([`Route::part`]).
 
 use std::collections::HashMap;
 
@@ -31,17 +37,40 @@ pub struct Hop {
 pub struct Route {
     /// The first queue on the way of data, apart from the others: every packet asks for it.
     pub first: Hop,
+    /// How much later than at the receiver its events are processed, in nanoseconds: where an
+    /// acknowledgement's way back is part of the stretch, with its arrival there.
+    pub after_receipt: u64,
     /// Queues on the way of data.
     pub forward: Vec<Hop>,
-    /// Line on which an acknowledgement leaves the receiver, where that is a stretch of its own.
-    pub acknowledgement_line: Option<u32>,
+    /// How acknowledgements leave the receiver.
+    pub answers: Answers,
     /// Queues on the way of acknowledgements.
     pub backward: Vec<Hop>,
     /// How much later than at the sender things happen at the first queue, in nanoseconds.
     pub first_access: u64,
-    /// How much later than at the receiver its events are processed, in nanoseconds: where an
-    /// acknowledgement's way back is part of the stretch, with its arrival there.
-    pub after_receipt: u64,
+}
+
+/// How the acknowledgements of a receiver leave it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answers {
+    /// On the line of that number, a stretch of its own.
+    OnLine(u32),
+    /// With the data that they acknowledge, whose stretch includes their way. What a receiver answers that has waited
+    /// comes, at one instant, after the packets of line `after` and those before it.
+    WithData {
+        /// The number of that line.
+        after: u32,
+    },
+}
+
+impl Answers {
+    /// Their line, if they have one.
+    pub fn line(self) -> Option<u32> {
+        match self {
+            Self::OnLine(line) => Some(line),
+            Self::WithData { .. } => None,
+        }
+    }
 }
 
 /// Collects the delay lines of all routes, each distinct one once.
@@ -63,12 +92,12 @@ impl Lines {
 
 impl Route {
     /// Lays the route of the flows of `group` with base round trip `round_trip`, in nanoseconds.
-    /// `separate_receiver`: acknowledgements are not sent at once.
+    /// `may_wait`: acknowledgements are not sent at once.
     pub fn lay(
         scenario: &Scenario,
         group: &FlowGroup,
         round_trip: u64,
-        separate_receiver: bool,
+        may_wait: bool,
         lines: &mut Lines,
     ) -> Self {
         let numbers = |path: &[String]| -> Vec<u32> {
@@ -92,22 +121,53 @@ impl Route {
         let mut acknowledgement_line = None;
         let (last_end, last_extra) = if open_loop {
             (End::Sink, to_receiver)
-        } else if back.is_empty() && !separate_receiver {
-            (End::ReceiverAndBack, to_receiver + from_receiver + to_sender)
+        } else if back.is_empty() {
+            let end = if may_wait { End::WaitingReceiverAndBack } else { End::ReceiverAndBack };
+            (end, to_receiver + from_receiver + to_sender)
         } else {
-            let (end, delay) = if back.is_empty() {
-                (End::Sender, from_receiver + to_sender)
-            } else {
-                (End::ReturnLink, from_receiver)
-            };
-            acknowledgement_line = Some(lines.find_or_add(None, end, delay));
+            acknowledgement_line = Some(lines.find_or_add(None, End::ReturnLink, from_receiver));
             (End::Receiver, to_receiver)
         };
         let forward = hops(&out, End::Link, last_end, last_extra, lines);
         let backward = hops(&back, End::ReturnLink, End::Sender, to_sender, lines);
         let after_receipt = last_extra - to_receiver;
         let first = forward[0];
-        Self { first, forward, acknowledgement_line, backward, first_access, after_receipt }
+        Self {
+            first,
+            after_receipt,
+            answers: acknowledgement_line.map_or(
+                Answers::WithData { after: forward.last().map_or(0, |hop| hop.line) },
+                Answers::OnLine,
+            ),
+            forward,
+            backward,
+            first_access,
+        }
+    }
+
+    /// The same way, on `lines` instead of `old` ones, where a receiver that may wait has a line of its own for what
+    /// it answers.
+    pub fn part(&mut self, old: &[DelayLine], lines: &mut Lines) {
+        let last = self.forward.last().map(|hop| &old[hop.line as usize]);
+        let waits = last.is_some_and(|line| line.end == End::WaitingReceiverAndBack);
+        let back = if waits { std::mem::take(&mut self.after_receipt) } else { 0 };
+        let mut place = |line: &DelayLine| match line.end {
+            End::WaitingReceiverAndBack => {
+                lines.find_or_add(line.link, End::Receiver, line.extra_delay - back)
+            }
+            end => lines.find_or_add(line.link, end, line.extra_delay),
+        };
+        self.answers = match self.answers {
+            Answers::OnLine(line) => Answers::OnLine(place(&old[line as usize])),
+            Answers::WithData { .. } if waits => {
+                Answers::OnLine(place(&DelayLine::new(None, End::Sender, back)))
+            }
+            with_data @ Answers::WithData { .. } => with_data,
+        };
+        for hop in self.forward.iter_mut().chain(&mut self.backward) {
+            hop.line = place(&old[hop.line as usize]);
+        }
+        self.first = self.forward[0];
     }
 }
 

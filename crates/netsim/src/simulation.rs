@@ -7,11 +7,13 @@
 //! - a queue whose discipline decides at arrival needs no event for departures
 //!   ([`ArrivalLink`](crate::arrival_link::ArrivalLink)); every other has one for each, which is mostly carried
 //!   out when the next packet arrives there (`simulation/turns.rs`);
-//! - where acknowledgements meet no queue, receiving data and being told of it are one event.
+//! - where acknowledgements meet no queue, receiving data and being told of it are one event, also of a receiver
+//!   that may wait (`simulation/unheard.rs`).
 //!
 //! The engine can be run to the end, or advanced step by step while somebody watches and changes
 //! parameters, as the on-line controller does.
 
+mod answers;
 #[cfg(test)]
 mod books;
 mod delays;
@@ -21,10 +23,13 @@ mod noted_packets;
 mod notes;
 mod observe;
 mod packets;
+#[cfg(test)]
+mod receivers_apart;
 mod schedule;
 mod summary;
 mod transfers;
 mod turns;
+mod unheard;
 mod watch;
 
 pub use watch::{RouterCounters, SentByFlow};
@@ -39,7 +44,7 @@ use crate::acknowledgement_pool::AcknowledgementPool;
 use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
-use crate::delay_line::DelayLine;
+use crate::delay_line::{DelayLine, End};
 use crate::delay_lines::standing::{ALONE, APART, TOGETHER};
 use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
@@ -123,6 +128,8 @@ pub struct Simulation {
     timers: Timers,
     access: AccessLinks,
     lines: DelayLines,
+    /// Whether some receivers may wait, and have no line of their own for what they answer.
+    some_wait: bool,
     links: Vec<AnyLink>,
     /// The links that watch departures, in the order of their numbers in the calendar.
     turns: Vec<u32>,
@@ -155,6 +162,9 @@ impl Simulation {
         let links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
         let mut laid = Laid::of(&scenario, seed)?;
+        if Notes::are_wanted_by(&scenario) {
+            laid.lines = Laid::part(&mut laid.groups, &laid.lines);
+        }
         let measured = Measured::of(&scenario);
         let starts_and_stops = std::mem::take(&mut laid.events);
         let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);
@@ -182,23 +192,18 @@ impl Simulation {
         schedule: Schedule,
     ) -> Self {
         let Laid { lines, groups, profiles, flows, .. } = laid;
-        Self::allow_late_turns(&scenario, &mut links, &lines);
         let has_access = groups.iter().any(|group| group.access.is_some());
-        let (spacing, delays) = (spacing_for(&scenario), delays_of(&scenario, &lines));
-        let longest = delays.iter().copied().max().unwrap_or(0);
-        let lines = DelayLines::new(lines, spacing, &delays);
-        let first_turn = FIRST_LINE + lines.sources() + 1;
-        let turns = Self::number_turns(&mut links, first_turn);
-        let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
-        calendar.set(CONTROL, schedule.next_time());
+        let sources = Sources::of(&scenario, &mut links, lines, has_access, flows.len(), &schedule);
+        let Sources { lines, some_wait, turns, calendar, timers } = sources;
         Self {
             now: 0,
             events: 0,
             calendar,
             schedule,
-            timers: Timers::new(flows.len(), Division::of(spacing, longest)),
+            timers,
             access: AccessLinks::new(if has_access { flows.len() } else { 0 }),
             lines,
+            some_wait,
             links,
             turns,
             depth_apart: Self::depth_apart(&groups, &profiles),
@@ -214,6 +219,18 @@ impl Simulation {
             paused: false,
             scenario,
         }
+    }
+
+    /// Gives receivers that may wait lines of their own for what they answer, so that everything happens at its
+    /// time. Everything has to be still at its beginning.
+    fn part_receivers(&mut self) {
+        let lines = Laid::part(&mut self.groups, self.lines.each());
+        let has_access = self.groups.iter().any(|group| group.access.is_some());
+        let (scenario, links, flows) = (&self.scenario, &mut self.links, self.flows.len());
+        let sources = Sources::of(scenario, links, lines, has_access, flows, &self.schedule);
+        let Sources { lines, some_wait, turns, calendar, timers } = sources;
+        (self.lines, self.some_wait, self.turns) = (lines, some_wait, turns);
+        (self.calendar, self.timers) = (calendar, timers);
     }
 
     /// Runs to the end, unless `cancel` becomes true.
@@ -238,16 +255,19 @@ impl Simulation {
     }
 
     fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
-        match self.lines.standing() {
-            ALONE => self.advance_lines::<ALONE>(until, cancel),
-            APART => self.advance_lines::<APART>(until, cancel),
-            _ => self.advance_lines::<TOGETHER>(until, cancel),
+        match (self.lines.standing(), self.some_wait) {
+            (ALONE, false) => self.advance_lines::<ALONE, false>(until, cancel),
+            (ALONE, true) => self.advance_lines::<ALONE, true>(until, cancel),
+            (TOGETHER, false) => self.advance_lines::<TOGETHER, false>(until, cancel),
+            (TOGETHER, true) => self.advance_lines::<TOGETHER, true>(until, cancel),
+            // What leaves out those that wait is no faster here: measured.
+            _ => self.advance_lines::<APART, true>(until, cancel),
         }
     }
 
-    /// The same where lines stand in that way.
+    /// The same where lines stand in that way, and all receivers acknowledge at once unless `SOME_WAIT`.
     #[inline(never)] // two copies in one function are each slower
-    fn advance_lines<const STANDING: u8>(
+    fn advance_lines<const STANDING: u8, const SOME_WAIT: bool>(
         &mut self,
         until: u64,
         cancel: &AtomicBool,
@@ -262,12 +282,19 @@ impl Simulation {
                     return Ok(());
                 }
                 self.now = time;
+                if SOME_WAIT
+                    && self.timers.next_time() == time
+                    && source != CONTROL
+                    && self.settle_answers::<STANDING>()
+                {
+                    continue;
+                }
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    FIRST_LINE if STANDING != APART => self.on_line::<STANDING>(0),
+                    FIRST_LINE if STANDING != APART => self.on_line::<STANDING, SOME_WAIT>(0),
                     source if STANDING != APART => self.on_later_source(source - FIRST_LINE),
-                    source => self.on_source(source - FIRST_LINE),
+                    source => self.on_source::<SOME_WAIT>(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {
@@ -304,6 +331,40 @@ impl Simulation {
     #[must_use]
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
+    }
+}
+
+/// What events come from, at the beginning.
+struct Sources {
+    lines: DelayLines,
+    some_wait: bool,
+    turns: Vec<u32>,
+    calendar: Calendar,
+    timers: Timers,
+}
+
+impl Sources {
+    /// Those of a network with these links and lines and so many flows, some of whose hosts have links of their own if
+    /// it `has_access`.
+    fn of(
+        scenario: &Scenario,
+        links: &mut [AnyLink],
+        lines: Vec<DelayLine>,
+        has_access: bool,
+        flows: usize,
+        schedule: &Schedule,
+    ) -> Self {
+        Simulation::allow_late_turns(scenario, links, &lines);
+        let some_wait = lines.iter().any(|line| line.end == End::WaitingReceiverAndBack);
+        let (spacing, delays) = (spacing_for(scenario), delays_of(scenario, &lines));
+        let longest = delays.iter().copied().max().unwrap_or(0);
+        let lines = DelayLines::new(lines, spacing, &delays);
+        let first_turn = FIRST_LINE + lines.sources() + 1;
+        let turns = Simulation::number_turns(links, first_turn);
+        let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
+        calendar.set(CONTROL, schedule.next_time());
+        let timers = Timers::new(flows, Division::of(spacing, longest));
+        Self { lines, some_wait, turns, calendar, timers }
     }
 }
 

@@ -5,6 +5,8 @@
 //!
 //! Each flow has [`KINDS`] timers. What is known of those of one kind lies side by side: that of a
 //! sender is looked at for every packet, and the others hardly ever.
+//!
+//! At equal times timers expire in the order of their numbers: first those [that stand for an arrival](ARRIVAL).
 
 use crate::calendar::NEVER;
 use crate::wheel::{Division, Wheel};
@@ -12,13 +14,18 @@ use crate::wheel::{Division, Wheel};
 /// Kinds of timers that each flow has.
 pub const KINDS: usize = 3;
 
+/// To be added to a kind: what expires comes after whatever arrives at the same instant.
+pub const LATER: u32 = 1 << 31;
+/// To be added to a kind: what expires is an arrival itself.
+pub const ARRIVAL: u32 = 0;
+
 /// Slots of the wheel from now that are soon.
 const SOON: u64 = 200;
 
 /// Numbers of timers for each flow: a power of two, so that both flow and kind are found by shifting.
 const NUMBERS: usize = 4;
 
-/// The number of flow `flow`'s timer of a kind below [`KINDS`].
+/// The number of flow `flow`'s timer of a kind below [`KINDS`], to which [`LATER`] or [`ARRIVAL`] is added.
 #[inline]
 pub fn timer_of(flow: u32, kind: u32) -> u32 {
     NUMBERS as u32 * flow + kind
@@ -27,7 +34,15 @@ pub fn timer_of(flow: u32, kind: u32) -> u32 {
 /// The flow whose timer this is, and its kind.
 #[inline]
 pub fn flow_of(timer: u32) -> (u32, u32) {
-    (timer / NUMBERS as u32, timer % NUMBERS as u32)
+    let numbers = NUMBERS as u32;
+    ((timer & !LATER) / numbers, timer & (LATER | (numbers - 1)))
+}
+
+/// The place in the table of timers of one of that number.
+#[inline]
+fn place_of(timer: u32) -> (usize, usize) {
+    let (flow, _) = flow_of(timer);
+    (timer as usize % NUMBERS, flow as usize)
 }
 
 /// Expiries, with one live entry per timer.
@@ -56,8 +71,13 @@ impl Timers {
 
     #[inline]
     fn armed(&mut self, timer: u32) -> &mut u64 {
-        let (flow, kind) = flow_of(timer);
-        &mut self.armed[kind as usize][flow as usize]
+        let (kind, flow) = place_of(timer);
+        &mut self.armed[kind][flow]
+    }
+
+    /// When the first entry comes up, and of which timer it is.
+    pub fn first(&self) -> Option<(u64, u32)> {
+        self.entries.first_key()
     }
 
     /// When the first entry comes up.
@@ -93,8 +113,8 @@ impl Timers {
     #[inline]
     pub fn expire(&mut self, now: u64, deadline_of: impl FnOnce(u32) -> u64) -> Option<u32> {
         let (time, timer) = self.entries.pop()?;
-        let (flow, kind) = flow_of(timer);
-        let armed = &mut self.armed[kind as usize][flow as usize];
+        let (kind, flow) = place_of(timer);
+        let armed = &mut self.armed[kind][flow];
         if *armed != time {
             return None;
         }

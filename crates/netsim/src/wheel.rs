@@ -267,7 +267,6 @@ impl<T: Due> Wheel<T> {
     }
 
     /// Every entry with its rank, in no order.
-    #[cfg(test)]
     pub fn iter(&self) -> impl Iterator<Item = (&T, u32)> {
         let mut free = vec![false; self.nodes.len()];
         let mut place = self.free;

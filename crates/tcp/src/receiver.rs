@@ -218,6 +218,13 @@ impl Receiver {
         self.report(block);
     }
 
+    /// What it keeps outside of its own memory and will need for the next segment, for whoever wants to have it near
+    /// by then.
+    #[must_use]
+    pub fn apart(&self) -> Option<&(u32, u32)> {
+        self.beyond_gap.back()
+    }
+
     /// When [`Receiver::on_timer`] wants to be called; `u64::MAX` for never.
     #[inline]
     #[must_use]
@@ -241,6 +248,19 @@ impl Receiver {
     #[must_use]
     pub fn next_expected(&self) -> u32 {
         self.next_expected
+    }
+
+    /// The first segment that will not have arrived once these have, in any order.
+    #[must_use]
+    pub fn next_expected_after(&self, segments: impl ExactSizeIterator<Item = u32>) -> u32 {
+        if segments.len() == 0 {
+            return self.next_expected;
+        }
+        let mut stretches: Vec<_> = self.beyond_gap.iter().copied().collect();
+        stretches.extend(segments.map(|sequence| (sequence, sequence + 1)));
+        stretches.sort_unstable();
+        let join = |next: u32, (first, after)| if first <= next { next.max(after) } else { next };
+        stretches.into_iter().fold(self.next_expected, join)
     }
 
     /// The acknowledgement as it would be sent now; where it has just been sent, that one.
@@ -428,6 +448,29 @@ mod tests {
         assert_eq!(receiver.on_timer().map(|answer| answer.next_expected), Some(4));
         assert_eq!(take(&mut receiver, 5), Some(4)); // a gap: at once
         assert_eq!(take(&mut receiver, 4), Some(6)); // the gap filled: at once
+    }
+
+    #[test]
+    fn what_will_be_expected_is_what_is_once_all_of_it_has_arrived() {
+        let mut state = 1_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut gaps = 0;
+        for _ in 0..2000 {
+            let next = receiver.next_expected();
+            let arriving: Vec<u32> =
+                (0..draw(6)).map(|_| (next + draw(8) as u32).saturating_sub(2)).collect();
+            let expected = receiver.next_expected_after(arriving.iter().copied());
+            for sequence in arriving {
+                take(&mut receiver, sequence);
+            }
+            assert_eq!(receiver.next_expected(), expected);
+            gaps += u32::from(receiver.has_gap);
+        }
+        assert!(gaps > 500, "{gaps}");
     }
 
     #[test]

@@ -70,10 +70,14 @@ impl Sender {
     /// have it near by then ([`SenderOptions::depth_apart`]). What has a depth of 1 is found through what has
     /// a depth of 0, and so on.
     #[must_use]
-    pub fn apart(&self, depth: usize) -> [Option<&dyn Any>; 2] {
+    pub fn apart(&self, depth: usize) -> [Option<&dyn Any>; 3] {
         let asked = (!self.flight.whole).then_some(&self.recovery);
         let recovery = asked.and_then(|recovery| recovery.apart(depth));
-        [recovery, if depth == 0 { self.flight.rule.apart() } else { None }]
+        if depth > 0 {
+            return [recovery, None, None];
+        }
+        let window_use = self.flight.window_use.as_deref();
+        [recovery, self.flight.rule.apart(), window_use.map(|it| it as _)]
     }
 
     /// The connection begins: segments may be asked for. `options` are those it was made with. What only

@@ -59,11 +59,16 @@ impl Simulation {
             if index == 1 {
                 prefetch(&self.groups[flow.group as usize]);
             }
-            if matches!(end, Some(End::Sender | End::ReceiverAndBack))
+            if matches!(end, Some(End::Sender | End::ReceiverAndBack | End::WaitingReceiverAndBack))
                 && let Source::Window(connection) = &flow.source
             {
                 let apart = connection.sender.apart(index - 1);
                 apart.into_iter().flatten().for_each(prefetch);
+                if index == 1
+                    && let Some(apart) = connection.receiver.apart()
+                {
+                    prefetch(apart);
+                }
             }
         });
     }
@@ -107,7 +112,9 @@ mod tests {
         let mut simulation = Simulation::new(scenario.expect("it can be read"), 1).expect("valid");
         assert_eq!(simulation.is_far(), others > 0);
         simulation.advance(END - 1, &AtomicBool::new(false)).expect("nobody cancels");
-        let ends = simulation.flows[..30].iter().map(|flow| format!("{:?}", flow.tally(1000)));
+        let ends = simulation.flows[..30]
+            .iter()
+            .map(|flow| format!("{:?}", flow.tally(1000, std::iter::empty())));
         (simulation.events, ends.collect())
     }
 

@@ -8,9 +8,10 @@ use vermilion_tcp::registry::Profile;
 
 use crate::access::AccessRate;
 use crate::control::Control;
-use crate::delay_line::DelayLine;
+use crate::delay_line::{DelayLine, End};
 use crate::flow::{Connection, Flow, Source};
 use crate::group::Group;
+use crate::line_order::in_order;
 use crate::random::{Purpose, Stream};
 use crate::route::{Lines, Route};
 use crate::scenario::{FlowGroup, Scenario, Traffic};
@@ -51,7 +52,20 @@ impl Laid {
             laid.profiles.push(plan.profile);
         }
         laid.lines = lines.all;
+        let some_wait = laid.lines.iter().any(|line| line.end == End::WaitingReceiverAndBack);
+        // Over one link those of each round trip have a line of their own either way, in the same order.
+        if some_wait {
+            laid.lines = in_order(&mut laid.groups, laid.lines);
+        }
         Ok(laid)
+    }
+
+    /// Gives receivers that may wait lines of their own for what they answer: the new lines of all `groups`, which
+    /// were on `old` ones.
+    pub fn part(groups: &mut [Group], old: &[DelayLine]) -> Vec<DelayLine> {
+        let mut lines = Lines::default();
+        groups.iter_mut().for_each(|group| group.route.part(old, &mut lines));
+        lines.all
     }
 
     /// The flows of one group.
@@ -114,14 +128,14 @@ impl<'a> Plan<'a> {
     /// What its flows with this base round trip share.
     fn lay(&self, round_trip: u64, lines: &mut Lines) -> Group {
         let group = self.group;
-        let separate_receiver = self
+        let may_wait = self
             .profile
             .as_ref()
             .is_some_and(|it| it.acknowledgements != AcknowledgementPolicy::EverySegment);
         let full_size = group.packet_size_bytes;
         Group {
             number: self.number,
-            route: Route::lay(self.scenario, group, round_trip, separate_receiver, lines),
+            route: Route::lay(self.scenario, group, round_trip, may_wait, lines),
             access: group.access_rate_bit_per_s.map(|rate| AccessRate::new(rate, full_size)),
             packet_size: full_size,
             acknowledgement_size: group.ack_size_bytes,

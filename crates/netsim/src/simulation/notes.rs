@@ -65,6 +65,11 @@ pub(super) struct Notes {
 }
 
 impl Notes {
+    /// Whether a scenario itself wants some.
+    pub fn are_wanted_by(scenario: &Scenario) -> bool {
+        scenario.flow_delays || !scenario.scripted_losses.is_empty()
+    }
+
     /// Those that a scenario itself wants; `None` if it wants none.
     ///
     /// # Errors
@@ -75,7 +80,7 @@ impl Notes {
         phases: usize,
     ) -> Result<Option<Box<Self>>, ParameterError> {
         let scripts = Scripts::of(scenario)?;
-        if scenario.flow_delays || !scenario.scripted_losses.is_empty() {
+        if Self::are_wanted_by(scenario) {
             return Ok(Some(Box::new(Self::new(scenario, scripts, laid, phases))));
         }
         Ok(None)

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vermilion_parameters::ParameterError;
 
 use super::notes::{LaidOut, Notes};
+use super::unheard::Unheard;
 use super::{Cancelled, Simulation};
 use crate::flow::Source;
 use crate::scripted_losses::Scripts;
@@ -36,6 +37,12 @@ impl Simulation {
         if packets.is_none() && windows.is_none() && distributions.is_none() {
             return Ok(());
         }
+        let follows_changes = windows.as_ref().is_some_and(WindowTrace::follows_changes);
+        let follows_packets = packets.is_some() || distributions.is_some() || follows_changes;
+        if follows_packets && !self.notes_packets {
+            self.part_receivers();
+        }
+        let scenario = &self.scenario;
         let notes = match &mut self.notes {
             Some(notes) => notes,
             empty => empty.insert(Box::new(Notes::new(
@@ -95,10 +102,11 @@ impl Simulation {
 
     /// Reads the windows of those whose clocks are `offset` behind, at `time` by their clocks.
     fn read_windows(&mut self, time: u64, offset: u64) {
+        let unheard = self.unheard_before(self.now + 1);
         for place in 0..self.flows.len() {
             let group = &self.groups[self.flows[place].group as usize];
             if group.route.first_access == offset && self.flows[place].active() {
-                self.read_window(place as u32, time);
+                self.read_window(place as u32, time, &unheard);
             }
         }
         if let Some(windows) = self.notes.as_mut().and_then(|notes| notes.windows.as_mut()) {
@@ -111,11 +119,12 @@ impl Simulation {
         let windows = self.notes.as_ref().and_then(|notes| notes.windows.as_ref());
         if windows.is_some_and(WindowTrace::follows_changes) {
             let group = &self.groups[self.flows[place as usize].group as usize];
-            self.read_window(place, self.now - group.route.first_access);
+            // Where changes are followed, no receiver is heard of late.
+            self.read_window(place, self.now - group.route.first_access, &Unheard::default());
         }
     }
 
-    fn read_window(&mut self, place: u32, time: u64) {
+    fn read_window(&mut self, place: u32, time: u64, unheard: &Unheard) {
         let Some(notes) = &mut self.notes else { return };
         let Some(windows) = &mut notes.windows else { return };
         let Some(connection) = notes.connections.in_place(place) else { return };
@@ -128,7 +137,7 @@ impl Simulation {
             Source::Window(ends) => Some(&ends.sender),
             _ => None,
         };
-        let tally = flow.tally(group.packet_size);
+        let tally = flow.tally(group.packet_size, unheard.of(place));
         let header = u64::from(self.scenario.flows[group.number as usize].header_size_bytes);
         let headers = header * tally.delivered_segments;
         let sight = Sight {

@@ -9,17 +9,17 @@ use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
-use crate::delay_lines::standing::{ALONE, ANY, APART};
-use crate::flow::{PACING, RECEIVER, SENDER, Source};
+use crate::delay_lines::standing::{ANY, APART};
+use crate::flow::{ANSWER, PACING, RECEIVER, SENDER, Source};
 use crate::packet::{Half, Packet};
 use crate::timers::{flow_of, timer_of};
 
 impl Simulation {
     /// The packet at the head of a line arrives, or something later is next.
     #[inline(always)] // for nearly every packet of most networks
-    pub(super) fn on_source(&mut self, source: usize) {
+    pub(super) fn on_source<const SOME_WAIT: bool>(&mut self, source: usize) {
         if source < self.lines.sources() {
-            self.on_line::<APART>(source);
+            self.on_line::<APART, SOME_WAIT>(source);
         } else {
             self.on_later_source(source);
         }
@@ -30,17 +30,16 @@ impl Simulation {
     /// What arrives there most often, by far, is what lets a sender send. Its way has no call in it that could be
     /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // as above
-    pub(super) fn on_line<const STANDING: u8>(&mut self, source: usize) {
+    pub(super) fn on_line<const STANDING: u8, const SOME_WAIT: bool>(&mut self, source: usize) {
         let Some((end, packet)) = self.take_from_line::<STANDING>(source) else { return };
-        let heard = match end {
-            End::ReceiverAndBack => self.tell_and_hear(packet),
-            End::Sender => self.hear(&packet),
-            End::Receiver if STANDING != ALONE => return self.on_data(packet),
-            End::ReturnLink => return self.offer(packet, true),
-            end => {
-                let (times, rest) = packet.halves();
-                return self.on_end(end, times, rest);
-            }
+        // One after the other: a table to jump by takes longer where it is always the same.
+        let heard = if matches!(end, End::ReceiverAndBack) {
+            self.tell_and_hear(packet)
+        } else if SOME_WAIT && matches!(end, End::WaitingReceiverAndBack) {
+            self.tell_waiting_and_hear(packet)
+        } else {
+            let (times, rest) = packet.halves();
+            return self.on_end(end, times, rest);
         };
         if heard {
             self.send_answering::<STANDING>(packet.flow());
@@ -48,7 +47,10 @@ impl Simulation {
     }
 
     #[inline(always)] // as above
-    fn take_from_line<const STANDING: u8>(&mut self, source: usize) -> Option<(End, Packet)> {
+    pub(super) fn take_from_line<const STANDING: u8>(
+        &mut self,
+        source: usize,
+    ) -> Option<(End, Packet)> {
         if self.is_far() {
             self.expect_packets(source);
         }
@@ -59,10 +61,11 @@ impl Simulation {
 
     /// A packet has come to the end of its line.
     #[inline(never)] // for the rarer ends
-    fn on_end(&mut self, end: End, times: Half, rest: Half) {
+    pub(super) fn on_end(&mut self, end: End, times: Half, rest: Half) {
         let packet = Packet::of_halves(times, rest);
         match end {
             End::ReceiverAndBack => self.on_data_and_back_by_call(packet),
+            End::WaitingReceiverAndBack => self.on_waiting_and_back(packet),
             End::Link => self.offer(packet, false),
             End::ReturnLink => self.offer(packet, true),
             End::Receiver => self.on_data(packet),
@@ -99,9 +102,51 @@ impl Simulation {
         let complete = answer.next_expected >= flow.awaited;
         connection.sender.on_acknowledgement(now, &answer);
         if complete {
-            self.on_complete(packet.flow());
+            let received = now - self.groups[flow.group as usize].route.after_receipt;
+            self.on_complete(packet.flow(), received, now);
         }
         true
+    }
+
+    /// Data has reached a receiver that may wait, when its acknowledgement would be at the sender. Whether it
+    /// is there.
+    #[inline(always)] // for nearly every packet of senders as Linux'
+    fn tell_waiting_and_hear(&mut self, packet: Packet) -> bool {
+        let (now, number) = (self.now, packet.flow());
+        let flow = &mut self.flows[number as usize];
+        let after_receipt = self.groups[flow.group as usize].route.after_receipt;
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "data reaches flow {number}, which has no receiver");
+            return false;
+        };
+        let received = now - after_receipt;
+        let clock = connection.sender.clock();
+        let answer = connection.receiver.on_segment(received, &packet.to_segment(), clock);
+        let Some(answer) = answer else {
+            flow.in_flight -= 1;
+            let complete = connection.receiver.next_expected() >= flow.awaited;
+            let deadline = connection.receiver.deadline().saturating_add(after_receipt);
+            if complete {
+                self.on_complete(number, received, received);
+            }
+            // Without a way back it is the receiver's own.
+            let kind = if after_receipt > 0 { ANSWER } else { RECEIVER };
+            self.arm(timer_of(number, kind), deadline);
+            return false;
+        };
+        let complete = answer.next_expected >= flow.awaited;
+        connection.sender.on_acknowledgement(now, &answer);
+        if complete {
+            self.on_complete(number, received, received);
+        }
+        true
+    }
+
+    #[inline(never)] // as for those that do not wait
+    fn on_waiting_and_back(&mut self, packet: Packet) {
+        if self.tell_waiting_and_hear(packet) {
+            self.send_answering::<ANY>(packet.flow());
+        }
     }
 
     /// A sender that has heard of a packet which has left the network sends what it may.
@@ -147,7 +192,7 @@ impl Simulation {
         // An answer takes the place of what it answers in the network.
         flow.in_flight -= u32::from(answer.is_none());
         if complete {
-            self.on_complete(number);
+            self.on_complete(number, self.now, self.now);
         }
         match answer {
             // Who has answered waits for nothing.
@@ -158,34 +203,15 @@ impl Simulation {
 
     /// An acknowledgement that is kept under this number begins its way; `group` is that of its flow.
     #[inline(never)] // from one place, so that it is put on its line without a call
-    fn send_acknowledgement(&mut self, flow: u32, group: u32, number: u32) {
+    pub(super) fn send_acknowledgement(&mut self, flow: u32, group: u32, number: u32) {
         let group = &self.groups[group as usize];
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
-        let line = group.route.acknowledgement_line.expect("laid for separate receivers");
+        let line = group.route.answers.line().expect("laid for separate receivers");
         if self.notes_packets {
             self.note_answer(&packet);
         }
         self.lines.push::<ANY>(line, packet, self.now, &mut self.calendar);
-    }
-
-    /// A receiver has waited long enough for one more segment.
-    #[cold]
-    #[inline(never)]
-    fn on_waited(&mut self, number: u32) {
-        let flow = &mut self.flows[number as usize];
-        let Source::Window(connection) = &mut flow.source else {
-            debug_assert!(false, "flow {number} has waited, and has no receiver");
-            return;
-        };
-        let Some(answer) = connection.receiver.on_timer() else {
-            debug_assert!(false, "the receiver of flow {number} has waited for nothing");
-            return;
-        };
-        let answer = self.answers.keep(&answer);
-        flow.in_flight += 1;
-        let group = flow.group;
-        self.send_acknowledgement(number, group, answer);
     }
 
     /// An acknowledgement reaches its sender. Whether there is one.
@@ -447,16 +473,23 @@ impl Simulation {
         }
     }
 
+    /// Takes the first entry out of the timers: which one expires, if one does.
+    #[inline]
+    pub(super) fn expire_timer(&mut self) -> Option<u32> {
+        let (flows, groups) = (&self.flows, &self.groups);
+        self.timers.expire(self.now, |timer| {
+            let (number, end) = flow_of(timer);
+            let flow = &flows[number as usize];
+            flow.deadline(end, groups[flow.group as usize].route.after_receipt)
+        })
+    }
+
     /// The first entry among the timers comes up.
     pub(super) fn on_timer(&mut self) {
         if self.is_far() {
             self.expect_timers();
         }
-        let (now, flows) = (self.now, &self.flows);
-        let expired = self.timers.expire(now, |timer| {
-            let (number, end) = flow_of(timer);
-            flows[number as usize].deadline(end)
-        });
+        let expired = self.expire_timer();
         if let Some(timer) = expired
             && let (number, _) = flow_of(timer)
             && let flow = &mut self.flows[number as usize]
@@ -483,7 +516,7 @@ impl Simulation {
             }
             Source::Window(_) if end == PACING => self.send(number),
             Source::Window(connection) if end == SENDER => {
-                connection.sender.on_timer(now);
+                connection.sender.on_timer(self.now);
                 self.send(number);
             }
             Source::Window(_) => self.on_waited(number),

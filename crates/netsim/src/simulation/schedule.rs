@@ -18,7 +18,8 @@ impl Simulation {
             self.take_all_turns(self.now);
         }
         match event {
-            Some(Control::Boundary) => self.on_boundary(),
+            // What else happens at this very instant comes after it.
+            Some(Control::Boundary) => self.on_boundary(self.now),
             Some(Control::Change(index)) => self.on_change(index as usize),
             Some(Control::Start(flow)) => self.on_start(flow),
             Some(Control::Stop(flow)) => self.on_stop(flow),
@@ -126,9 +127,12 @@ impl Simulation {
         }
     }
 
-    pub(super) fn on_boundary(&mut self) {
+    /// A span begins or ends now, after whatever has happened before `end`.
+    pub(super) fn on_boundary(&mut self, end: u64) {
+        let unheard = self.unheard_before(end);
+        self.complete_with(&unheard);
         self.close_windows();
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot(&unheard);
         self.measured.snapshots.push(snapshot);
     }
 

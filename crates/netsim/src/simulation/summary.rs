@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::unheard::Unheard;
 use super::{Simulation, Snapshot};
 use crate::link_window::LinkWindow;
 use crate::phases::Span;
@@ -27,19 +28,22 @@ impl Simulation {
     pub fn conclude(&mut self, each: bool) -> Results {
         // What happens at the very instant of a boundary, but after it, belongs to the next span.
         if self.measured.snapshots.last().is_none_or(|last| last.time < self.now) {
-            self.on_boundary();
+            self.on_boundary(self.now + 1);
         }
         self.summarise(each)
     }
 
-    pub(super) fn snapshot(&self) -> Snapshot {
+    pub(super) fn snapshot(&self, unheard: &Unheard) -> Snapshot {
         Snapshot {
             time: self.now,
             queued: self.links.iter().map(|link| u64::from(link.queue().0)).collect(),
-            transfers: self.transfer_counts(),
-            tallies: self.flows[..self.named_flows]
-                .iter()
-                .map(|flow| flow.tally(self.groups[flow.group as usize].packet_size))
+            transfers: self.transfer_counts(unheard),
+            tallies: (0..)
+                .zip(&self.flows[..self.named_flows])
+                .map(|(place, flow)| {
+                    let packet_size = self.groups[flow.group as usize].packet_size;
+                    flow.tally(packet_size, unheard.of(place))
+                })
                 .collect(),
         }
     }

@@ -17,6 +17,7 @@
 //! sees those of one path.
 
 use super::Simulation;
+use super::unheard::Unheard;
 use crate::flow::{Connection, Flow, Origin, SENDER, Source};
 use crate::scenario::MOST_AT_ONCE;
 use crate::timers::timer_of;
@@ -70,9 +71,10 @@ impl Simulation {
         Some(place as u32)
     }
 
-    /// The receiver of a flow has all of its data, in order.
+    /// The receiver of a flow has all of its data, in order, since `received` (nanoseconds). That counts as
+    /// having happened at `time`.
     #[cold]
-    pub(super) fn on_complete(&mut self, number: u32) {
+    pub(super) fn on_complete(&mut self, number: u32, received: u64, time: u64) {
         let flow = &mut self.flows[number as usize];
         flow.awaited = u32::MAX;
         let Some(began) = flow.began else {
@@ -80,12 +82,11 @@ impl Simulation {
             return;
         };
         // Both ends of the time are what hosts would see: see the head of `route.rs`.
-        let route = &self.groups[flow.group as usize].route;
-        let (first, last) = (began - route.first_access, self.now - route.after_receipt);
-        flow.completed = Some((self.now, last - first));
+        let first = began - self.groups[flow.group as usize].route.first_access;
+        flow.completed = Some((time, received - first));
         let group = flow.group;
         let books = self.books_of(group);
-        self.measured.transfers[books].window.add(last - first);
+        self.measured.transfers[books].window.add(received - first);
     }
 
     /// The sender of a flow has nothing left to send or to wait for; may be said more than once.
@@ -114,7 +115,7 @@ impl Simulation {
         }
         if first_time {
             books.counts.over += 1;
-            books.counts.tally += flow.tally(group.packet_size);
+            books.counts.tally += flow.tally(group.packet_size, std::iter::empty());
             self.tell_source(source);
         }
     }
@@ -146,12 +147,13 @@ impl Simulation {
     }
 
     /// The counts of every group, transfers under way included.
-    pub(super) fn transfer_counts(&self) -> Vec<TransferCounts> {
+    pub(super) fn transfer_counts(&self, unheard: &Unheard) -> Vec<TransferCounts> {
         let mut counts: Vec<_> = self.measured.transfers.iter().map(|books| books.counts).collect();
-        for flow in &self.flows[self.named_flows..] {
+        for (place, flow) in (0..).zip(&self.flows).skip(self.named_flows) {
             if flow.ended.is_none() {
                 let packet_size = self.groups[flow.group as usize].packet_size;
-                counts[self.books_of(flow.group)].tally += flow.tally(packet_size);
+                let tally = flow.tally(packet_size, unheard.of(place));
+                counts[self.books_of(flow.group)].tally += tally;
             }
         }
         counts
@@ -198,7 +200,7 @@ mod tests {
         for step in 1..=4000 {
             simulation.advance(step * 5_000_000, &AtomicBool::new(false)).unwrap();
             let mut held = vec![0; simulation.flows.len()];
-            for packet in simulation.lines.packets() {
+            for (_, packet) in simulation.lines.packets() {
                 held[packet.flow() as usize] += 1;
             }
             for (flow, held) in simulation.flows.iter().zip(held) {

@@ -1,0 +1,89 @@
+//! What receivers that may wait answer in the end, without an event of their own where acknowledgements meet no queue.
+//!
+//! Such an answer is a timer that expires when it reaches the sender. At the same instant packets may arrive. Had the
+//! answer been on a line of its own, it would have come after what was before it on that line, and before
+//! what is on later lines. So it does here ([`crate::line_order`]).
+
+use super::Simulation;
+use crate::delay_lines::FIRST_LINE;
+use crate::flow::{ANSWER, Source};
+use crate::route::Answers;
+use crate::timers::flow_of;
+
+impl Simulation {
+    /// If the first timer that is due now is an answer: whatever arrives now, and all answers, in their order.
+    /// Whether there was one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn settle_answers<const STANDING: u8>(&mut self) -> bool {
+        let mut answers = Vec::new();
+        while let Some((time, timer)) = self.timers.first()
+            && time == self.now
+            && let (flow, ANSWER) = flow_of(timer)
+        {
+            self.events += 1;
+            let group = self.flows[flow as usize].group;
+            // What is due may still be called off by what arrives.
+            self.expire_timer();
+            if let Answers::WithData { after } = self.groups[group as usize].route.answers {
+                answers.push((after, flow));
+            }
+        }
+        if answers.is_empty() {
+            return false;
+        }
+        answers.sort_unstable();
+        self.calendar.set(self.timers_source(), self.timers.next_time());
+        for (line, flow) in answers {
+            while let Some(source) = self.line_before(line) {
+                self.events += 1;
+                if let Some((end, packet)) = self.take_from_line::<STANDING>(source) {
+                    let (times, rest) = packet.halves();
+                    self.on_end(end, times, rest);
+                }
+            }
+            if self.deadline(flow, ANSWER) == self.now {
+                self.on_waited(flow);
+            }
+        }
+        true
+    }
+
+    /// The source of a packet that arrives now on this line or on one before it, counted from the first line.
+    fn line_before(&self, line: u32) -> Option<usize> {
+        let (source, time) = self.calendar.next();
+        let source = source.checked_sub(FIRST_LINE)?;
+        let arrives = time == self.now && source < self.lines.sources();
+        (arrives && self.lines.first_line(source)? <= line).then_some(source)
+    }
+
+    /// When the timer of kind `end` of the flow in place `number` is due, in nanoseconds.
+    #[inline]
+    pub(super) fn deadline(&self, number: u32, end: u32) -> u64 {
+        let flow = &self.flows[number as usize];
+        flow.deadline(end, self.groups[flow.group as usize].route.after_receipt)
+    }
+
+    /// A receiver has waited long enough for one more segment.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn on_waited(&mut self, number: u32) {
+        let flow = &mut self.flows[number as usize];
+        let Source::Window(connection) = &mut flow.source else {
+            debug_assert!(false, "flow {number} has waited, and has no receiver");
+            return;
+        };
+        let Some(answer) = connection.receiver.on_timer() else {
+            debug_assert!(false, "the receiver of flow {number} has waited for nothing");
+            return;
+        };
+        let group = flow.group;
+        if self.groups[group as usize].route.answers.line().is_none() {
+            connection.sender.on_acknowledgement(self.now, &answer);
+            return self.send(number);
+        }
+        let answer = self.answers.keep(&answer);
+        flow.in_flight += 1;
+        self.send_acknowledgement(number, group, answer);
+    }
+}
