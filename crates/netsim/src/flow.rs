@@ -3,6 +3,7 @@
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Receiver, Sender};
 
+use crate::group::Group;
 use crate::timers::{ARRIVAL, LATER};
 use crate::traffic::{MOST_SEGMENTS, OpenLoop, Transfers};
 
@@ -141,16 +142,18 @@ impl Flow {
         self.began.is_some() && self.ended.is_none() && !is_source
     }
 
-    /// When timer `end` is due, in nanoseconds, where the receiver's events are processed `after_receipt`
-    /// later than it has them.
+    /// When timer `end` is due, in nanoseconds, in a network of these groups.
     #[inline]
-    pub fn deadline(&self, end: u32, after_receipt: u64) -> u64 {
+    pub fn deadline(&self, end: u32, groups: &[Group]) -> u64 {
         match &self.source {
             Source::OpenLoop(source) => source.next_time(),
             Source::Transfers(source) => source.next_time(),
             Source::Window(connection) => match end {
                 SENDER => connection.sender.deadline(),
-                RECEIVER | ANSWER => connection.receiver.deadline().saturating_add(after_receipt),
+                RECEIVER | ANSWER => {
+                    let after_receipt = groups[self.group as usize].route.after_receipt;
+                    connection.receiver.deadline().saturating_add(after_receipt)
+                }
                 _ => match connection.sender.release() {
                     0 => u64::MAX,
                     release => release,

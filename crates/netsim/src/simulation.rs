@@ -282,11 +282,8 @@ impl Simulation {
                     return Ok(());
                 }
                 self.now = time;
-                if SOME_WAIT
-                    && self.timers.next_time() == time
-                    && source != CONTROL
-                    && self.settle_answers::<STANDING>()
-                {
+                if SOME_WAIT && self.timers.next_is_arrival_at(time) && source != CONTROL {
+                    self.settle_answers::<STANDING>();
                     continue;
                 }
                 self.events += 1;

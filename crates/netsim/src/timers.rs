@@ -9,7 +9,7 @@
 //! At equal times timers expire in the order of their numbers: first those [that stand for an arrival](ARRIVAL).
 
 use crate::calendar::NEVER;
-use crate::wheel::{Division, Wheel};
+use crate::wheel::{Division, STAGES, Wheel};
 
 /// Kinds of timers that each flow has.
 pub const KINDS: usize = 3;
@@ -19,8 +19,8 @@ pub const LATER: u32 = 1 << 31;
 /// To be added to a kind: what expires is an arrival itself.
 pub const ARRIVAL: u32 = 0;
 
-/// Slots of the wheel from now that are soon.
-const SOON: u64 = 200;
+/// How many slots of the wheel before it comes up an entry is expected, at each stage: measured.
+const SOON: [u64; STAGES] = [200, 80];
 
 /// Numbers of timers for each flow: a power of two, so that both flow and kind are found by shifting.
 const NUMBERS: usize = 4;
@@ -75,9 +75,15 @@ impl Timers {
         &mut self.armed[kind][flow]
     }
 
-    /// When the first entry comes up, and of which timer it is.
-    pub fn first(&self) -> Option<(u64, u32)> {
-        self.entries.first_key()
+    /// Whether the first entry comes up at `time` and stands for an arrival.
+    #[inline]
+    pub fn next_is_arrival_at(&self, time: u64) -> bool {
+        self.entries.next_time() == time && self.entries.next_rank() < LATER
+    }
+
+    /// Of which timer the first entry is, if there is one.
+    pub fn next_timer(&self) -> u32 {
+        self.entries.next_rank()
     }
 
     /// When the first entry comes up.
@@ -103,9 +109,9 @@ impl Timers {
         self.entries.push(time, timer)
     }
 
-    /// Calls `expect` with timers whose entries come up soon.
-    pub fn expect(&mut self, mut expect: impl FnMut(u32)) {
-        self.entries.expect(SOON, |_, timer| expect(timer));
+    /// Calls `expect` with timers whose entries come up soon; at stage 1 sooner than at stage 0.
+    pub fn expect(&mut self, stage: usize, mut expect: impl FnMut(u32)) {
+        self.entries.expect(stage, SOON[stage], |_, timer| expect(timer));
     }
 
     /// Looks at the first entry, due at `now`: the timer that expires, or `None` if the entry was

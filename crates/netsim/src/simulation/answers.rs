@@ -11,16 +11,13 @@ use crate::route::Answers;
 use crate::timers::flow_of;
 
 impl Simulation {
-    /// If the first timer that is due now is an answer: whatever arrives now, and all answers, in their order.
-    /// Whether there was one.
+    /// The first timer that is due now is an answer: whatever arrives now, and all answers, in their order.
     #[cold]
     #[inline(never)]
-    pub(super) fn settle_answers<const STANDING: u8>(&mut self) -> bool {
+    pub(super) fn settle_answers<const STANDING: u8>(&mut self) {
         let mut answers = Vec::new();
-        while let Some((time, timer)) = self.timers.first()
-            && time == self.now
-            && let (flow, ANSWER) = flow_of(timer)
-        {
+        while self.timers.next_is_arrival_at(self.now) {
+            let (flow, _) = flow_of(self.timers.next_timer());
             self.events += 1;
             let group = self.flows[flow as usize].group;
             // What is due may still be called off by what arrives.
@@ -28,9 +25,6 @@ impl Simulation {
             if let Answers::WithData { after } = self.groups[group as usize].route.answers {
                 answers.push((after, flow));
             }
-        }
-        if answers.is_empty() {
-            return false;
         }
         answers.sort_unstable();
         self.calendar.set(self.timers_source(), self.timers.next_time());
@@ -42,11 +36,10 @@ impl Simulation {
                     self.on_end(end, times, rest);
                 }
             }
-            if self.deadline(flow, ANSWER) == self.now {
+            if self.flows[flow as usize].deadline(ANSWER, &self.groups) == self.now {
                 self.on_waited(flow);
             }
         }
-        true
     }
 
     /// The source of a packet that arrives now on this line or on one before it, counted from the first line.
@@ -55,13 +48,6 @@ impl Simulation {
         let source = source.checked_sub(FIRST_LINE)?;
         let arrives = time == self.now && source < self.lines.sources();
         (arrives && self.lines.first_line(source)? <= line).then_some(source)
-    }
-
-    /// When the timer of kind `end` of the flow in place `number` is due, in nanoseconds.
-    #[inline]
-    pub(super) fn deadline(&self, number: u32, end: u32) -> u64 {
-        let flow = &self.flows[number as usize];
-        flow.deadline(end, self.groups[flow.group as usize].route.after_receipt)
     }
 
     /// A receiver has waited long enough for one more segment.

@@ -76,7 +76,17 @@ impl Simulation {
     /// A timer is about to come up: brings the flows of those after it.
     #[inline(never)] // as above
     pub(super) fn expect_timers(&mut self) {
-        self.timers.expect(|timer| prefetch(&self.flows[flow_of(timer).0 as usize]));
+        let flow_of = |timer| &self.flows[flow_of(timer).0 as usize];
+        self.timers.expect(0, |timer| prefetch(flow_of(timer)));
+        // A recovery that goes by time is asked as well. Only senders that have one go as deep.
+        if self.depth_apart > 1 {
+            self.timers.expect(1, |timer| {
+                if let Source::Window(connection) = &flow_of(timer).source {
+                    let [recovery, ..] = connection.sender.apart(0);
+                    recovery.into_iter().for_each(prefetch);
+                }
+            });
+        }
     }
 }
 

@@ -474,13 +474,12 @@ impl Simulation {
     }
 
     /// Takes the first entry out of the timers: which one expires, if one does.
-    #[inline]
+    #[inline(always)] // timers of sources that pace come up for every packet
     pub(super) fn expire_timer(&mut self) -> Option<u32> {
         let (flows, groups) = (&self.flows, &self.groups);
         self.timers.expire(self.now, |timer| {
             let (number, end) = flow_of(timer);
-            let flow = &flows[number as usize];
-            flow.deadline(end, groups[flow.group as usize].route.after_receipt)
+            flows[number as usize].deadline(end, groups)
         })
     }
 
