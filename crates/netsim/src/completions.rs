@@ -18,9 +18,7 @@ pub struct Completions {
     times: Distribution,
     count: u64,
     minimum: u64,
-    /// Sum of all times, in nanoseconds.
-    sum: u128,
-    /// Sum of their squares. A run lasts 10^15 ns at most: of times as long there may be 10^8, and a greater sum stays
+    /// Sum of the squares of all times, in nanoseconds. A run lasts 10^15 ns at most: of times as long there may be 10^8, and a greater sum stays
     /// at the greatest number there is.
     squares: u128,
 }
@@ -32,7 +30,6 @@ impl Completions {
         self.minimum = if self.count == 0 { time } else { self.minimum.min(time) };
         self.count += 1;
         let time = u128::from(time);
-        self.sum += time;
         self.squares = self.squares.saturating_add(time.saturating_mul(time));
     }
 
@@ -49,7 +46,6 @@ impl Completions {
         self.minimum =
             if self.count == 0 { other.minimum } else { self.minimum.min(other.minimum) };
         self.count += other.count;
-        self.sum += other.sum;
         self.squares = self.squares.saturating_add(other.squares);
         self.times.merge(&other.times);
     }
@@ -57,15 +53,16 @@ impl Completions {
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.times.clear();
-        (self.count, self.minimum, self.sum, self.squares) = (0, 0, 0, 0);
+        (self.count, self.minimum, self.squares) = (0, 0, 0);
     }
 
     /// The mean of the squared distances from the mean.
     fn variance(&self) -> f64 {
         let count = u128::from(self.count);
         // From the whole number below the mean first, which is exact, and then from the mean.
-        let (mean, rest) = (self.sum / count, self.sum % count);
-        let squares = self.squares.saturating_sub(mean * (self.sum + rest)) as f64;
+        let sum = self.times.sum();
+        let (mean, rest) = (sum / count, sum % count);
+        let squares = self.squares.saturating_sub(mean.saturating_mul(sum + rest)) as f64;
         let share = rest as f64 / count as f64;
         (squares / count as f64 - share * share).max(0.0)
     }

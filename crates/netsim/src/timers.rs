@@ -9,6 +9,7 @@
 //! At equal times timers expire in the order of their numbers: first those [that stand for an arrival](ARRIVAL).
 
 use crate::calendar::NEVER;
+use crate::limits::MOST_FLOWS;
 use crate::wheel::{Division, STAGES, Wheel};
 
 /// Kinds of timers that each flow has.
@@ -24,6 +25,9 @@ const SOON: [u64; STAGES] = [200, 80];
 
 /// Numbers of timers for each flow: a power of two, so that both flow and kind are found by shifting.
 const NUMBERS: usize = 4;
+
+/// Flows of a scenario, and as many places for transfers, have numbers below [`LATER`].
+const _: () = assert!(2 * NUMBERS as u64 * MOST_FLOWS < LATER as u64);
 
 /// The number of flow `flow`'s timer of a kind below [`KINDS`], to which [`LATER`] or [`ARRIVAL`] is added.
 #[inline]

@@ -53,7 +53,6 @@ impl Laid {
         }
         laid.lines = lines.all;
         let some_wait = laid.lines.iter().any(|line| line.end == End::WaitingReceiverAndBack);
-        // Over one link those of each round trip have a line of their own either way, in the same order.
         if some_wait {
             laid.lines = in_order(&mut laid.groups, laid.lines);
         }

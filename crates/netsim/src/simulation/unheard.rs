@@ -67,14 +67,20 @@ impl Simulation {
             if flow.awaited == u32::MAX {
                 continue;
             }
-            let expected_with = |count: usize| {
+            let is_complete_with = |count: usize| {
                 let sequences = arrivals[..count].iter().map(|arrival| arrival.sequence);
-                connection.receiver.next_expected_after(sequences)
+                connection.receiver.next_expected_after(sequences) >= flow.awaited
             };
-            if let Some(last) = (0..arrivals.len()).find(|it| expected_with(it + 1) >= flow.awaited)
-            {
-                complete.push((number, arrivals[last].received));
+            if !is_complete_with(arrivals.len()) {
+                continue;
             }
+            // The last arrival that it takes, by halving: a window may be large.
+            let (mut without, mut with) = (0, arrivals.len());
+            while with - without > 1 {
+                let middle = without.midpoint(with);
+                if is_complete_with(middle) { with = middle } else { without = middle }
+            }
+            complete.push((number, arrivals[with - 1].received));
         }
         for (number, received) in complete {
             self.on_complete(number, received, received);
