@@ -64,6 +64,10 @@ pub trait WindowRule: Clone + std::fmt::Debug {
     /// more than what is still in the network, as a rule one. Not less than two segments is used.
     fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64;
 
+    /// The retransmission timer has expired. It is told so after [`WindowRule::reduced`], and also where the window has
+    /// been reduced for the same losses before, so that it is not reduced again.
+    fn timed_out(&mut self, _now: u64) {}
+
     /// Whether every mark is answered by [`WindowRule::grow`] itself instead of once per window.
     fn answers_marks(&self) -> bool {
         false

@@ -336,6 +336,7 @@ impl Sender {
             let base = flight.loss_window(Load::of(recovery.pipe(flight)));
             flight.reduce_threshold(now, Congestion::Timeout, base);
         }
+        flight.rule.timed_out(now);
         flight.recover = flight.highest;
         flight.marks.announce_reduction();
         flight.last_reduction = Reduction::Timeout;

@@ -84,6 +84,47 @@ fn by_time_what_left_within_a_round_trip_before_a_timeout_is_not_lost() {
     assert_eq!(sender.counters().retransmissions, 4);
 }
 
+/// As [`interrupted_by_time`], of CUBIC as Linux has it, and with four segments that are there to be sent from 500 ms on.
+/// Its threshold is 7 of 10.
+///
+/// All but 13 to 16 are lost by the time the timer expires. Then everything arrives. Slow start takes two of the seven
+/// segments to the threshold; five count for what comes after it.
+fn cubic_after_a_timeout_in_recovery() -> Sender {
+    let [first] = window(10.0);
+    let at_once = ("proportional_rate_reduction", Value::Switch(false));
+    let mut sender = started_as("cubic", &[first, by("rack"), at_once], 12);
+    assert_eq!(sent(&mut sender, 0).len(), 10);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[]), [11, 12]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 2, &[(3, 6)]), [2]);
+    assert_eq!(answered(&mut sender, [0, 300 * MS], 2, &[(3, 11)]), NOTHING);
+    sender.limit_to(1000);
+    assert_eq!(sent(&mut sender, 500 * MS), [13, 14, 15, 16]);
+    assert_eq!(timed_out(&mut sender, LATE), [2]);
+    assert_eq!(windows(&sender), (5.0, 7.0));
+    assert_eq!(
+        answered(&mut sender, [LATE, LATE + 100 * MS], 17, &[]),
+        [17, 18, 19, 20, 21, 22, 23]
+    );
+    assert_eq!(windows(&sender), (7.0, 7.0));
+    sender
+}
+
+#[test]
+fn to_linux_cubic_a_timeout_forgets_the_plateau_although_the_window_was_reduced_before() {
+    // Linux: tcp_enter_loss leaves the threshold, and tcp_set_ca_state calls bictcp_state all the same. The plateau is
+    // now 7, and no target lies above it. The Reno-friendly window grows by one after more than 7 * 15 / 8 = 13
+    // segments: with the 14th, nine after the five. With the plateau of 10 the window would grow after two. They come
+    // slowly, since the kernel computes its growth anew after 1/32 s at the earliest.
+    let mut sender = cubic_after_a_timeout_in_recovery();
+    let mut now = LATE + 160 * MS;
+    let windows = [18, 19, 20, 21, 22, 23, 24, 25, 26].map(|next_expected| {
+        now += 40 * MS;
+        answered(&mut sender, [now - 100 * MS, now], next_expected, &[]);
+        sender.window()
+    });
+    assert_eq!(windows, [7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 7.0, 8.0]);
+}
+
 #[test]
 fn by_arrivals_a_timeout_means_that_all_that_is_not_reported_is_lost() {
     let mut sender = interrupted_by_arrivals();

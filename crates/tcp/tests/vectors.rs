@@ -140,6 +140,9 @@ fn reduce(rule: &mut impl WindowRule, given: &GivenCongestion, window: &mut Wind
     };
     let reduced = rule.reduced(given.now_ns, sign, given.base, window);
     window.slow_start_threshold = reduced.floor().max(2.0);
+    if sign == Congestion::Timeout {
+        rule.timed_out(given.now_ns);
+    }
     window.congestion = if sign == Congestion::Timeout { 1.0 } else { reduced.max(1.0) };
 }
 

@@ -170,12 +170,18 @@ impl WindowRule for Cubic {
         self.prior = current;
         self.stage = None;
         self.credit = 0.0;
-        self.flat = sign == Congestion::Timeout;
+        self.flat = false;
         if let Some(hystart) = &mut self.hystart {
             hystart.end();
         }
         let least = if sign == Congestion::Mark { 1.0 } else { 2.0 };
         (base * decrease).max(least)
+    }
+
+    /// The next stage begins on its plateau (section 4.8).
+    fn timed_out(&mut self, _now: u64) {
+        self.stage = None;
+        self.flat = true;
     }
 }
 
@@ -295,6 +301,7 @@ mod tests {
         let mut rule = Cubic::new(RFC, None);
         let mut window = window(100.0, 2.0);
         assert_eq!(rule.reduced(0, Congestion::Timeout, 100.0, &window), 70.0);
+        rule.timed_out(0);
         (window.congestion, window.slow_start_threshold) = (1.0, 70.0);
         for _ in 0..69 {
             rule.grow(&acknowledged(1), &mut window);

@@ -258,7 +258,7 @@ impl WindowRule for LinuxCubic {
         self.grow_by_count(acknowledged, window);
     }
 
-    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64 {
+    fn reduced(&mut self, _now: u64, _sign: Congestion, base: f64, window: &Window) -> f64 {
         let current = window.congestion.min(window.cap) as u64;
         self.stage = None;
         self.plateau = if self.fast_convergence && current < self.plateau {
@@ -267,16 +267,19 @@ impl WindowRule for LinuxCubic {
             current
         };
         self.credit = 0;
-        if sign == Congestion::Timeout {
-            (self.plateau, self.count) = (0, 0);
-            (self.last_window, self.last_tick) = (0, 0);
-            self.shortest_round_trip = UNKNOWN;
-            if let Some(hystart) = &mut self.hystart {
-                hystart.found = false;
-                (hystart.began, hystart.last, hystart.window_end) = (now, now, 0);
-            }
-        }
         ((base as u64 * BETA / 1024) as f64).max(2.0)
+    }
+
+    /// `bictcp_reset`, `bictcp_hystart_reset`.
+    fn timed_out(&mut self, now: u64) {
+        self.stage = None;
+        (self.plateau, self.count, self.credit) = (0, 0, 0);
+        (self.last_window, self.last_tick) = (0, 0);
+        self.shortest_round_trip = UNKNOWN;
+        if let Some(hystart) = &mut self.hystart {
+            hystart.found = false;
+            (hystart.began, hystart.last, hystart.window_end) = (now, now, 0);
+        }
     }
 }
 

@@ -79,6 +79,10 @@ macro_rules! rules {
                 match self { $(Self::$rule(rule) => rule.reduced(now, sign, base, window)),* }
             }
 
+            fn timed_out(&mut self, now: u64) {
+                match self { $(Self::$rule(rule) => rule.timed_out(now)),* }
+            }
+
             fn answers_marks(&self) -> bool {
                 match self { $(Self::$rule(rule) => rule.answers_marks()),* }
             }
