@@ -60,6 +60,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("quick_acknowledgements", Number(16.0)),
     ("quick_acknowledgements_renewed", Switch(true)),
     ("adaptive_acknowledgement_delay", Switch(true)),
+    ("compressed_acknowledgements", Switch(true)),
 ];
 
 fn set(name: &str) -> &'static [(&'static str, Preset)] {

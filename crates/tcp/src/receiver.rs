@@ -13,6 +13,7 @@ mod linux;
 
 use std::collections::VecDeque;
 
+pub(crate) use linux::LinuxHabits;
 pub use linux::LinuxReceiver;
 
 use crate::{Acknowledgement, HostClock, SackBlocks, Segment};
@@ -50,8 +51,8 @@ pub struct Receiver {
     quick: u32,
     /// [`AcknowledgementPolicy::Delayed`].
     linux: Option<LinuxReceiver>,
-    /// [`AcknowledgementPolicy`]: 0 if every segment is acknowledged.
-    wait: u64,
+    /// [`AcknowledgementPolicy`], four seconds at most: 0 if every segment is acknowledged.
+    wait: u32,
     /// Likewise.
     accurate: bool,
     /// Whether arrivals beyond a gap are reported.
@@ -78,7 +79,7 @@ impl Receiver {
     pub fn new(policy: AcknowledgementPolicy, selective: bool, first: u32) -> Self {
         let (wait, quick, linux, accurate) = match policy {
             AcknowledgementPolicy::Delayed { wait, quick, linux, accurate } => {
-                (wait.max(1), quick, linux, accurate)
+                (u32::try_from(wait).unwrap_or(u32::MAX).max(1), quick, linux, accurate)
             }
             AcknowledgementPolicy::EverySegment => (0, 0, None, false),
         };
@@ -122,7 +123,7 @@ impl Receiver {
         if let Some(linux) = &mut self.linux {
             ticks = clock.ticks(now);
             let first_mark = marked && !self.accurate && !self.congestion_echo;
-            let quick = linux.take(ticks, segment, self.next_expected, first_mark);
+            let quick = linux.take(ticks, segment, self.next_expected, first_mark, self.echo);
             self.quick = self.quick.max(quick);
         }
         if marked {
@@ -197,8 +198,22 @@ impl Receiver {
         {
             linux.end_quick();
         }
+        if sequence > self.next_expected
+            && self.selective
+            && !quick
+            && !changed
+            && let Some(linux) = &mut self.linux
+            && let Some(wait) = linux.hold_report()
+        {
+            // From when the first of those that wait began to; nothing else is held back now.
+            self.deadline = self.deadline.min(now + wait);
+            return false;
+        }
         let at_once = !in_order || waiting || changed || quick || sequence == 0;
         self.pending = !at_once;
+        if at_once && let Some(linux) = &mut self.linux {
+            linux.release_reports();
+        }
         self.deadline =
             if at_once { u64::MAX } else { self.held_until(now, clock.ticks(now), clock) };
         at_once
@@ -208,14 +223,21 @@ impl Receiver {
     #[inline]
     fn held_until(&self, now: u64, ticks: u64, clock: &HostClock) -> u64 {
         let linux = self.linux.as_ref().and_then(|linux| linux.expiry(ticks, clock));
-        linux.unwrap_or(now + self.wait)
+        linux.unwrap_or(now + u64::from(self.wait))
     }
 
     /// Files a segment that is out of order, or fills a gap, and what is to be reported of it.
     #[inline(never)] // much code, for few of those segments
     fn file(&mut self, sequence: u32) {
+        let before = self.next_expected;
         let block = self.place(sequence);
         self.report(block);
+        let progress = self.next_expected - before;
+        if progress > 0
+            && let Some(linux) = &mut self.linux
+        {
+            linux.make_progress(progress, self.has_gap);
+        }
     }
 
     /// What it keeps outside of its own memory and will need for the next segment, for whoever wants to have it near
@@ -232,15 +254,17 @@ impl Receiver {
         self.deadline
     }
 
-    /// The wait for a second segment is over: the acknowledgement to send.
+    /// The wait for a second segment, or of reports for others, is over: the acknowledgement to send.
     pub fn on_timer(&mut self) -> Option<Acknowledgement<'_>> {
         self.deadline = u64::MAX;
-        if self.pending
-            && let Some(linux) = &mut self.linux
-        {
-            linux.miss();
+        let mut due = std::mem::take(&mut self.pending);
+        if let Some(linux) = &mut self.linux {
+            if due {
+                linux.miss();
+            }
+            due |= linux.release_reports();
         }
-        std::mem::take(&mut self.pending).then(|| self.acknowledgement())
+        due.then(|| self.acknowledgement())
     }
 
     /// The first segment that has not arrived.

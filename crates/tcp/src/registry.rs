@@ -4,7 +4,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::foreign::ForeignSenders;
 use crate::named::Named;
-use crate::receiver::{AcknowledgementPolicy, LinuxReceiver};
+use crate::receiver::{AcknowledgementPolicy, LinuxHabits, LinuxReceiver};
 use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
 use crate::sender::{Ecn, EcnOptions, LossWindow, SenderOptions};
@@ -144,13 +144,15 @@ impl Profile {
             },
             acknowledgements: if settings.switch("delayed_acknowledgements") {
                 let quick = settings.number("quick_acknowledgements") as u32;
-                let renewed = settings.switch("quick_acknowledgements_renewed");
-                let adaptive = settings.switch("adaptive_acknowledgement_delay");
-                let linux = (renewed || adaptive).then(|| {
-                    let timer_tick = nanoseconds("timer_tick");
-                    let clock = HostClock::new(timer_tick, 0);
-                    LinuxReceiver::new(renewed, adaptive && timer_tick > 0, &clock, wait)
-                });
+                let timer_tick = nanoseconds("timer_tick");
+                let habits = LinuxHabits {
+                    renewed: settings.switch("quick_acknowledgements_renewed"),
+                    adaptive: settings.switch("adaptive_acknowledgement_delay") && timer_tick > 0,
+                    compressed: settings.switch("compressed_acknowledgements"),
+                };
+                let linux = habits
+                    .any()
+                    .then(|| LinuxReceiver::new(habits, &HostClock::new(timer_tick, 0), wait));
                 AcknowledgementPolicy::Delayed { wait, quick, linux, accurate }
             } else {
                 AcknowledgementPolicy::EverySegment

@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 37;
+pub const COMMON_COUNT: usize = 38;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -183,6 +183,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             "the wait for a second segment follows the pauses between segments, from \
              acknowledgement_delay upwards, and ends on a tick; not where timer_tick is 0",
             "Linux: tcp_event_data_recv, tcp_send_delayed_ack",
+        ),
+        Parameter::switch("compressed_acknowledgements", false).described(
+            "while something is missing, the receiver reports three arrivals at once and those after them together: \
+             after 5 % of the round trip, 1 ms at most, or when 44 have waited",
+            "Linux since 4.18: tcp_comp_sack_delay_ns, tcp_comp_sack_nr",
         ),
     ]
 }

@@ -1,14 +1,20 @@
 //! What a receiver of Linux makes of the pauses between segments: how long it holds an
 //! acknowledgement back, and what it acknowledges at once all the same.
 //!
-//! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`,
+//! While something is missing, the first three arrivals beyond it are reported at once, enough for the sender to
+//! notice. Those after them are reported together: after a twentieth of the round trip, a millisecond at most, or
+//! when 44 have waited (SACK compression, since Linux 4.18). Whatever fills a gap is acknowledged at once.
+//!
+//! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`, `__tcp_ack_snd_check`,
 //! `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`), `tcp_output.c` (`tcp_send_delayed_ack`),
-//! `tcp_timer.c` (`tcp_delack_timer_handler`), `include/net/tcp.h` (`tcp_dec_quickack_mode`). Times
-//! are counted in ticks of the host, as there.
+//! `tcp_timer.c` (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`), `include/net/tcp.h`
+//! (`tcp_dec_quickack_mode`). Times are counted in ticks of the host, as there, but for those of reports.
 //!
 //! Departures: each segment by which the receive window grows is acknowledged at once there (`tcp_grow_window`),
 //! and so is the end of a write of the sender's application (PSH) when it has been read. The handshake's
-//! round trip is rounded up to ticks here.
+//! round trip is rounded up to ticks here. Of reports, the round trip is that of the handshake, as its sender has it; the
+//! kernel takes its own, or a mean of what segments of data took since if that is shorter. What it allows its timer to be late
+//! (0.1 ms) is used up here; there it depends on what else the host's timers do.
 
 use crate::{HostClock, Segment};
 
@@ -21,6 +27,33 @@ const INITIAL_TIMEOUT: u64 = 1_000_000_000;
 const LEAST_VARIATION: u64 = 200_000_000;
 /// Segments that are acknowledged at once after a pause (`TCP_MAX_QUICKACKS`).
 const MOST_QUICK: u32 = 16;
+/// Arrivals beyond a gap that are reported at once (`TCP_FASTRETRANS_THRESH`).
+const REPORTED_AT_ONCE: u8 = 3;
+/// Reports that wait at most (`tcp_comp_sack_nr`).
+const MOST_WAITING: u8 = 44;
+/// For how long they wait at most, in microseconds (`tcp_comp_sack_delay_ns`), and the part of a round trip.
+const LONGEST_WAIT: u64 = 1000;
+const PART_OF_ROUND_TRIP: u64 = 20;
+/// By how much the timer may be late, in microseconds (`tcp_comp_sack_slack_ns`).
+const SLACK: u64 = 100;
+
+/// What of Linux' ways a receiver has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LinuxHabits {
+    /// It acknowledges segments at once again after a pause, a duplicate or a mark.
+    pub renewed: bool,
+    /// How long it waits for a second segment follows the pauses between segments.
+    pub adaptive: bool,
+    /// It reports several arrivals beyond a gap together.
+    pub compressed: bool,
+}
+
+impl LinuxHabits {
+    /// Whether it has any.
+    pub fn any(self) -> bool {
+        self.renewed || self.adaptive || self.compressed
+    }
+}
 
 /// See the module's head.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +68,12 @@ pub struct LinuxReceiver {
     longest: u16,
     /// For how many now (`ato`), but for the bound from above.
     timeout: u16,
+    /// For how many microseconds reports wait for others; 0 if they never do.
+    reports_wait: u16,
+    /// Arrivals beyond the gap that have been reported at once since it last became smaller.
+    reported: u8,
+    /// Reports that wait.
+    waiting: u8,
     /// Whether segments are acknowledged at once again after a pause, a duplicate or a mark.
     renewed: bool,
     /// Whether the wait for a second segment follows the pauses between segments.
@@ -46,11 +85,10 @@ pub struct LinuxReceiver {
 }
 
 impl LinuxReceiver {
-    /// A receiver that nothing has reached. `renewed`: it acknowledges segments at once again after a
-    /// pause, a duplicate or a mark. `adaptive`: how long it waits for a second segment follows the pauses
-    /// between segments; at least for `wait` nanoseconds.
+    /// A receiver that nothing has reached. `habits`: what it does. `wait`: for how long it waits for a second segment
+    /// at least, in nanoseconds.
     #[must_use]
-    pub(crate) fn new(renewed: bool, adaptive: bool, clock: &HostClock, wait: u64) -> Self {
+    pub(crate) fn new(habits: LinuxHabits, clock: &HostClock, wait: u64) -> Self {
         let ticks = |time| u16::try_from(clock.begun(time)).unwrap_or(u16::MAX);
         let least = ticks(wait);
         Self {
@@ -59,9 +97,12 @@ impl LinuxReceiver {
             least,
             longest: ticks(LEAST_VARIATION).max(least),
             timeout: least,
-            renewed,
+            reports_wait: if habits.compressed { reports_wait(u64::MAX) } else { 0 },
+            reported: 0,
+            waiting: 0,
+            renewed: habits.renewed,
             // Of ticks below 16 µs, which no host has, there are more than these numbers can count.
-            adaptive: adaptive && clock.begun(INITIAL_TIMEOUT) < u16::MAX.into(),
+            adaptive: habits.adaptive && clock.begun(INITIAL_TIMEOUT) < u16::MAX.into(),
             capable_seen: false,
             timed: false,
         }
@@ -74,6 +115,8 @@ impl LinuxReceiver {
     /// 2. two after the first mark that it echoes (`first_mark`), and after a segment that is not ECN-capable
     ///    where others have been, which has probably been sent again;
     /// 3. the one whose sender says that it has reduced its window.
+    ///
+    /// `last_sent`: when the last segment that it has acknowledged was sent, in nanoseconds.
     #[inline(always)] // every packet of data of most senders today
     pub(super) fn take(
         &mut self,
@@ -81,6 +124,7 @@ impl LinuxReceiver {
         segment: &Segment,
         expected: u32,
         first_mark: bool,
+        last_sent: u64,
     ) -> u32 {
         let now = now as u32;
         let Segment { sequence, ecn_capable, window_reduced, .. } = *segment;
@@ -90,7 +134,8 @@ impl LinuxReceiver {
             self.last = now;
             quick = self.take_pause(pause);
         } else if sequence <= expected || !self.timed {
-            quick = self.take_rare(now, sequence, expected);
+            let round_trip = segment.sent.saturating_sub(last_sent);
+            quick = self.take_rare(now, sequence, expected, round_trip);
         }
         if ecn_capable != self.capable_seen || first_mark || window_reduced {
             let bits = self.take_bits(sequence, ecn_capable, first_mark, window_reduced);
@@ -112,9 +157,10 @@ impl LinuxReceiver {
         0
     }
 
-    /// The opening segment and the first of data, and what it had already.
+    /// The opening segment and the first of data, and what it had already. `round_trip`: of the handshake, in
+    /// nanoseconds, if this is the first segment of data.
     #[inline(never)] // for few segments
-    fn take_rare(&mut self, now: u32, sequence: u32, expected: u32) -> u32 {
+    fn take_rare(&mut self, now: u32, sequence: u32, expected: u32, round_trip: u64) -> u32 {
         if sequence < expected {
             return self.begin_quick(MOST_QUICK);
         }
@@ -122,6 +168,9 @@ impl LinuxReceiver {
             self.timed = true;
             if self.last != NEVER {
                 self.time_handshake(now.wrapping_sub(self.last));
+                if self.reports_wait > 0 {
+                    self.reports_wait = reports_wait(round_trip);
+                }
             }
         }
         if sequence == expected {
@@ -160,6 +209,34 @@ impl LinuxReceiver {
         self.adaptive.then(|| clock.expiry(now, self.timeout.min(self.longest).into()))
     }
 
+    /// Something has arrived beyond a gap. For how long its report waits for others from now on, in nanoseconds;
+    /// `None`: it goes at once.
+    pub(super) fn hold_report(&mut self) -> Option<u64> {
+        if self.reports_wait == 0 {
+            return None;
+        }
+        if self.reported < REPORTED_AT_ONCE {
+            self.reported += 1;
+            return None;
+        }
+        if self.waiting == MOST_WAITING {
+            return None;
+        }
+        self.waiting += 1;
+        Some(u64::from(self.reports_wait) * 1000)
+    }
+
+    /// An acknowledgement goes. Whether reports have waited, which it has.
+    pub(super) fn release_reports(&mut self) -> bool {
+        std::mem::take(&mut self.waiting) > 0
+    }
+
+    /// What is missing has become less by so many segments, and something still is or nothing (`gap`).
+    pub(super) fn make_progress(&mut self, segments: u32, gap: bool) {
+        // That single segment's acknowledgement counts: it says nothing new but what is missing now.
+        self.reported = u8::from(segments == 1 && gap);
+    }
+
     /// An acknowledgement was held back in vain: the next will be for twice as long.
     pub(super) fn miss(&mut self) {
         self.timeout = self.timeout.saturating_mul(2).min(self.retransmission_timeout);
@@ -169,6 +246,11 @@ impl LinuxReceiver {
     pub(super) fn end_quick(&mut self) {
         self.timeout = self.least;
     }
+}
+
+/// For how many microseconds reports wait at a round trip in nanoseconds.
+fn reports_wait(round_trip: u64) -> u16 {
+    ((round_trip / (PART_OF_ROUND_TRIP * 1000)).min(LONGEST_WAIT) + SLACK) as u16
 }
 
 #[cfg(test)]
@@ -182,10 +264,11 @@ mod tests {
     /// used up: the opening segment has come at 0, the first of data with the handshake's end, the second one
     /// millisecond later.
     fn open(clock: &HostClock, adaptive: bool, handshake: u64) -> Receiver {
+        let habits = LinuxHabits { renewed: true, adaptive, compressed: false };
         let policy = AcknowledgementPolicy::Delayed {
             wait: 40 * MS,
             quick: 3,
-            linux: Some(LinuxReceiver::new(true, adaptive, clock, 40 * MS)),
+            linux: Some(LinuxReceiver::new(habits, clock, 40 * MS)),
             accurate: false,
         };
         let mut receiver = Receiver::new(policy, true, 0);
@@ -310,5 +393,135 @@ mod tests {
         let reduced = Segment { window_reduced: true, ..data(3) };
         let answers = at_once([(60, reduced), (60, data(4)), (60, data(5))]);
         assert_eq!(answers, [true, false, true]);
+    }
+
+    /// A receiver that reports several arrivals together, whose handshake took so many milliseconds. 0 and 1 have come,
+    /// at once after another.
+    fn reporting(handshake: u64, selective: bool) -> Receiver {
+        let habits = LinuxHabits { renewed: true, adaptive: false, compressed: true };
+        let clock = HostClock::new(MS, 0);
+        let linux = Some(LinuxReceiver::new(habits, &clock, 40 * MS));
+        let policy =
+            AcknowledgementPolicy::Delayed { wait: 40 * MS, quick: 0, linux, accurate: false };
+        let mut receiver = Receiver::new(policy, selective, 0);
+        for (sequence, sent) in [(0, 0), (1, handshake)] {
+            let segment = Segment {
+                sequence,
+                sent: (10 + sent) * MS,
+                ecn_capable: sequence > 0,
+                ..Segment::default()
+            };
+            receiver.on_segment((15 + sent) * MS, &segment, &clock);
+        }
+        receiver
+    }
+
+    /// Whether a segment that arrives at so many microseconds is acknowledged at once.
+    fn is_answered(receiver: &mut Receiver, sequence: u32, at: u64) -> bool {
+        receiver.on_segment(at * 1000, &data(sequence), &HostClock::new(MS, 0)).is_some()
+    }
+
+    #[test]
+    fn the_fourth_arrival_beyond_a_gap_and_those_after_it_are_reported_together() {
+        // A twentieth of 12 ms, and the tenth of a millisecond by which the timer may be late.
+        let mut receiver = reporting(12, true);
+        let at_once = [3, 4, 5].map(|sequence| is_answered(&mut receiver, sequence, 100_000));
+        assert_eq!(at_once, [true; 3]);
+        assert_eq!(
+            [6, 7].map(|sequence| is_answered(&mut receiver, sequence, 100_200)),
+            [false; 2]
+        );
+        assert!(!is_answered(&mut receiver, 8, 100_300));
+        assert_eq!(receiver.deadline(), 100_900_000);
+        let report = receiver.on_timer().unwrap();
+        assert_eq!((report.next_expected, report.blocks), (2, &[(3, 9)][..]));
+        assert_eq!(receiver.deadline(), u64::MAX);
+        assert!(receiver.on_timer().is_none());
+        // They wait again: there has been no progress.
+        assert!(!is_answered(&mut receiver, 9, 101_000));
+        assert_eq!(receiver.deadline(), 101_700_000);
+        // What fills the gap is acknowledged at once, and nothing waits any more.
+        assert!(is_answered(&mut receiver, 2, 101_100));
+        assert_eq!((receiver.next_expected(), receiver.deadline()), (10, u64::MAX));
+        assert!(receiver.on_timer().is_none());
+    }
+
+    #[test]
+    fn reports_wait_for_a_millisecond_at_most() {
+        for (handshake, wait) in [(0, 100), (2, 200), (20, 1100), (200, 1100)] {
+            let mut receiver = reporting(handshake, true);
+            let answers =
+                [3, 4, 5, 6].map(|sequence| is_answered(&mut receiver, sequence, 500_000));
+            assert_eq!(answers, [true, true, true, false]);
+            assert_eq!(receiver.deadline(), (500_000 + wait) * 1000);
+        }
+    }
+
+    #[test]
+    fn forty_four_reports_wait_at_most() {
+        let mut receiver = reporting(20, true);
+        let answers: Vec<_> =
+            (3..100).map(|sequence| is_answered(&mut receiver, sequence, 100_000)).collect();
+        let at_once: Vec<_> = (0..answers.len()).filter(|index| answers[*index]).collect();
+        // Three, and each forty-fifth after them.
+        assert_eq!(at_once, [0, 1, 2, 47, 92]);
+    }
+
+    #[test]
+    fn progress_renews_what_is_reported_at_once() {
+        // 2, 5 and 7 are missing.
+        let mut receiver = reporting(20, true);
+        for sequence in [3, 4, 6, 8] {
+            is_answered(&mut receiver, sequence, 100_000);
+        }
+        assert!(receiver.deadline() < u64::MAX);
+        // 2 arrives, and with it 3 and 4 are acknowledged, since three are more than one.
+        assert!(is_answered(&mut receiver, 2, 100_100));
+        assert_eq!((receiver.next_expected(), receiver.deadline()), (5, u64::MAX));
+        let after_three =
+            [9, 10, 11, 12].map(|sequence| is_answered(&mut receiver, sequence, 100_200));
+        assert_eq!(after_three, [true, true, true, false]);
+        assert!(is_answered(&mut receiver, 5, 100_300));
+        assert_eq!(receiver.next_expected(), 7);
+    }
+
+    #[test]
+    fn after_a_single_segment_of_progress_two_more_are_reported_at_once() {
+        // 2, 3 and 5 are missing.
+        let mut receiver = reporting(20, true);
+        for sequence in [4, 6, 7, 8] {
+            is_answered(&mut receiver, sequence, 100_000);
+        }
+        assert!(is_answered(&mut receiver, 2, 100_100));
+        assert_eq!(receiver.next_expected(), 3);
+        let after_one = [9, 10, 11].map(|sequence| is_answered(&mut receiver, sequence, 100_200));
+        assert_eq!(after_one, [true, true, false]);
+    }
+
+    #[test]
+    fn what_must_be_told_is_told_at_once_while_reports_wait() {
+        let waiting = || {
+            let mut receiver = reporting(20, true);
+            for sequence in [3, 4, 5, 6] {
+                is_answered(&mut receiver, sequence, 100_000);
+            }
+            assert!(receiver.deadline() < u64::MAX);
+            receiver
+        };
+        let marked = Segment { congestion_experienced: true, ..data(7) };
+        let again = Segment { ecn_capable: false, ..data(7) };
+        for segment in [marked, again, data(1)] {
+            let mut receiver = waiting();
+            let clock = HostClock::new(MS, 0);
+            assert!(receiver.on_segment(100_100_000, &segment, &clock).is_some(), "{segment:?}");
+            // The reports have gone with it.
+            assert_eq!(receiver.deadline(), u64::MAX);
+        }
+    }
+
+    #[test]
+    fn without_selective_reports_every_arrival_beyond_a_gap_is_acknowledged_at_once() {
+        let mut receiver = reporting(20, false);
+        assert!((3..20).all(|sequence| is_answered(&mut receiver, sequence, 100_000)));
     }
 }
