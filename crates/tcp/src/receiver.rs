@@ -203,7 +203,7 @@ impl Receiver {
             && !quick
             && !changed
             && let Some(linux) = &mut self.linux
-            && let Some(wait) = linux.hold_report()
+            && let Some(wait) = linux.hold_report(self.reported.as_slice(), sequence)
         {
             // From when the first of those that wait began to; nothing else is held back now.
             self.deadline = self.deadline.min(now + wait);

@@ -2,10 +2,11 @@
 //! acknowledgement back, and what it acknowledges at once all the same.
 //!
 //! While something is missing, the first three arrivals beyond it are reported at once, enough for the sender to
-//! notice. Those after them are reported together: after a twentieth of the round trip, a millisecond at most, or
-//! when 44 have waited (SACK compression, since Linux 4.18). Whatever fills a gap is acknowledged at once.
+//! notice. Those after them are reported together: after a twentieth of the round trip, a millisecond at most, when 44
+//! have waited, or when they lie in more than two blocks, so that none is forgotten (SACK compression, since Linux 4.18).
+//! Whatever fills a gap is acknowledged at once.
 //!
-//! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`, `__tcp_ack_snd_check`,
+//! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`, `__tcp_ack_snd_check`, `tcp_sack_new_ofo_skb`,
 //! `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`), `tcp_output.c` (`tcp_send_delayed_ack`),
 //! `tcp_timer.c` (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`), `include/net/tcp.h`
 //! (`tcp_dec_quickack_mode`). Times are counted in ticks of the host, as there, but for those of reports.
@@ -13,7 +14,8 @@
 //! Departures: each segment by which the receive window grows is acknowledged at once there (`tcp_grow_window`),
 //! and so is the end of a write of the sender's application (PSH) when it has been read. The handshake's
 //! round trip is rounded up to ticks here. Of reports, the round trip is that of the handshake, as its sender has it; the
-//! kernel takes its own, or a mean of what segments of data took since if that is shorter. What it allows its timer to be late
+//! kernel takes its own, or a mean of what segments of data took since if that is shorter. A third block goes with what waited; there it is
+//! the first one that waits again. What it allows its timer to be late
 //! (0.1 ms) is used up here; there it depends on what else the host's timers do.
 
 use crate::{HostClock, Segment};
@@ -31,6 +33,8 @@ const MOST_QUICK: u32 = 16;
 const REPORTED_AT_ONCE: u8 = 3;
 /// Reports that wait at most (`tcp_comp_sack_nr`).
 const MOST_WAITING: u8 = 44;
+/// Blocks to which what waits belongs at most (`TCP_SACK_BLOCKS_EXPECTED`).
+const BLOCKS_THAT_WAIT: usize = 2;
 /// For how long they wait at most, in microseconds (`tcp_comp_sack_delay_ns`), and the part of a round trip.
 const LONGEST_WAIT: u64 = 1000;
 const PART_OF_ROUND_TRIP: u64 = 20;
@@ -209,9 +213,9 @@ impl LinuxReceiver {
         self.adaptive.then(|| clock.expiry(now, self.timeout.min(self.longest).into()))
     }
 
-    /// Something has arrived beyond a gap. For how long its report waits for others from now on, in nanoseconds;
-    /// `None`: it goes at once.
-    pub(super) fn hold_report(&mut self) -> Option<u64> {
+    /// Segment `sequence` has arrived beyond a gap, where these `blocks` would have been reported without it. For how
+    /// long its report waits for others from now on, in nanoseconds; `None`: it goes at once.
+    pub(super) fn hold_report(&mut self, blocks: &[(u32, u32)], sequence: u32) -> Option<u64> {
         if self.reports_wait == 0 {
             return None;
         }
@@ -219,7 +223,7 @@ impl LinuxReceiver {
             self.reported += 1;
             return None;
         }
-        if self.waiting == MOST_WAITING {
+        if self.waiting == MOST_WAITING || (self.waiting > 0 && is_third(blocks, sequence)) {
             return None;
         }
         self.waiting += 1;
@@ -246,6 +250,13 @@ impl LinuxReceiver {
     pub(super) fn end_quick(&mut self) {
         self.timeout = self.least;
     }
+}
+
+/// Whether segment `sequence` belongs to none of the first two `blocks`, where there are so many. What waits may be in
+/// those two, and there is room for three in an acknowledgement.
+fn is_third(blocks: &[(u32, u32)], sequence: u32) -> bool {
+    let Some(first) = blocks.get(..BLOCKS_THAT_WAIT) else { return false };
+    first.iter().all(|&(from, after)| sequence + 1 < from || after < sequence)
 }
 
 /// For how many microseconds reports wait at a round trip in nanoseconds.
@@ -465,6 +476,29 @@ mod tests {
         let at_once: Vec<_> = (0..answers.len()).filter(|index| answers[*index]).collect();
         // Three, and each forty-fifth after them.
         assert_eq!(at_once, [0, 1, 2, 47, 92]);
+    }
+
+    #[test]
+    fn reports_of_a_third_block_do_not_wait() {
+        // 2, 6, 9 and 12 are missing. So that no block is forgotten: an acknowledgement has room for three.
+        let mut receiver = reporting(20, true);
+        for sequence in [3, 4, 5] {
+            assert!(is_answered(&mut receiver, sequence, 100_000));
+        }
+        // A second block, and a third one.
+        assert_eq!(
+            [7, 8].map(|sequence| is_answered(&mut receiver, sequence, 100_100)),
+            [false; 2]
+        );
+        assert!(is_answered(&mut receiver, 10, 100_200));
+        assert_eq!(receiver.acknowledgement().blocks, [(10, 11), (7, 9), (3, 6)]);
+        // Nothing waits now. What is in the first two blocks may, or a new block alone; what is behind them may not.
+        assert!(!is_answered(&mut receiver, 11, 100_300));
+        assert!(is_answered(&mut receiver, 13, 100_400));
+        assert!(!is_answered(&mut receiver, 15, 100_500));
+        assert!(!is_answered(&mut receiver, 14, 100_500));
+        assert!(is_answered(&mut receiver, 6, 100_600));
+        assert_eq!(receiver.acknowledgement().blocks, [(3, 9), (13, 16), (10, 12)]);
     }
 
     #[test]
