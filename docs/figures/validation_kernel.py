@@ -312,7 +312,7 @@ In the cases of 10 Mbit/s windows have a few segments. With ten and more the ker
 longer. Over pfifo of 60 packets at 100 Mbit/s 20 flows of Reno kept 61.6 kB there and 50.4
 here. A kernel that was told to do without bursts (`net.ipv4.tcp_min_tso_segs` of 1, six seeds)
 kept 51.1. A host hands segments over in bursts, and waits to make them enough ({doc}`senders`).
-So flows lose at different times. The simulator does that since, and kept 60.0 kB (62.0 with what
+So flows lose at different times. The simulator does that since, and kept 60.0 kB (62.5 with what
 follows). Over FQ-CoDel at 200 Mbit/s two flows kept 12 kB where the kernel has 21, and keep 21 now.
 
 The rule about the next acknowledgement came to stable kernels in October 2025. Older ones wait
@@ -327,11 +327,15 @@ was 19 %. While something is missing, a receiver of Linux reports three arrivals
 after them together ({doc}`senders`).
 
 With that, 20 flows of CUBIC over pfifo of 60 packets lose 1.22 % of their packets instead of
-1.28; the kernel's lose 1.22. Over RED the mean queue is 52.8 kB instead of 50.3, where the kernel
+1.28; the kernel's lose 1.22. Over RED the mean queue is 52.6 kB instead of 50.3, where the kernel
 has 53.1. Its standard deviation over time is 23.0 kB instead of 26.8, where the kernel has 22.8.
-Over pfifo 20 flows of Reno keep 62.0 kB instead of 60.0, the kernel's 61.6. A kernel that was
+Over pfifo 20 flows of Reno keep 62.5 kB instead of 60.0, the kernel's 61.6. A kernel that was
 told to report all at once (`net.ipv4.tcp_comp_sack_nr` of 0, three seeds) had nearly what the
 simulator had: 1.26 %, 51.4 kB, 25.6 kB and 61.0 kB.
+
+What waits lies in two blocks at most. Without that rule (`tcp_sack_new_ofo_skb`), blocks were
+forgotten that an acknowledgement has no room for, and at 5 % of random loss 6 % of the repairs
+were in vain.
 
 ## What a timeout makes CUBIC forget
 
