@@ -351,6 +351,24 @@ class TestWhatAnEngineerWouldSign:
         box = {each.name: each for each in family.box(asked)}
         assert box["interval"].upper == pytest.approx(longest_s)
 
+    @pytest.mark.parametrize("kind", ["fq_codel", "codel"])
+    @pytest.mark.parametrize(
+        ("rate", "rtt", "shortest_s"),
+        [
+            ("300 Mbit/s", "2 ms .. 30 ms", 0.01),
+            ("300 Mbit/s", "30 ms", 0.03),
+            ("300 Mbit/s", "250 ms .. 600 ms", 0.1),  # the default may stay
+        ],
+    )
+    def test_no_interval_is_shorter_than_the_shortest_round_trip(
+        self, kind, rate, rtt, shortest_s
+    ):
+        # RFC 8289, section 4.3: senders need a round trip to answer
+        asked = question(rate=rate, rtt=rtt, delay_at_most="20 ms", discipline=kind)
+        [family] = families(asked)
+        box = {each.name: each for each in family.box(asked)}
+        assert box["interval"].lower == pytest.approx(shortest_s)
+
     def test_a_bound_below_a_packets_time_is_said_to_be_out_of_reach(self):
         for bound, said in (("5 ms", True), ("13 ms", False)):
             asked = question(rate="1 Mbit/s", delay_at_most=bound)

@@ -50,7 +50,7 @@ def kept(tmp_path_factory):
             scenario,
             seed=2,
             clock="fixed",
-            evaluations=16,
+            evaluations=128,
             re_evaluations=1,
             comparisons=5,
             journal_path=path,

@@ -229,9 +229,11 @@ def _codel_box(question: Question) -> list[Dimension]:
     """No interval is longer than the longest round trip (RFC 8290, section 5.2.2) or the default.
 
     A longer one carries more while nobody begins, and that is most of what is simulated here. It
-    lets the queue of who begins grow for as long.
+    lets the queue of who begins grow for as long. None is shorter than the shortest round trip
+    either: senders need as long to answer a drop, and the next one would come before they have.
     """
-    low = max(0.01, 2.0 * packet_time_s(question))
+    shortest = min(question.round_trip_s[0], _DEFAULT_INTERVAL_S)
+    low = max(0.01, shortest, 2.0 * packet_time_s(question))
     high = max(_DEFAULT_INTERVAL_S, _longest_round_trip_s(question), 2.0 * low)
     return [_target_box(question), Dimension("interval", low, high, log=True)]
 
