@@ -363,7 +363,7 @@ class TestWhatAnEngineerWouldSign:
     def test_no_interval_is_shorter_than_the_shortest_round_trip(
         self, kind, rate, rtt, shortest_s
     ):
-        # RFC 8289, section 4.3: senders need a round trip to answer
+        # RFC 8290, section 5.2.2: endpoints are to have time to react
         asked = question(rate=rate, rtt=rtt, delay_at_most="20 ms", discipline=kind)
         [family] = families(asked)
         box = {each.name: each for each in family.box(asked)}
