@@ -29,7 +29,7 @@ def tcp_variants_comparison() -> list[dict[str, object]]:
     network.flows(
         "one", path="bottleneck", rtt="90.02 ms", sender="newreno", packet_size="400 bytes"
     )
-    senders = {"sender": ["newreno", "cubic", "bbr", "ledbat", "dctcp"]}
+    senders = {"sender": ["newreno", "cubic", "bbr1", "ledbat", "dctcp"]}
     swept = vermilion.sweep(network.scenario(), senders, seeds=3)
     return swept.rows(["flows.one.goodput_bit_per_s.total", "links.bottleneck.sojourn_ms.mean"])
 
@@ -66,7 +66,7 @@ def tcp_bbr_example() -> list[dict[str, object]]:
     """examples/tcp/tcp-bbr-example.cc: one BBR flow, 10 Mbit/s, 100 packets of buffer."""
     network = vermilion.Network("BBR", duration="100 s")
     network.link("r1-r2", rate="10 Mbit/s", delay="10 ms")
-    bbr = {"congestion_control": "bbr", "initial_window": "10 packets"}
+    bbr = {"congestion_control": "bbr1", "initial_window": "10 packets"}
     bbr["delayed_acknowledgements"] = True
     size = {"packet_size": "1500 bytes", "access_rate": "1 Gbit/s"}
     network.flows("one", path="r1-r2", rtt="40 ms", sender=bbr, **size)

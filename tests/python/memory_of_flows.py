@@ -11,7 +11,19 @@ import subprocess
 import sys
 from pathlib import Path
 
-SENDERS = ["tahoe", "reno", "newreno", "sack", "cubic", "dctcp", "prague", "rem", "ledbat", "bbr"]
+SENDERS = [
+    "tahoe",
+    "reno",
+    "newreno",
+    "sack",
+    "cubic",
+    "dctcp",
+    "prague",
+    "rem",
+    "ledbat",
+    "bbr",
+    "bbr1",
+]
 
 STATES = {
     # Nobody begins before the end.

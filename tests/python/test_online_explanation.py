@@ -115,6 +115,7 @@ def test_datacentre_senders_are_found_among_the_wider_kinds():
     [
         # Where RED is steeper, CUBIC explains BBR's queue within three standard deviations.
         (SenderModel("bbr", option_set="linux"), "bbr", 0.05),
+        (SenderModel("bbr1", option_set="linux"), "bbr1", 0.05),
         (
             SenderModel("newreno", unresponsive_share=0.6),
             "beside 60 % that no loss slows down",

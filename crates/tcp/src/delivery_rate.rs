@@ -24,6 +24,10 @@ pub struct RateSample {
     pub prior_delivered: u64,
     /// Segments declared lost since that segment was sent.
     pub lost: u64,
+    /// Segments declared lost since the connection began.
+    pub all_lost: u64,
+    /// How long ago the most recently sent of the segments reported was sent, in nanoseconds.
+    pub age: u64,
     /// Segments in the network when it was sent, itself included.
     pub sent_in_network: u32,
     /// Whether the sender had nothing more to send then.
@@ -153,6 +157,8 @@ impl DeliveryRate {
             delivered: self.delivered,
             prior_delivered,
             lost: self.lost_since(&newest),
+            all_lost: self.lost,
+            age: self.delivered_time - newest.time,
             sent_in_network: newest.in_network,
             application_limited: newest.application_limited,
             loss: self.loss.take(),

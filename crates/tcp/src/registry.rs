@@ -8,7 +8,7 @@ use crate::receiver::{AcknowledgementPolicy, LinuxHabits, LinuxReceiver};
 use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
 use crate::sender::{Ecn, EcnOptions, LossWindow, SenderOptions};
-use crate::senders::{BBR, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
+use crate::senders::{BBR, BBR1, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{
     AnyRule, HostClock, Receiver, Recovery, Sender, TimeoutEstimator, TimeoutFloor, TimerRules,
     option_sets,
@@ -16,7 +16,7 @@ use crate::{
 
 /// Every sender, in the order in which they are listed to users.
 pub static SENDERS: &[&Named] =
-    &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM, &LEDBAT, &BBR];
+    &[&TAHOE, &RENO, &NEWRENO, &SACK, &CUBIC, &DCTCP, &PRAGUE, &REM, &LEDBAT, &BBR, &BBR1];
 
 /// A sender and its receiver, ready to be made once for each flow.
 #[derive(Clone, Debug)]

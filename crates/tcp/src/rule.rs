@@ -78,6 +78,12 @@ pub trait WindowRule: Clone + std::fmt::Debug {
         false
     }
 
+    /// A paced segment leaves at `now`, and the rate has the next one `wait` nanoseconds later. How much later the rule has
+    /// it, and how many may leave at once after this one.
+    fn space(&mut self, _now: u64, wait: u64) -> (u64, u32) {
+        (wait, 0)
+    }
+
     /// Segments per second at which to send, for rules that pace by themselves.
     fn pacing_rate(&self) -> Option<f64> {
         None

@@ -241,6 +241,7 @@ impl Sender {
         match self.choose(now) {
             Some(sequence) => Some(self.emit(sequence, now)),
             None => {
+                self.pacing.end_burst();
                 self.note_use(now);
                 None
             }

@@ -3,21 +3,21 @@
 use crate::common::bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
 use vermilion_parameters::Value;
 
-const SECOND: u64 = 1000 * MILLISECOND;
+pub const SECOND: u64 = 1000 * MILLISECOND;
 
 /// How often the flows are looked at.
 const INTERVAL: u64 = 10 * MILLISECOND;
 
 /// 1000 segments per second and 100 ms: 100 segments fill the path.
-const ROUND_TRIP: u64 = 100 * MILLISECOND;
-const RATE: f64 = 1000.0;
-const FULL: f64 = 100.0;
+pub const ROUND_TRIP: u64 = 100 * MILLISECOND;
+pub const RATE: f64 = 1000.0;
+pub const FULL: f64 = 100.0;
 
-fn link(limit: usize) -> Link {
+pub fn link(limit: usize) -> Link {
     Link { rates: vec![(0, RATE)], round_trip: ROUND_TRIP, limit, loss: 0.0 }
 }
 
-fn see(link: &Link, flows: &[Flow], seconds: u64) -> Vec<Moment> {
+pub fn see(link: &Link, flows: &[Flow], seconds: u64) -> Vec<Moment> {
     watch(link, flows, seconds * SECOND, INTERVAL, 1)
 }
 
@@ -26,7 +26,7 @@ fn lone(link: &Link, seconds: u64) -> Vec<Moment> {
 }
 
 /// Segments per second of flow `flow` from `from` to `to` seconds.
-fn rate(moments: &[Moment], flow: usize, from: u64, to: u64) -> f64 {
+pub fn rate(moments: &[Moment], flow: usize, from: u64, to: u64) -> f64 {
     let at = |second: u64| match second {
         0 => 0,
         _ => moments[(second * SECOND / INTERVAL) as usize - 1].delivered[flow],
@@ -34,12 +34,12 @@ fn rate(moments: &[Moment], flow: usize, from: u64, to: u64) -> f64 {
     (at(to) - at(from)) as f64 / (to - from) as f64
 }
 
-fn mean_queue(moments: &[Moment]) -> f64 {
+pub fn mean_queue(moments: &[Moment]) -> f64 {
     moments.iter().map(|moment| moment.queue as f64).sum::<f64>() / moments.len() as f64
 }
 
 /// The stretches of moments for which `holds`: first and last second of each.
-fn episodes(moments: &[Moment], holds: impl Fn(&Moment) -> bool) -> Vec<(f64, f64)> {
+pub fn episodes(moments: &[Moment], holds: impl Fn(&Moment) -> bool) -> Vec<(f64, f64)> {
     let mut found: Vec<(f64, f64)> = Vec::new();
     let mut before = false;
     for moment in moments {

@@ -4,6 +4,7 @@ mod by_hand;
 mod common;
 
 mod bbr;
+mod bbr1;
 mod bbr_vectors;
 mod cubic;
 mod example;

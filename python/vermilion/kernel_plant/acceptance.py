@@ -48,9 +48,10 @@ CONGESTION_CONTROLS: Final[Mapping[str, str]] = {
     "cubic": "cubic",
     "dctcp": "dctcp",
     "bbr": "bbr",
+    "bbr1": "bbr",
 }
 """Vermilion's senders, and the kernel's that are nearest: its Reno repairs losses by SACK and RACK.
-Its BBR is version 1, ours 3."""
+Its BBR is "bbr1", version 1; "bbr" is version 3."""
 
 OPEN_LOOP: Final = frozenset({"constant-rate", "poisson", "on-off"})
 TRANSFERS: Final = frozenset({"transfer", "web", "bursts"})

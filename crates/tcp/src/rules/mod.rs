@@ -2,6 +2,7 @@
 
 mod additive;
 mod bbr;
+mod bbr1;
 mod cubic;
 mod dctcp;
 mod hystart;
@@ -12,6 +13,7 @@ mod rem;
 
 pub use additive::Additive;
 pub use bbr::Bbr;
+pub use bbr1::Bbr1;
 pub use cubic::{Cubic, CubicOptions};
 pub use dctcp::Dctcp;
 pub use hystart::HyStart;
@@ -83,6 +85,10 @@ macro_rules! rules {
                 match self { $(Self::$rule(rule) => rule.timed_out(now)),* }
             }
 
+            fn space(&mut self, now: u64, wait: u64) -> (u64, u32) {
+                match self { $(Self::$rule(rule) => rule.space(now, wait)),* }
+            }
+
             fn answers_marks(&self) -> bool {
                 match self { $(Self::$rule(rule) => rule.answers_marks()),* }
             }
@@ -115,6 +121,8 @@ rules! {
     Rem(Box<Rem>),
     /// BBR version 3.
     Bbr(Bbr),
+    /// BBR version 1.
+    Bbr1(Box<Bbr1>),
     /// One that is none of these.
     Foreign(Foreign),
 }

@@ -20,13 +20,15 @@ const GAIN: f64 = 1.2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacing {
     on: bool,
+    /// Segments that may leave at once, after one that has just left.
+    at_once: u32,
     /// When the next segment may leave, in nanoseconds, if it is only pacing that holds it.
     pub(crate) release: u64,
 }
 
 impl Pacing {
     pub(crate) fn new(on: bool) -> Self {
-        Self { on, release: 0 }
+        Self { on, at_once: 0, release: 0 }
     }
 
     /// Whether the next segment has to wait; then the timer will ask again.
@@ -36,10 +38,16 @@ impl Pacing {
             return false;
         }
         if self.release > now {
-            return true;
+            return self.at_once == 0;
         }
         self.release = 0;
         false
+    }
+
+    /// Nothing more leaves now.
+    #[inline]
+    pub(crate) fn end_burst(&mut self) {
+        self.at_once = 0;
     }
 
     /// Segments per second at which they are spaced, if they are.
@@ -49,13 +57,16 @@ impl Pacing {
 
     /// A segment leaves at `now`: when the next one may.
     #[inline]
-    pub(crate) fn note_sent(&mut self, flight: &Flight, now: u64) {
+    pub(crate) fn note_sent(&mut self, flight: &mut Flight, now: u64) {
         if !self.on {
             return;
         }
         if let Some(rate) = rate(flight).filter(|rate| *rate > 0.0) {
             // At most a second: a rate that has collapsed must not silence a connection.
-            self.release = now + u64::from(((1e9 / rate) as u32).clamp(1, 1_000_000_000));
+            let wait = u64::from(((1e9 / rate) as u32).clamp(1, 1_000_000_000));
+            let (wait, further) = flight.rule.space(now, wait);
+            self.release = now + wait;
+            self.at_once = if self.at_once == 0 { further } else { self.at_once - 1 };
         }
     }
 }

@@ -15,7 +15,7 @@ const RECOVERY: [Parameter; 1] = [Parameter::choice("recovery", "rack", &["rack"
 
 const DEFAULTS: Defaults = Defaults { timestamps: true, pacing: true, ..PLAIN };
 
-const TABLE: [Parameter; COMMON_COUNT + 1] = join(common(DEFAULTS), RECOVERY);
+pub(super) const TABLE: [Parameter; COMMON_COUNT + 1] = join(common(DEFAULTS), RECOVERY);
 
 /// See the module's head.
 pub static BBR: Named = Named {

@@ -1,6 +1,7 @@
 //! Every sender by the name users give it, one file each.
 
 mod bbr;
+mod bbr1;
 mod cubic;
 mod dctcp;
 mod ledbat;
@@ -12,6 +13,7 @@ mod sack;
 mod tahoe;
 
 pub use bbr::BBR;
+pub use bbr1::BBR1;
 pub use cubic::CUBIC;
 pub use dctcp::DCTCP;
 pub use ledbat::LEDBAT;

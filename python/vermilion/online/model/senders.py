@@ -135,6 +135,7 @@ make a window smaller than any of Linux gets."""
 
 _CUBIC = SenderModel("cubic", option_set="linux")
 _BBR = SenderModel("bbr", option_set="linux")
+_BBR1 = SenderModel("bbr1", option_set="linux")
 _DCTCP = SenderModel("dctcp", option_set="linux")
 
 WIDER: dict[SenderModel, float] = {
@@ -144,8 +145,10 @@ WIDER: dict[SenderModel, float] = {
     SenderModel("cubic"): -4.0,
     _DCTCP: -4.0,
     SenderModel("dctcp"): -5.0,
+    _BBR1: -3.5,
     _BBR: -4.0,
     replace(_CUBIC, beside=SenderModel("newreno", option_set="linux")): -5.0,
+    replace(_CUBIC, beside=_BBR1): -4.5,
     replace(_CUBIC, beside=_BBR): -5.0,
     replace(_CUBIC, beside=_DCTCP): -5.0,
     replace(_CUBIC, two_sizes=True): -5.0,

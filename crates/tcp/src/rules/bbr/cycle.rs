@@ -2,9 +2,9 @@
 
 use super::model::{Feedback, Model};
 use super::report::Report;
-use super::state::{State, mix};
+use super::state::State;
 use crate::delivery_rate::TOLERATED_LOSS;
-use crate::numbers::{greater, lesser, real};
+use crate::numbers::{greater, lesser, mix, real};
 
 const SECOND: u64 = 1_000_000_000;
 

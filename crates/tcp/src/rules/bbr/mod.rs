@@ -15,7 +15,7 @@
 //! 2. Nothing is undone after a spurious recovery: no path here reorders, and a spurious timeout is
 //!    not detected.
 //! 3. The random part of the wait between probes is not drawn but mixed from the time and the count of
-//!    deliveries (`state.rs`): rules have no random stream, and flows that start at different times
+//!    deliveries (`numbers.rs`): rules have no random stream, and flows that start at different times
 //!    must not probe together. The same run gives the same waits.
 //! 4. Lost segments are judged with the next acknowledgement, one for each: the one by which losses
 //!    became too many (`delivery_rate.rs`). For those that a timer finds that is a moment later.

@@ -1,4 +1,4 @@
-//! The states, their gains, and the mixing that stands in for chance.
+//! The states and their gains.
 
 /// Least window, in segments (BBR.MinPipeCwnd).
 pub(super) const LEAST_WINDOW: f64 = 4.0;
@@ -50,12 +50,4 @@ impl State {
     pub(super) fn is_accelerating(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }
-}
-
-/// 64 well-mixed bits of two numbers (the finisher of SplitMix64, Steele, Lea and Flood 2014).
-pub(super) fn mix(first: u64, second: u64) -> u64 {
-    let mut bits = first ^ second.rotate_left(32).wrapping_add(0x9E37_79B9_7F4A_7C15);
-    bits = (bits ^ (bits >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    bits = (bits ^ (bits >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    bits ^ (bits >> 31)
 }

@@ -18,6 +18,8 @@ fn steady(delivered: u64) -> Acknowledged {
             delivered,
             prior_delivered: delivered.saturating_sub(10),
             lost: 0,
+            all_lost: 0,
+            age: 100 * MILLISECOND,
             sent_in_network: 10,
             application_limited: false,
             loss: None,
