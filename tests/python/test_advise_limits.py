@@ -360,9 +360,7 @@ class TestWhatAnEngineerWouldSign:
             ("300 Mbit/s", "250 ms .. 600 ms", 0.1),  # the default may stay
         ],
     )
-    def test_no_interval_is_shorter_than_the_shortest_round_trip(
-        self, kind, rate, rtt, shortest_s
-    ):
+    def test_no_interval_is_shorter_than_the_shortest_round_trip(self, kind, rate, rtt, shortest_s):
         # RFC 8290, section 5.2.2: endpoints are to have time to react
         asked = question(rate=rate, rtt=rtt, delay_at_most="20 ms", discipline=kind)
         [family] = families(asked)
