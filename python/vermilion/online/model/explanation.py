@@ -5,8 +5,8 @@ settings. What it has to reproduce is what every router can tell: the mean queue
 share of packets lost or marked, and the throughput.
 
 Each is compared between the stretch observed and windows of the same length of the model. What
-differs by chance shows in the scatter between windows, pooled over the kinds of senders simulated,
-because windows are few. To it comes what the model may be wrong by itself, a floor for each figure:
+differs by chance shows in the scatter between windows: that of the kind itself, or the median of the
+kinds of senders simulated if that is more, because windows are few. To it comes what the model may be wrong by itself, a floor for each figure:
 the number of flows and their round trips are estimates, and a bias of the mean is another room's
 work (:mod:`vermilion.online.plan.correction`). Where flows or round trips are doubted, so is what
 follows from them: the scatter between models of what they may be is added. A figure further from
@@ -136,13 +136,11 @@ def compare(
     seen = _measured(observed)
     size = len(observed)
     windows = np.array([_measured(window) for window in windows_of(model, size)])
-    scatter = np.mean(
-        [
-            np.var([_measured(window) for window in windows_of(kind, size)], axis=0)
-            for kind in kinds
-        ],
-        axis=0,
-    )
+    scatters = [
+        np.var([_measured(window) for window in windows_of(kind, size)], axis=0) for kind in kinds
+    ]
+    # A restless kind must not excuse what another one does not explain.
+    scatter = np.maximum(np.median(scatters, axis=0), windows.var(axis=0))
     mean = windows.mean(axis=0)
     share, least = SIGNALS_FLOOR
     floors = np.array(
