@@ -3,8 +3,8 @@
 //!
 //! Source: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh and V. Jacobson, "BBR: Congestion-Based Congestion
 //! Control", ACM Queue 14(5), 2016; Linux 6.12, `tcp_bbr.c`, which is what people run. The bandwidth is the greatest of
-//! ten rounds (`maximum.rs`), the round trip the shortest of ten seconds, for which four segments alone are sent for
-//! 200 ms when that is over. Startup sends at 2.89 times the bandwidth, until three rounds in a row have not brought a quarter
+//! ten rounds (`maximum.rs`), the round trip the shortest of ten seconds; when these are over, only four segments are kept
+//! in the network for 200 ms. Startup sends at 2.89 times the bandwidth, until three rounds in a row have not brought a quarter
 //! more. Then it drains, and then it sends at 1.25, 0.75 and six times at 1 of the bandwidth, each for a round trip. The window
 //! is twice what the path holds, and three bursts more. In the first round of a recovery as much is sent as arrives.
 //! Where a policer seems to be at work, the rate is kept (`policer.rs`). Names of the kernel are spelled out.
@@ -38,14 +38,14 @@ const BANDWIDTH_ROUNDS: u32 = 10;
 /// Growth without which a round counts towards the end of startup, and how many do.
 const GROWTH: f64 = 1.25;
 const ROUNDS_WITHOUT: u32 = 3;
-/// For how long the shortest round trip is good, and how long it is probed for, in nanoseconds.
+/// For how long the shortest round trip counts, and for how long it is probed, in nanoseconds.
 const ROUND_TRIP_WINDOW: u64 = 10_000_000_000;
 const PROBE_TIME: u64 = 200_000_000;
 const LEAST_WINDOW: f64 = 4.0;
 /// The window before any round trip is known (TCP_INIT_CWND).
 const FIRST_WINDOW: f64 = 10.0;
-/// Rounds of which the most that was acknowledged early counts, twice, and for how long a path is trusted to do that, in
-/// seconds.
+/// Acknowledgements that come early: the most of ten rounds counts, and of the ten before; at most what arrives in a tenth
+/// of a second.
 const AGGREGATION_ROUNDS: u32 = 10;
 const LONGEST_AGGREGATION: f64 = 0.1;
 const MOST_ACKNOWLEDGED: f64 = 1_048_576.0;
