@@ -116,4 +116,38 @@ pub(crate) mod tests {
     pub fn window(congestion: f64, slow_start_threshold: f64) -> Window {
         Window { congestion, slow_start_threshold, cap: 1e6 }
     }
+
+    pub const MILLISECOND: u64 = 1_000_000;
+
+    /// A path of 100 segments per second and 100 ms, always ten segments in the network: what the
+    /// acknowledgement of segment `delivered` tells.
+    pub fn steady(delivered: u64) -> Acknowledged {
+        Acknowledged {
+            now: (100 + 10 * delivered) * MILLISECOND,
+            round_trip: Some(100 * MILLISECOND),
+            unacknowledged: 100,
+            in_network: 9,
+            rate: Some(RateSample {
+                rate: Some(100.0),
+                delivered,
+                prior_delivered: delivered.saturating_sub(10),
+                lost: 0,
+                all_lost: 0,
+                age: 100 * MILLISECOND,
+                sent_in_network: 10,
+                application_limited: false,
+                loss: None,
+            }),
+            ..acknowledged(1)
+        }
+    }
+
+    /// A rule after `segments` acknowledgements of that path, with a window of ten at first.
+    pub fn driven<R: WindowRule>(mut rule: R, segments: u64) -> (R, Window) {
+        let mut window = window(10.0, 1e6);
+        for delivered in 1..=segments {
+            rule.grow(&steady(delivered), &mut window);
+        }
+        (rule, window)
+    }
 }

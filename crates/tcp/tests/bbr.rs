@@ -1,5 +1,7 @@
 //! BBR seen from outside: what the draft (draft-ietf-ccwg-bbr) promises of rates, queues and times.
 
+use std::ops::RangeInclusive;
+
 use crate::common::bottleneck::{Flow, Link, MILLISECOND, Moment, watch};
 use vermilion_parameters::Value;
 
@@ -150,13 +152,17 @@ fn the_round_trip_is_probed_every_five_seconds_for_a_fifth() {
     let moments = lone(&link(400), 60);
     let probes = episodes(&moments[200..], |moment| moment.windows[0] < 0.6 * FULL);
     assert!((9..=12).contains(&probes.len()), "{probes:?}");
+    assert_between(&probes, 5.0..=5.3, 0.42);
+}
+
+/// So many seconds lie between two probes of the round trip. Each lasts for a fifth, and for `longest` at most: the network is
+/// emptied in a round; then 200 ms, to the end of a round.
+pub fn assert_between(probes: &[(f64, f64)], between: RangeInclusive<f64>, longest: f64) {
     for pair in probes.windows(2) {
-        let between = pair[1].0 - pair[0].1;
-        assert!((5.0..=5.3).contains(&between), "{probes:?}");
+        assert!(between.contains(&(pair[1].0 - pair[0].1)), "{probes:?}");
     }
     for (from, to) in probes {
-        // The network is emptied in a round; then 200 ms, to the end of a round.
-        assert!((0.2..=0.42).contains(&(to - from)), "{from} to {to}");
+        assert!((0.2..=longest).contains(&(to - from)), "{from} to {to}");
     }
 }
 

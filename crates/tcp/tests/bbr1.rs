@@ -1,6 +1,6 @@
 //! BBR version 1 seen from outside: what its paper (Cardwell et al., ACM Queue 2016) says of rates, queues and times.
 
-use crate::bbr::{FULL, RATE, SECOND, episodes, link, mean_queue, rate, see};
+use crate::bbr::{FULL, RATE, SECOND, assert_between, episodes, link, mean_queue, rate, see};
 use crate::common::bottleneck::{Flow, Link, MILLISECOND, Moment};
 
 fn lone(link: &Link, seconds: u64) -> Vec<Moment> {
@@ -33,14 +33,7 @@ fn the_round_trip_is_probed_every_ten_seconds_with_four_segments() {
     let moments = lone(&link(400), 65);
     let probes = episodes(&moments[200..], |moment| moment.windows[0] <= 4.0);
     assert!((5..=6).contains(&probes.len()), "{probes:?}");
-    for pair in probes.windows(2) {
-        let between = pair[1].0 - pair[0].1;
-        assert!((10.0..=10.3).contains(&between), "{probes:?}");
-    }
-    for (from, to) in probes {
-        // The network is emptied in a round; then 200 ms, to the end of a round.
-        assert!((0.2..=0.5).contains(&(to - from)), "{from} to {to}");
-    }
+    assert_between(&probes, 10.0..=10.3, 0.5);
 }
 
 #[test]

@@ -1,40 +1,10 @@
 use super::state::State;
 use super::*;
-use crate::delivery_rate::RateSample;
-use crate::rule::tests::{acknowledged, window};
-
-const MILLISECOND: u64 = 1_000_000;
-
-/// A path of 100 segments per second and 100 ms, always ten segments in the network: what the
-/// acknowledgement of segment `delivered` tells.
-fn steady(delivered: u64) -> Acknowledged {
-    Acknowledged {
-        now: (100 + 10 * delivered) * MILLISECOND,
-        round_trip: Some(100 * MILLISECOND),
-        unacknowledged: 100,
-        in_network: 9,
-        rate: Some(RateSample {
-            rate: Some(100.0),
-            delivered,
-            prior_delivered: delivered.saturating_sub(10),
-            lost: 0,
-            all_lost: 0,
-            age: 100 * MILLISECOND,
-            sent_in_network: 10,
-            application_limited: false,
-            loss: None,
-        }),
-        ..acknowledged(1)
-    }
-}
+use crate::rule::tests::{self, steady};
 
 /// BBR after `segments` acknowledgements.
 fn driven(segments: u64) -> (Bbr, Window) {
-    let (mut bbr, mut window) = (Bbr::default(), window(10.0, 1e6));
-    for delivered in 1..=segments {
-        bbr.grow(&steady(delivered), &mut window);
-    }
-    (bbr, window)
+    tests::driven(Bbr::default(), segments)
 }
 
 #[test]
