@@ -55,6 +55,11 @@ REFUSED = [
         "flows.a.sender.tail_loss_probe",
         False,
     ),
+    (
+        {"flows.a.sender": {"congestion_control": "bbr1", "pacing": False}},
+        "flows.a.sender.pacing",
+        False,
+    ),
 ]
 
 
@@ -69,6 +74,7 @@ def test_what_linux_does_anyway_is_accepted():
     sender = {"congestion_control": "sack", "option_set": "linux", "timer_tick": "10 ms"}
     check_scenario(core({"flows.a.sender": sender}))
     check_scenario(core({"flows.a.sender": {**sender, "shared_clock": True}}))
+    check_scenario(core({"flows.a.sender": {**sender, "pacing": True}}))
 
 
 @pytest.mark.parametrize(
@@ -101,6 +107,17 @@ def test_flows_with_their_own_round_trips_have_their_own_addresses():
     hosts, members = hosts_of(scenario, seed=1)
     assert members == {"a": [0, 1, 0]}
     assert {each.source for each in hosts} == {"10.1.0.1", "10.1.0.2"}
+
+
+def test_who_is_to_be_paced_is_told_so():
+    def told(sender):
+        scenario = core({"flows.a.sender": sender})
+        [flow] = planned_flows(scenario, *hosts_of(scenario, 1), 1)
+        return flow.orders["paced"]
+
+    assert told({"congestion_control": "cubic", "option_set": "linux", "pacing": True})
+    assert not told({"congestion_control": "cubic", "option_set": "linux"})
+    assert not told("bbr1")  # it paces by itself
 
 
 def test_what_is_drawn_follows_from_the_seed_alone():

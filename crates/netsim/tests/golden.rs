@@ -106,6 +106,10 @@ fn senders() -> Vec<Case> {
         "loss_window": "pipe", "initial_window": 10,
     });
     cases.push(Case::new("sack ns3", "sack", ns3));
+    for name in ["sack", "cubic", "dctcp"] {
+        let paced = json!({"option_set": "linux", "pacing": true});
+        cases.push(Case::new(format!("{name} linux paced"), name, paced));
+    }
     let unprobed = json!({"recovery": "rack", "tail_loss_probe": false});
     cases.push(Case::new("sack rack unprobed", "sack", unprobed));
     // Some senders have fewer recoveries to choose from.

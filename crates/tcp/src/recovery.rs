@@ -153,6 +153,23 @@ impl AnyRecovery {
         }
     }
 
+    /// Segment `sequence` has left at `now` and is spaced; `wait`: how long after it the rate has the next one. After how
+    /// long that may leave and how many may at once, where segments leave in bursts as in Linux.
+    #[inline]
+    pub(crate) fn space(
+        &mut self,
+        flight: &Flight,
+        now: u64,
+        wait: u64,
+        sequence: u32,
+        again: bool,
+    ) -> Option<(u64, u32)> {
+        match self {
+            Self::Rack(recovery) => recovery.space(flight, now, wait, sequence, again),
+            _ => None,
+        }
+    }
+
     /// Whether a timeout finds a window that has been reduced for the same losses already.
     pub(crate) fn has_reduced(&self, flight: &Flight) -> bool {
         match self {

@@ -94,11 +94,13 @@ impl Profile {
                 format!("accurate, because {name} answers every mark"),
             ));
         }
+        // BBR has bursts of its own, and Prague spaces every segment.
+        let spaces_itself = settings.switch("pacing") && (rule.governs_window() || scalable);
         let wait = nanoseconds("acknowledgement_delay");
         Ok(Self {
             sender: SenderOptions {
                 rule,
-                recovery: recovery_options(recovery, settings),
+                recovery: recovery_options(recovery, settings, spaces_itself),
                 window_cap: settings.number("window_cap"),
                 initial_window: settings.number("initial_window"),
                 slow_start_threshold: settings
@@ -176,7 +178,7 @@ impl Profile {
     }
 }
 
-fn recovery_options(kind: Recovery, settings: &Settings) -> RecoveryOptions {
+fn recovery_options(kind: Recovery, settings: &Settings, spaces_itself: bool) -> RecoveryOptions {
     let as_in_ns3 = settings.is("reduction_bound", "ns3");
     let bound = if as_in_ns3 { ReductionBound::Ns3 } else { ReductionBound::Published };
     RecoveryOptions {
@@ -189,7 +191,6 @@ fn recovery_options(kind: Recovery, settings: &Settings) -> RecoveryOptions {
         repairs_with_partial_acknowledgements: as_in_ns3,
         timeouts_of_ns3: settings.is("recovery_dialect", "ns3"),
         tail_loss_probe: settings.switch("tail_loss_probe"),
-        // Who spaces segments has none to wait for.
-        segmentation_offload: settings.switch("segmentation_offload") && !settings.switch("pacing"),
+        segmentation_offload: settings.switch("segmentation_offload") && !spaces_itself,
     }
 }

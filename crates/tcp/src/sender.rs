@@ -18,6 +18,7 @@
 //! and what goes next (`recovery.rs`), and from pacing (`pacing.rs`). Windows that are not used are the matter of
 //! `validation.rs`.
 
+pub(crate) mod departures;
 pub(crate) mod flight;
 mod mark_response;
 mod marks;
@@ -270,6 +271,18 @@ impl Sender {
         self.next_segment(now)
     }
 
+    /// Segment `sequence` has left at `now`: when the next one may.
+    #[inline] // for every segment of who spaces them
+    fn space(&mut self, now: u64, sequence: u32, again: bool) {
+        let flight = &mut self.flight;
+        let Some(wait) = pacing::wait(flight) else { return };
+        let (wait, further) = match self.recovery.space(flight, now, wait, sequence, again) {
+            Some(as_in_linux) => as_in_linux,
+            None => flight.rule.space(now, wait),
+        };
+        self.pacing.hold(now + wait, further);
+    }
+
     /// No more may leave at `now`: how much of the window is used?
     #[inline(always)] // for every acknowledgement, and few senders want to know
     fn note_use(&mut self, now: u64) {
@@ -382,7 +395,10 @@ impl Sender {
         if !flight.whole {
             self.recovery.note_sent(flight, now, sequence, again);
         }
-        self.pacing.note_sent(flight, now);
+        if self.pacing.is_on() {
+            self.space(now, sequence, again);
+        }
+        let flight = &mut self.flight;
         let (ecn_capable, scalable) = flight.marks.label(sequence, again);
         Segment {
             sequence,

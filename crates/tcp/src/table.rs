@@ -132,8 +132,8 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
         Parameter::switch("pacing", defaults.pacing)
             .described("segments are spaced over the round trip", "Linux, fq"),
         Parameter::switch("segmentation_offload", false).described(
-            "recovery by time, no pacing: segments leave in bursts of what a millisecond carries, at least two; less waits for \
-             the next acknowledgement if that is near",
+            "recovery by time: segments leave in bursts of what a millisecond carries, at least two; less waits for the next \
+             acknowledgement if that is near; with pacing bursts are spaced",
             "Linux: tcp_tso_should_defer",
         ),
         Parameter::switch("window_validation", false).described(

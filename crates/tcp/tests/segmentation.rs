@@ -2,7 +2,8 @@
 //! all the same.
 //!
 //! Source: Linux 6.12.117, `tcp_tso_autosize`, `tcp_tso_should_defer`. Windows grow as in congestion avoidance
-//! from the start, and none of them has grown by the end of its test.
+//! from the start, and none of them has grown by the end of its test. Spacing: `tcp_update_pacing_rate`,
+//! `tcp_update_skb_after_send`.
 
 use crate::by_hand::{MS, NOTHING, answered, sent, started};
 use vermilion_parameters::Value;
@@ -112,4 +113,60 @@ fn a_burst_has_64_kilobytes_at_most() {
     assert_eq!(released(&mut sender, 10 * MS, 46), 45);
     assert_eq!(released(&mut sender, 10 * MS + MS / 10, 90), 0);
     assert_eq!(released(&mut sender, 10 * MS + MS / 5, 91), 45);
+}
+
+/// The same of a sender that is paced. The first ten segments are not.
+fn paced(segments: u32, parameters: &[(&str, Value)]) -> Sender {
+    let mut all = vec![
+        ("initial_window", Value::Number(f64::from(segments))),
+        ("initial_slow_start_threshold", Value::Number(2.0)),
+        ("segmentation_offload", Value::Switch(true)),
+        ("pacing", Value::Switch(true)),
+    ];
+    all.extend_from_slice(parameters);
+    let mut sender = started(&all, 1000);
+    assert_eq!(sent(&mut sender, 0).len(), segments as usize);
+    sender
+}
+
+#[test]
+fn paced_segments_leave_in_bursts_whose_spacing_is_that_of_all_their_segments() {
+    let mut sender = paced(9, &[]);
+    // 1.2 * 9 segments in 100 ms are one in 9.259259 ms. Nothing had left for 100 ms, so half of it is made up for.
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 3, &[]), [10, 11]);
+    assert_eq!(sender.release(), 109_259_260);
+    assert_eq!(answered(&mut sender, [0, 100 * MS + 1], 6, &[]), NOTHING);
+    assert_eq!(sent(&mut sender, 109_259_259), NOTHING);
+    // The window has room for three. Two are a burst, and it left on time.
+    assert_eq!(sent(&mut sender, 109_259_260), [12, 13]);
+    assert_eq!(sender.release(), 109_259_260 + 2 * 9_259_259);
+    // The third waits for another: less than a millisecond has passed since it might have left.
+    assert_eq!(sent(&mut sender, 128_777_778), NOTHING);
+    assert_eq!(sent(&mut sender, 128_777_779), [14]);
+    // Of one segment half at most is made up for as well, and a millisecond and a nanosecond is less.
+    assert_eq!(sender.release(), 128_777_779 + 9_259_259 - MS - 1);
+}
+
+#[test]
+fn no_more_than_half_of_a_window_leaves_at_once() {
+    let mut sender = paced(3, &[("window_cap", Value::Number(3.0))]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 4, &[]), [4, 5, 6]);
+    assert_eq!(answered(&mut sender, [100 * MS, 200 * MS], 7, &[]), [7, 8, 9]);
+    // Those were not spaced. Now one leaves, where two would be a burst: half of three is one.
+    assert_eq!(answered(&mut sender, [200 * MS, 300 * MS], 10, &[]), [10]);
+    let next = sender.release();
+    assert!(next > 300 * MS);
+    assert_eq!(sent(&mut sender, next), [11]);
+}
+
+#[test]
+fn what_is_sent_again_is_spaced_alone() {
+    let mut sender = paced(9, &[]);
+    assert_eq!(answered(&mut sender, [0, 100 * MS], 3, &[]), [10, 11]);
+    let late = 200 * MS;
+    // 3 and 4 are lost: one leaves at once, the other one after its spacing.
+    assert_eq!(answered(&mut sender, [0, late], 3, &[(5, 10)]), [3]);
+    let next = sender.release();
+    assert!(next > late);
+    assert_eq!(sent(&mut sender, next), [4]);
 }

@@ -146,8 +146,8 @@ def _check_sender(at: str, group: CoreFlowGroup) -> None:
     table = algorithms.sender(name)
     linux = table.option_sets["linux"]
     for parameter, value in sender.parameters.items():
-        if parameter in _MAPPED:
-            continue
+        if parameter in _MAPPED or (parameter == "pacing" and value is True):
+            continue  # whoever asks for it is paced, and BBR is anyway
         known = list(_AS_LINUX_DOES.get(parameter, ()))
         known += [linux[parameter]] if parameter in linux else []
         if value not in (known or [table.parameters[parameter].default]):

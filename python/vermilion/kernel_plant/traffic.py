@@ -36,6 +36,8 @@ _MAXIMUM_SEGMENT: Final = 2
 _INFO: Final = 11
 _NOT_SENT_LOW: Final = 25
 _INFO_BYTES: Final = 248
+_MOST_PACED: Final = 47  # SO_MAX_PACING_RATE: whoever names one is paced, at no more than that
+_RATE_OF_NO_MOMENT: Final = struct.pack("=Q", 1 << 40)
 _TIMES_SENT_AGAIN: Final = struct.Struct("=I")
 _RECEIVED: Final = struct.Struct("=Q")
 _TIMEOUTS: Final = struct.Struct("=H")
@@ -175,6 +177,8 @@ class Traffic:
         sender.setsockopt(tcp, _CONGESTION, orders["congestion_control"].encode())
         sender.setsockopt(tcp, _MAXIMUM_SEGMENT, orders["maximum_segment"])
         sender.setsockopt(tcp, _NOT_SENT_LOW, _UNSENT_BYTES)
+        if orders["paced"]:
+            sender.setsockopt(socket.SOL_SOCKET, _MOST_PACED, _RATE_OF_NO_MOMENT)
         sender.settimeout(0.0)
         sender.bind((orders["source"], 0))
         address = sender.getsockname()

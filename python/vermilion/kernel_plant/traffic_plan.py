@@ -113,6 +113,7 @@ def _flow(
             "kind": "bulk",
             "congestion_control": CONGESTION_CONTROLS[group.sender.congestion_control],
             "maximum_segment": payload + _OPTIONS,
+            "paced": group.sender.parameters.get("pacing") is True,
         }
         if group.traffic["kind"] != "bulk":
             orders["kind"] = "transfers"

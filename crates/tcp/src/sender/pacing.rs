@@ -5,6 +5,8 @@
 //! times the window beyond; or as many times what is outstanding, if that is more, as it is where losses are being
 //! repaired. Of theirs the first ten segments of data are not paced (`tcp_update_skb_after_send`, after sch_fq), nor is
 //! anything before a round trip is known.
+//!
+//! Who hands its interface several segments at once spaces what it hands over (`segmentation.rs`, `departures.rs`).
 
 use super::flight::Flight;
 use crate::numbers::real;
@@ -31,6 +33,12 @@ impl Pacing {
         Self { on, at_once: 0, release: 0 }
     }
 
+    /// Whether segments are spaced at all.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
     /// Whether the next segment has to wait; then the timer will ask again.
     #[inline]
     pub(crate) fn holds(&mut self, now: u64) -> bool {
@@ -55,20 +63,20 @@ impl Pacing {
         self.on.then(|| rate(flight)).flatten()
     }
 
-    /// A segment leaves at `now`: when the next one may.
+    /// A segment has left. The next one may at `release`, but for so many `further` ones, which may leave at once.
     #[inline]
-    pub(crate) fn note_sent(&mut self, flight: &mut Flight, now: u64) {
-        if !self.on {
-            return;
-        }
-        if let Some(rate) = rate(flight).filter(|rate| *rate > 0.0) {
-            // At most a second: a rate that has collapsed must not silence a connection.
-            let wait = u64::from(((1e9 / rate) as u32).clamp(1, 1_000_000_000));
-            let (wait, further) = flight.rule.space(now, wait);
-            self.release = now + wait;
-            self.at_once = if self.at_once == 0 { further } else { self.at_once - 1 };
-        }
+    pub(crate) fn hold(&mut self, release: u64, further: u32) {
+        self.release = release;
+        self.at_once = if self.at_once == 0 { further } else { self.at_once - 1 };
     }
+}
+
+/// How long the rate has a segment wait after one that has just left, in nanoseconds, if they are spaced.
+#[inline]
+pub(crate) fn wait(flight: &Flight) -> Option<u64> {
+    let rate = rate(flight).filter(|rate| *rate > 0.0)?;
+    // At most a second: a rate that has collapsed must not silence a connection.
+    Some(u64::from(((1e9 / rate) as u32).clamp(1, 1_000_000_000)))
 }
 
 /// Segments per second.

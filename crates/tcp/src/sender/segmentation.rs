@@ -15,10 +15,14 @@
 //! So a window of six segments and more is one segment short now and then. Twenty such senders lose their packets at
 //! different times, where they would otherwise all do so at once (docs/validation-kernel.md).
 //!
+//! Where segments are paced, what leaves at once is one burst, and the next one waits for as long as the rate has it
+//! (`departures.rs`). Rule 2 counts from then. What is sent again leaves alone.
+//!
 //! Departures: sizes are those of segments of 1448 bytes, and the shortest round trip is that of the whole connection,
 //! not of five minutes. What an application wrote at once has no end (Linux sends what is left of 64 kB written
 //! without waiting).
 
+use super::departures::Departures;
 use super::flight::Flight;
 use super::pacing::per_round_trip;
 use crate::numbers::{lesser, real};
@@ -47,15 +51,15 @@ pub(crate) struct Segmentation {
     end: u32,
     /// When it began, in nanoseconds.
     began: u64,
-    /// When a segment last left, in nanoseconds.
-    last_sent: u64,
+    /// When a segment last left, or when the next one may.
+    departures: Departures,
 }
 
 impl Segmentation {
     /// A segment leaves at `now`.
     #[inline]
     pub(crate) fn note_sent(&mut self, now: u64) {
-        self.last_sent = now;
+        self.departures.note(now);
     }
 
     /// Whether the next segment waits until more may leave with it, of a sender that repairs nothing and whose window
@@ -74,11 +78,10 @@ impl Segmentation {
         if next < self.end {
             return false;
         }
-        let window = lesser(flight.window.congestion, flight.window.cap) as u32;
+        let window = window_of(flight);
         let room = window.saturating_sub(in_network);
-        // For better scheduling Linux has two bursts in the network (`tcp_cwnd_test`).
-        let half = (window / 2).max(1);
-        if now > self.last_sent + MILLISECOND {
+        let half = half_of(window);
+        if now > self.departures.next() + MILLISECOND {
             // Rule 2. Two segments are a burst in any case: how many it has is worked out when a third may leave.
             self.start(now, next, room.min(half).min(LEAST));
             return false;
@@ -99,11 +102,43 @@ impl Segmentation {
         true
     }
 
+    /// Segment `sequence` has left at `now` and is spaced; `wait`: how long after it the rate has the next one, in
+    /// nanoseconds; `again`: it has been sent again. After how long the next one may leave, and how many of the same burst
+    /// may at once, if the window lets them.
+    pub(crate) fn space(
+        &mut self,
+        flight: &Flight,
+        now: u64,
+        wait: u64,
+        sequence: u32,
+        again: bool,
+        shortest: u64,
+    ) -> (u64, u32) {
+        let wait = self.departures.space(now, wait);
+        if again || now != self.began {
+            return (wait, 0);
+        }
+        let end = self.begin + burst(flight, shortest).min(half_of(window_of(flight)));
+        (wait, end.saturating_sub(sequence + 1))
+    }
+
     /// A burst of so many segments begins with the next one.
     #[inline]
     fn start(&mut self, now: u64, next: u32, segments: u32) {
         (self.begin, self.end, self.began) = (next, next + segments, now);
     }
+}
+
+/// Segments that may be in the network.
+#[inline]
+fn window_of(flight: &Flight) -> u32 {
+    lesser(flight.window.congestion, flight.window.cap) as u32
+}
+
+/// The most of a window that leaves at once: for better scheduling Linux has two bursts in the network (`tcp_cwnd_test`).
+#[inline]
+fn half_of(window: u32) -> u32 {
+    (window / 2).max(1)
 }
 
 /// Segments of a burst. Most senders are far and slow, and need no division.

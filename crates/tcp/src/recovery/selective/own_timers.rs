@@ -50,6 +50,18 @@ impl Selective<Rack> {
         self.judge.deadline()
     }
 
+    /// See [`AnyRecovery::space`](crate::recovery::AnyRecovery::space).
+    pub(in crate::recovery) fn space(
+        &mut self,
+        flight: &Flight,
+        now: u64,
+        wait: u64,
+        sequence: u32,
+        again: bool,
+    ) -> Option<(u64, u32)> {
+        self.judge.space(flight, now, wait, sequence, again)
+    }
+
     /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
     pub(in crate::recovery) fn probe_is_due(&self, now: u64) -> bool {
         self.judge.probe_is_due(now)

@@ -15,6 +15,7 @@
 //! 2. What is to be done when sending begins after an idle time is not, and the first ten segments are spaced.
 //! 3. What a timeout takes for lost counts for the policer with the next acknowledgement.
 //! 4. Whether an acknowledgement was held back is not asked when the shortest round trip is too old.
+//! 5. To a near receiver no more leaves at once than to others.
 
 mod maximum;
 mod policer;
@@ -24,6 +25,7 @@ mod tests;
 use crate::Window;
 use crate::numbers::mix;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::sender::departures::Departures;
 use maximum::WindowedMaximum;
 use policer::{Count, Policer, Sign};
 
@@ -109,9 +111,8 @@ pub struct Bbr1 {
     shortest_round_trip_at: u64,
     /// Segments per second.
     pacing_rate: f64,
-    /// When the next segment may leave as the rate has it, and how much time may still be made up for, in nanoseconds.
-    departure: u64,
-    credit: u64,
+    /// When segments leave.
+    departures: Departures,
 
     /// Startup: the bandwidth that is to be outgrown, rounds that have not, and whether it has ended.
     baseline: f64,
@@ -150,8 +151,7 @@ impl Default for Bbr1 {
             shortest_round_trip: u64::MAX,
             shortest_round_trip_at: 0,
             pacing_rate: 0.0,
-            departure: 0,
-            credit: 0,
+            departures: Departures::default(),
             baseline: 0.0,
             rounds_without_growth: 0,
             filled: false,
@@ -203,17 +203,10 @@ impl WindowRule for Bbr1 {
         true
     }
 
-    /// Who could not send for a while, since the window was full, makes up for it: half of the wait at most
-    /// (`tcp_update_skb_after_send`). What a millisecond carries leaves at once (`tcp_tso_autosize`).
+    /// What a millisecond carries leaves at once (`tcp_tso_autosize`).
     fn space(&mut self, now: u64, wait: u64) -> (u64, u32) {
-        if now >= self.departure {
-            self.credit = now - self.departure;
-            self.departure = now;
-        }
-        let made_up = self.credit.min(wait / 2);
-        self.credit -= made_up;
-        self.departure += wait - made_up;
-        (self.departure - now, self.burst() as u32 - 1)
+        self.departures.note(now);
+        (self.departures.space(now, wait), self.burst() as u32 - 1)
     }
 
     fn pacing_rate(&self) -> Option<f64> {
@@ -330,7 +323,7 @@ impl Bbr1 {
     /// Of `segments` in the network, how many will be there when the next burst has left (`bbr_packets_in_net_at_edt`).
     fn at_departure(&self, now: u64, segments: u32) -> f64 {
         let leaving = if self.pacing_gain() > 1.0 { self.burst() } else { 0.0 };
-        let time = self.departure.saturating_sub(now) as f64 / 1e9;
+        let time = self.departures.next().saturating_sub(now) as f64 / 1e9;
         let arriving = (self.usable_bandwidth() * time).floor();
         (f64::from(segments) + leaving - arriving).max(0.0)
     }

@@ -68,10 +68,10 @@ fn a_quarter_more_is_sent_until_that_is_in_the_network() {
     bbr.grow(&Acknowledged { in_network: 18, ..steady(400) }, &mut window);
     assert_eq!(bbr.phase, 0);
     // One more; but the burst leaves in 20 ms, and by then two have arrived.
-    bbr.departure = steady(401).now + 20 * MILLISECOND;
+    bbr.departures.note(steady(401).now + 20 * MILLISECOND);
     bbr.grow(&Acknowledged { in_network: 19, ..steady(401) }, &mut window);
     assert_eq!(bbr.phase, 0);
-    bbr.departure = 0;
+    bbr.departures = Departures::default();
     bbr.grow(&Acknowledged { in_network: 19, ..steady(402) }, &mut window);
     assert_eq!(bbr.phase, 1);
 }
