@@ -386,8 +386,8 @@ without that 8 flows over FQ-CoDel kept 19.2 kB instead of 24.7; the kernel's ke
 
 Whoever paces on Linux still hands over two segments at least, and spaces what is handed over. The
 simulator spaced each segment of all but BBR. So the queue over FQ-CoDel at 20 Mbit/s was a quarter
-too short (12.3 kB; now 16.2, and the kernel's is 16.3), over CoDel an eighth (14.1, 16.2 and 16.0),
-and RED dropped too little (8.5, 9.1 and 9.0 %).
+too short: 12.3 kB, where the kernel's has 16.3. Over CoDel it was 14.1 where the kernel has 16.0,
+and RED dropped 8.5 % in place of 9.0. Now it is 16.2 kB, 16.2 kB and 9.1 %.
 
 ## Slow links
 
