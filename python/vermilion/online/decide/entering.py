@@ -173,6 +173,7 @@ def refine(
     # No model of one moment explains a stretch in which conditions come and go.
     if not are_enough(settled) or turn.controller.fluctuation.lasts:
         settled = ()
+        _remember_young_flows(turn, traffic)
     else:
         turn.change(
             calibrated_s=turn.now_s,
@@ -182,6 +183,17 @@ def refine(
     number = turn.ask_search("refined", picture, settled)
     turn.become(Searching(number, turn.now_s, why, refining=True, unverified=unverified))
     return True
+
+
+def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
+    """What is sought while flows are young is sought again when they are not, as after a quick answer.
+
+    The queue may have told of new flows before they were counted. Then nobody has waited for them,
+    and they are part of the picture by now, so that nothing would call for that search.
+    """
+    if turn.now_s < grown_s(turn, traffic):
+        since_s = max(turn.controller.conditions_since_s, turn.controller.flows_changed_s)
+        turn.change(conditions_since_s=since_s)
 
 
 def watch_conditions(turn: Turn, picture: TrafficPicture, traffic: Traffic) -> None:
