@@ -40,9 +40,15 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
         _judge_early(turn, state)
         return
     after = turn.measured_since(state.schedule.settled_s)
-    if after is None:  # samples were lost: nothing can be said
-        turn.decide(DecisionKind.UNVERIFIED, "too few samples since the setting was applied")
-        entering.watch(turn, state.expected.mean_after, state.noise)
+    if after is None:  # samples were lost: nothing can be said yet
+        turn.decide(
+            DecisionKind.UNVERIFIED,
+            "too few samples since the setting was applied; "
+            f"it is looked at again in {_LOOK_AGAIN_S:.0f} s",
+            looks_again_in_s=_LOOK_AGAIN_S,
+        )
+        doubt = Doubt(state, turn.now_s + _LOOK_AGAIN_S, looks=0)
+        entering.watch(turn, state.expected.mean_after, state.noise, doubt)
         return
     judge(turn, state, after, looks=1)
 
