@@ -92,6 +92,7 @@ class Controller:
         flows_changed_s: when the number of flows last changed noticeably.
         flows_counted: how many there were then.
         calibrated_s: when the belief was last revised.
+        sought_young_s: when an answer was last sought while flows were young, though no quick one.
         senders: the kind last named in the log, "likely" before it where it was not told apart.
         refuted_s: when the senders believed in last did not explain what was seen, unless others
             have been looked for since.
@@ -141,6 +142,7 @@ class Controller:
     flows_changed_s: float = 0.0
     flows_counted: int = 0
     calibrated_s: float = -1.0
+    sought_young_s: float = -1.0
     senders: str = ""
     refuted_s: float = -math.inf
     promise: Promise | None = None

@@ -192,8 +192,7 @@ def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
     and they are part of the picture by now, so that nothing would call for that search.
     """
     if turn.now_s < grown_s(turn, traffic):
-        since_s = max(turn.controller.conditions_since_s, turn.controller.flows_changed_s)
-        turn.change(conditions_since_s=since_s)
+        turn.change(sought_young_s=turn.now_s)
 
 
 def watch_conditions(turn: Turn, picture: TrafficPicture, traffic: Traffic) -> None:

@@ -173,7 +173,7 @@ def _improve(turn: Turn, state: Watching) -> None:
             internal_target=correction.internal_target,
         )
         _refine(turn, state, reason, _LATELY_S[1])
-    elif controller.calibrated_s < controller.conditions_since_s:
+    elif controller.calibrated_s < max(controller.conditions_since_s, controller.sought_young_s):
         traffic = turn.traffic(turn.picture)
         if traffic is None or turn.now_s <= entering.grown_s(turn, traffic) + _LATELY_S[0]:
             return
