@@ -186,7 +186,7 @@ def refine(
 
 
 def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
-    """What is sought while flows are young is sought again when they are not, as after a quick answer.
+    """What is sought while flows are young is sought again when they are grown.
 
     The queue may have told of new flows before they were counted. Then nobody has waited for them,
     and they are part of the picture by now, so that nothing would call for that search.

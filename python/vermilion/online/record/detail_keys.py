@@ -71,7 +71,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "link": ("", "the link that is meant, of several"),
     "link_state": ("", "`busy`, `idle`, `outage` or `elsewhere`"),
     "links": ("", "that a path crosses, in order"),
-    "looks_again_in_s": ("s", "when the setting is looked at again, or a model that explains it looked for"),
+    "looks_again_in_s": ("s", "when the setting is judged again, or another model looked for"),
     "marked_packets": (_PACKETS, "that came while queues let nothing through, and were marked"),
     "mean_queue": (_PACKETS, "the mean queue that is seen, and the one expected"),
     "mean_queue_before_packets": (_PACKETS, "the mean queue before, where no model was asked"),
