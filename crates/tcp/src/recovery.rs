@@ -27,6 +27,7 @@ mod selective;
 use std::any::Any;
 
 use crate::sender::flight::Flight;
+use crate::sender::segmentation::Segmentation;
 use crate::{Acknowledgement, SenderState};
 use by_arrivals::ByArrivals;
 use counted::Counted;
@@ -153,19 +154,11 @@ impl AnyRecovery {
         }
     }
 
-    /// Segment `sequence` has left at `now` and is spaced; `wait`: how long after it the rate has the next one. After how
-    /// long that may leave and how many may at once, where segments leave in bursts as in Linux.
+    /// What makes bursts of its segments, if something does, and the shortest round trip, in nanoseconds.
     #[inline]
-    pub(crate) fn space(
-        &mut self,
-        flight: &Flight,
-        now: u64,
-        wait: u64,
-        sequence: u32,
-        again: bool,
-    ) -> Option<(u64, u32)> {
+    pub(crate) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {
         match self {
-            Self::Rack(recovery) => recovery.space(flight, now, wait, sequence, again),
+            Self::Rack(recovery) => recovery.segmentation(),
             _ => None,
         }
     }

@@ -276,8 +276,14 @@ impl Sender {
     fn space(&mut self, now: u64, sequence: u32, again: bool) {
         let flight = &mut self.flight;
         let Some(wait) = pacing::wait(flight) else { return };
-        let (wait, further) = match self.recovery.space(flight, now, wait, sequence, again) {
-            Some(as_in_linux) => as_in_linux,
+        let (wait, further) = match self.recovery.segmentation() {
+            Some((segmentation, shortest)) => {
+                let wait = segmentation.space(now, wait);
+                (
+                    wait,
+                    if again { 0 } else { segmentation.further(flight, now, sequence, shortest) },
+                )
+            }
             None => flight.rule.space(now, wait),
         };
         self.pacing.hold(now + wait, further);

@@ -200,19 +200,9 @@ impl Rack {
         self.reordering_deadline.min(self.probe_deadline)
     }
 
-    /// As [`Segmentation::space`], if segments leave in bursts.
-    pub(super) fn space(
-        &mut self,
-        flight: &Flight,
-        now: u64,
-        wait: u64,
-        sequence: u32,
-        again: bool,
-    ) -> Option<(u64, u32)> {
-        let Self { segmentation, shortest_round_trip, .. } = self;
-        segmentation.as_mut().map(|segmentation| {
-            segmentation.space(flight, now, wait, sequence, again, *shortest_round_trip)
-        })
+    /// What makes bursts, if something does, and the shortest round trip, in nanoseconds.
+    pub(super) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {
+        Some((self.segmentation.as_mut()?, self.shortest_round_trip))
     }
 
     /// Whether a probe is due.

@@ -102,24 +102,19 @@ impl Segmentation {
         true
     }
 
-    /// Segment `sequence` has left at `now` and is spaced; `wait`: how long after it the rate has the next one, in
-    /// nanoseconds; `again`: it has been sent again. After how long the next one may leave, and how many of the same burst
-    /// may at once, if the window lets them.
-    pub(crate) fn space(
-        &mut self,
-        flight: &Flight,
-        now: u64,
-        wait: u64,
-        sequence: u32,
-        again: bool,
-        shortest: u64,
-    ) -> (u64, u32) {
-        let wait = self.departures.space(now, wait);
-        if again || now != self.began {
-            return (wait, 0);
+    /// A segment has left at `now`, and the rate has the next one `wait` nanoseconds later: after how long it may leave.
+    pub(crate) fn space(&mut self, now: u64, wait: u64) -> u64 {
+        self.departures.space(now, wait)
+    }
+
+    /// How many of the burst that segment `sequence`, which has left at `now`, belongs to may leave at once after it, if the
+    /// window lets them; `shortest`: the shortest round trip, in nanoseconds.
+    pub(crate) fn further(&self, flight: &Flight, now: u64, sequence: u32, shortest: u64) -> u32 {
+        if now != self.began {
+            return 0;
         }
         let end = self.begin + burst(flight, shortest).min(half_of(window_of(flight)));
-        (wait, end.saturating_sub(sequence + 1))
+        end.saturating_sub(sequence + 1)
     }
 
     /// A burst of so many segments begins with the next one.

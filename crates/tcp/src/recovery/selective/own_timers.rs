@@ -4,6 +4,7 @@ use super::{News, Selective};
 use crate::recovery::judge::Judge;
 use crate::recovery::rack::Rack;
 use crate::sender::flight::Flight;
+use crate::sender::segmentation::Segmentation;
 use crate::sender::state::Load;
 
 impl<J: Judge> Selective<J> {
@@ -50,16 +51,9 @@ impl Selective<Rack> {
         self.judge.deadline()
     }
 
-    /// See [`AnyRecovery::space`](crate::recovery::AnyRecovery::space).
-    pub(in crate::recovery) fn space(
-        &mut self,
-        flight: &Flight,
-        now: u64,
-        wait: u64,
-        sequence: u32,
-        again: bool,
-    ) -> Option<(u64, u32)> {
-        self.judge.space(flight, now, wait, sequence, again)
+    /// See [`AnyRecovery::segmentation`](crate::recovery::AnyRecovery::segmentation).
+    pub(in crate::recovery) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {
+        self.judge.segmentation()
     }
 
     /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
