@@ -299,6 +299,7 @@ PHRASES = [
     ),
     (rf"utilisation {N}%(?: \(before {N}%\))?", utilization),
     (rf"every moment of {N} s", plain("seconds")),
+    (rf"it is looked at again in {N} s", plain("looks_again_in_s")),
     (
         (
             rf"the mean queue is {N} packets and the model says {N}, too far apart to correct; the "
