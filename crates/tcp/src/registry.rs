@@ -94,7 +94,7 @@ impl Profile {
                 format!("accurate, because {name} answers every mark"),
             ));
         }
-        // BBR has bursts of its own, and Prague spaces every segment.
+        // BBR 1 has bursts of its own; BBR 3 and Prague space every segment.
         let spaces_itself = settings.switch("pacing") && (rule.governs_window() || scalable);
         let wait = nanoseconds("acknowledgement_delay");
         Ok(Self {
