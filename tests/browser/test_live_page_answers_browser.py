@@ -114,6 +114,20 @@ def test_a_keyboard_is_enough(show):
     assert page.there.said() == [Command("resume")]
 
 
+def test_a_queue_that_somebody_else_has_set_can_be_given_back(show):
+    page = show()
+    page.wait_for("Proposal 7 waits for you.", "asks-said")
+    words = 'somebody else has set limit to 60; the queue is left alone until a person says so'
+    page.there.decide(DecisionKind.HANDS_OFF, words, {"changed": {"limit": 60}})
+    page.wait_for("Hands off: somebody else has set limit to 60.", "asks-said")
+    assert not page.button("pause").is_displayed()
+    page.button("resume").click()
+    assert page.there.said() == [Command("resume")]
+    page.there.decide(DecisionKind.RESUMED, "a person has given the queue back", {"after_s": 5.0})
+    page.wait_until(lambda: page.button("pause").is_enabled())
+    assert not page.button("resume").is_displayed()
+
+
 def test_a_screen_reader_hears_of_it_and_can_tell_the_buttons_apart(show):
     page = show()
     page.wait_for("Proposal 7 waits for you.", "asks-said")

@@ -148,9 +148,41 @@ def test_what_is_asked_says_what_stands_and_what_would(asking):
     assert (told["asks"]["undo"], told["asks"]["paused"]) == (None, False)
     asking.decide(DecisionKind.PAUSED, details={"by": "a person"})
     assert next(news(asking))[2]["asks"]["paused"] is True
-    asking.decide(DecisionKind.RESUMED)
+    asking.decide(DecisionKind.RESUMED, details={"by": "a person"})
     asking.decide(DecisionKind.PAUSED, "the queue is idle")
     assert next(news(asking))[2]["asks"]["paused"] is False
+
+
+def test_a_moment_without_traffic_does_not_hide_that_a_person_has_paused(asking):
+    asking.decide(DecisionKind.PAUSED, details={"by": "a person"})
+    asking.decide(DecisionKind.PAUSED, "there is nothing to carry", {"link_state": "idle"})
+    assert next(news(asking))[2]["asks"]["paused"] is True
+    asking.decide(DecisionKind.RESUMED, "the link is busy again", {"after_s": 10.0})
+    assert next(news(asking))[2]["asks"]["paused"] is True
+    asking.decide(DecisionKind.RESUMED, details={"by": "a person"})
+    assert next(news(asking))[2]["asks"]["paused"] is False
+
+
+def test_what_waits_for_a_person_outlives_a_kill_of_the_controller(tmp_path):
+    path = tmp_path / "j.sqlite"
+    killed = book(path)
+    killed.keep(SettingInForce(0.1, {"limit": 20}))
+    killed.keep(Decision(1.0, DecisionKind.PAUSED, "why", {"by": "a person"}))
+    killed._database.close()
+    with book(path) as journal:
+        looks(journal, 1, 5)
+        assert JournalReader(path).snapshot(2)[1]["asks"]["paused"] is True
+
+
+def test_hands_off_waits_for_a_person_to_give_the_queue_back(asking):
+    assert next(news(asking))[2]["asks"]["hands_off"] is None
+    words = 'somebody else has set limit to 60; the queue is left alone until a person says so'
+    asking.decide(DecisionKind.HANDS_OFF, words, {"changed": {"limit": 60}})
+    told = next(news(asking))[2]["asks"]
+    assert (told["hands_off"], told["paused"]) == ("somebody else has set limit to 60", False)
+    assert asking.answer("resume")[0] == 202
+    asking.decide(DecisionKind.RESUMED, "a person has given the queue back", {"after_s": 5.0})
+    assert next(news(asking))[2]["asks"]["hands_off"] is None
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
   it was for two kinds, and the other one has that offset; with ``mends=0.2`` it is worse, and there
   because in the model what stands breaks the policy's bound, which is 0.2 there;
 - ``done``, ``refused REASON``, ``lost``, ``lost in force``, ``lost half``: the last change;
-- ``command stop``, ``command accept``: a person.
+- ``command stop``, ``command accept``: a person; ``command accept 1`` is about another proposal
+  than the last.
 """
 
 import math
@@ -214,7 +215,9 @@ class Script:
         self.give(Lost(number, "no answer"))
 
     def _command(self, rest, _told):
-        self.give(Command(rest[0], self.proposal if rest[0] in {"accept", "decline"} else None))
+        verb, *about = rest
+        number = int(about[0]) if about else self.proposal
+        self.give(Command(verb, number if verb in {"accept", "decline"} else None))
 
     def give(self, event):
         before = self.controller.state

@@ -141,7 +141,18 @@ def _obey(turn: Turn, command: Command) -> None:
         case "resume" if turn.controller.paused_by_person:
             turn.change(paused_by_person=False)
             turn.decide(DecisionKind.RESUMED, "a person has allowed changes again", by=_PERSON)
+        case "accept" if turn.controller.paused_by_person and _is_asked(turn, command):
+            turn.change(paused_by_person=False)
+            turn.decide(
+                DecisionKind.RESUMED,
+                "a person has accepted a proposal, and so allows changes again",
+                by=_PERSON,
+            )
         case _:
             pass
-    if isinstance(turn.controller.state, Proposing) and command.verb == "accept":
-        turn.change(paused_by_person=False)
+
+
+def _is_asked(turn: Turn, command: Command) -> bool:
+    """Whether the proposal that a command is about waits for an answer."""
+    state = turn.controller.state
+    return isinstance(state, Proposing) and state.number == command.number

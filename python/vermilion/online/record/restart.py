@@ -88,7 +88,7 @@ class Untouched:
 
 def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
     """What to go on with after a run that was killed; ``None`` if it never read the router."""
-    chain = list(_chain(database, killed))
+    chain = list(chain_of(database, killed))
     settings = [(run, row) for run in chain for row in _settings(database, run)]
     if not settings:
         return None
@@ -103,7 +103,7 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
         *_told(database, run, asked_s),
         *(change for each in reversed(later) for change in _told(database, each, None)),
     ]
-    hands_off, changed = _hands_off(database, chain)
+    hands_off, changed = left_alone(database, chain)
     return Remembered(
         run=killed,
         original=first[1],
@@ -114,7 +114,7 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
         is_unjudged=_is_unjudged(database, chain),
         hands_off=hands_off,
         hands_off_changed=changed,
-        paused_by_person=_paused_by_person(database, chain),
+        paused_by_person=paused_by_person(database, chain),
     )
 
 
@@ -191,7 +191,7 @@ def _predecessor(database: sqlite3.Connection, run: int) -> int | None:
     return None if found is None else found[0]
 
 
-def _chain(database: sqlite3.Connection, run: int) -> Iterator[int]:
+def chain_of(database: sqlite3.Connection, run: int) -> Iterator[int]:
     """A run and those it went on from, the latest first."""
     latest: int | None = run
     for _ in range(_LOOKED_BACK):
@@ -251,7 +251,7 @@ def _is_unjudged(database: sqlite3.Connection, chain: list[int]) -> bool:
     return False
 
 
-def _hands_off(
+def left_alone(
     database: sqlite3.Connection, chain: list[int]
 ) -> tuple[str, dict[str, ParameterValue]]:
     """Why the queue was left alone when the chain ended ("" if it was not), and what was set."""
@@ -271,7 +271,7 @@ def _hands_off(
     return "", {}
 
 
-def _paused_by_person(database: sqlite3.Connection, chain: list[int]) -> bool:
+def paused_by_person(database: sqlite3.Connection, chain: list[int]) -> bool:
     """Whether a person had asked that nothing be changed when the chain ended."""
     for run in chain:
         row = database.execute(

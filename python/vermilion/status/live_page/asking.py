@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.kinds import DecisionKind
+from vermilion.online.record.restart import chain_of, left_alone, paused_by_person
 
 if TYPE_CHECKING:
     import sqlite3
@@ -46,18 +47,19 @@ def asked(database: sqlite3.Connection, run: int) -> dict[str, Any]:
         ``proposal``: the one that waits for an answer, or ``None``: its ``number``, ``time_s``,
         ``reason``, ``setting``, and what stands ``now`` of the same parameters; ``undo``: the last
         change that can be taken back, or ``None``: its ``number``, ``time_s`` and ``reason``;
-        ``paused``: whether a person has asked that nothing be changed.
+        ``paused``: whether a person has asked that nothing be changed, in this run or in one that
+        was killed and is continued by it; ``hands_off``: why the queue is left alone until a person
+        says "resume", or ``None``.
     """
     proposal = _last(database, run, (DecisionKind.PROPOSED,))
     settled = _last(database, run, _SETTLES)
     change = _last(database, run, _REPLACES)
-    pause = _last(database, run, (DecisionKind.PAUSED, DecisionKind.RESUMED))
+    chain = list(chain_of(database, run))
     return {
         "proposal": _proposal(proposal, settled, _in_force(database, run)),
         "undo": _undo(change),
-        "paused": pause is not None
-        and pause["kind"] == DecisionKind.PAUSED
-        and json.loads(pause["details"]).get("by") is not None,
+        "paused": paused_by_person(database, chain),
+        "hands_off": left_alone(database, chain)[0] or None,
     }
 
 

@@ -12,7 +12,7 @@ const words = { doing: {}, loud: new Set(), answers: null };
 const page = {
   run: null,          // number of the run that is shown
   queue: "",          // one of several queues, or "" for all of them
-  asks: null,         // the open proposal, the change that can be undone
+  asks: null,         // the open proposal, the change that can be undone, what waits for "resume"
   sent: "",           // what was answered last and has not shown yet
   about: null,        // what the server says of it
   live: null,         // series of the last minutes, as they come
@@ -412,13 +412,18 @@ function row(head, ...cells) {
   return line;
 }
 
+/* Whether the controller changes nothing until a person says "resume": one has paused it, or it leaves
+   the queue to somebody else. */
+const waits = (asks) => Boolean(asks?.paused || asks?.hands_off);
+
 let asksShown = "";
 function showAsks() {
   const answers = words.answers;
-  const { proposal, undo, paused } = page.asks ?? {};
+  const { proposal, undo, hands_off: handsOff } = page.asks ?? {};
+  const waiting = waits(page.asks);
   const may = (verb) => Boolean(answers) && !page.ended && answers.verbs.includes(verb);
   const open = !page.ended && proposal;
-  const now = JSON.stringify([page.run, page.queue, open, undo, paused, page.ended, page.sent]);
+  const now = JSON.stringify([page.run, page.queue, open, undo, waiting, handsOff, page.ended, page.sent]);
   if (now === asksShown) return;
   asksShown = now;
   byId("asks").hidden = !open && !may("undo") && !may("pause");
@@ -439,22 +444,23 @@ function showAsks() {
   if (can) byId("change-said").textContent = `Changed at ${clock(undo.time_s)}: ${undo.reason}. `;
   byId("pausing").hidden = !may("pause");
   const [pause, resume] = byId("pausing").querySelectorAll("button");
-  pause.hidden = Boolean(paused);
-  resume.hidden = !paused;
+  pause.hidden = waiting;
+  resume.hidden = !waiting;
   const key = open ? `proposal ${proposal.number}` : undo ? `undo ${undo.number}` : "";
-  const sent = page.sent && (page.sent === key || page.sent === `paused ${!paused}`);
+  const sent = page.sent && (page.sent === key || page.sent === `waiting ${!waiting}`);
   if (!sent) page.sent = "";
   for (const button of byId("asks").querySelectorAll("button")) button.disabled = Boolean(sent);
   byId("asks-said").textContent = sent ? "Sent. The controller will answer below."
     : open ? (may("accept") ? `Proposal ${proposal.number} waits for you.`
       : `Proposal ${proposal.number} waits for an answer at the controller's terminal.`)
-    : paused ? "Paused: the controller changes nothing until you say resume." : "";
+    : handsOff ? `Hands off: ${handsOff}. The controller leaves the queue alone until you say resume.`
+    : waiting ? "Paused: the controller changes nothing until you say resume." : "";
 }
 
 async function answer(verb) {
-  const { proposal, undo, paused } = page.asks;
+  const { proposal, undo } = page.asks;
   const number = verb === "undo" ? undo.number : verb === "accept" || verb === "decline" ? proposal.number : 0;
-  page.sent = verb === "undo" ? `undo ${number}` : number ? `proposal ${number}` : `paused ${!paused}`;
+  page.sent = verb === "undo" ? `undo ${number}` : number ? `proposal ${number}` : `waiting ${!waits(page.asks)}`;
   asksShown = "";
   showAsks();
   try {
