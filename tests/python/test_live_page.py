@@ -126,6 +126,33 @@ class TestReader:
         assert news["series"]["time_s"] == [1.5]  # of what was left, when no more can come
         assert reader.news(1, cursor) == (cursor, {})
 
+    def test_news_of_a_long_run_cost_no_more_than_those_of_a_short_one(self, tmp_path, monkeypatch):
+        assert self.work_of_news(tmp_path, monkeypatch, 40_000) < 2 * self.work_of_news(
+            tmp_path, monkeypatch, 400
+        )
+
+    def work_of_news(self, folder, monkeypatch, tenths):
+        """What SQLite does, in hundreds of its instructions, for news of a run in which none are."""
+        path = folder / f"{tenths}.sqlite"
+        with book(path) as journal:
+            journal._database.execute("BEGIN")
+            looks(journal, 1, tenths)
+            journal._database.execute("COMMIT")
+            reader = JournalReader(path)
+            cursor, _ = reader.snapshot(1)
+            work = []
+            opened = JournalReader._open
+
+            def watched(reader):
+                database = opened(reader)
+                database.set_progress_handler(lambda: work.append(1), 100)
+                return database
+
+            with monkeypatch.context() as patched:
+                patched.setattr(JournalReader, "_open", watched)
+                assert reader.news(1, cursor) == (cursor, {})
+        return len(work) + 1
+
     def test_a_long_run_is_bounded(self, tmp_path):
         path = tmp_path / "j.sqlite"
         with book(path) as journal:

@@ -207,18 +207,22 @@ def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str,
     if row is None:
         raise KeyError(run)
     about = _run(row)
-    (about["looks"], about["last_s"]) = database.execute(
-        "SELECT count(*), max(time_s) FROM sample WHERE run = ?", (run,)
-    ).fetchone()
+    about["last_s"] = _last_look_s(database, run)
     about["queues"] = queues_of(database, run, about["link"])
     if queue and queue not in about["queues"]:
         raise KeyError(queue)
     return about
 
 
+def _last_look_s(database: sqlite3.Connection, run: int) -> float | None:
+    """When a run last looked at its queue; the index has it, however many looks there are."""
+    (last_s,) = database.execute("SELECT max(time_s) FROM sample WHERE run = ?", (run,)).fetchone()
+    return None if last_s is None else float(last_s)
+
+
 def _last_bucket(database: sqlite3.Connection, run: int, *, ended: bool) -> float:
     """The end of the last bucket that is full; of a run that has ended, of the last at all."""
-    (last_s,) = database.execute("SELECT max(time_s) FROM sample WHERE run = ?", (run,)).fetchone()
+    last_s = _last_look_s(database, run)
     if last_s is None:
         return 0.0
     whole = int(last_s / LIVE_BUCKET_S + 1e-6)
