@@ -1,9 +1,11 @@
 """What a controller tells about itself: from its journal, as log lines, and to Prometheus."""
 
+import contextlib
 import json
 import re
 import socket
 import sqlite3
+import threading
 import urllib.error
 import urllib.request
 from datetime import datetime, timedelta
@@ -254,6 +256,32 @@ def test_nonsense_and_silence_on_the_socket_hurt_nobody(served):
         noise.sendall(bytes(range(256)) * 400)
     assert "vermilion" in scrape(server)  # after the silent one was cut off
     silent.close()
+    with dripping(server):
+        assert "vermilion" in scrape(server)  # after that one was cut off
+    with socket.create_connection(("127.0.0.1", server.port)) as deaf:
+        deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * 3)  # and reads none of the answers
+        assert "vermilion" in scrape(server)
+
+
+@contextlib.contextmanager
+def dripping(server):
+    """While somebody sends a request without an end, a byte in a while."""
+    enough = threading.Event()
+
+    def drip(line):
+        with contextlib.suppress(OSError):  # it was cut off
+            while not enough.wait(0.2):
+                line.sendall(b"a")
+
+    with socket.create_connection(("127.0.0.1", server.port)) as line:
+        line.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
+        thread = threading.Thread(target=drip, args=(line,))
+        thread.start()
+        try:
+            yield
+        finally:
+            enough.set()
+            thread.join()
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,12 @@
 """Serves metrics over HTTP, on the loopback unless told otherwise.
 
-One request at a time, each cut off after some seconds: a reader that is slow keeps other readers
-waiting, never the controller. Only ``GET /metrics`` is answered.
+One request at a time, each cut off after some seconds, whatever its reader sends meanwhile: a reader
+that is slow keeps other readers waiting for so long, never the controller. Only ``GET /metrics`` is answered.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hmac
 import socket
 import threading
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from vermilion.status.listener import Listener
 
 PATIENCE_S: Final = 2.0
-"""How long a request may take to arrive, and an answer to be taken."""
+"""How long a request may take, from its connection on until its answer is taken."""
 
 
 class MetricsServer:
@@ -88,7 +89,19 @@ class _Server6(_Server):
 
 
 class _Handler(WSGIRequestHandler):
-    timeout = PATIENCE_S
+    def handle(self) -> None:
+        """As usual, but for so long only: a socket's own timeout begins again with every byte."""
+        deadline = threading.Timer(PATIENCE_S, self._cut_off)
+        deadline.daemon = True
+        deadline.start()
+        try:
+            super().handle()
+        finally:
+            deadline.cancel()
+
+    def _cut_off(self) -> None:
+        with contextlib.suppress(OSError):  # the reader may have gone by itself
+            self.connection.shutdown(socket.SHUT_RDWR)
 
     def log_message(self, *_: object) -> None:
         """Scrapes are not logged."""
