@@ -117,7 +117,7 @@ def test_a_keyboard_is_enough(show):
 def test_a_queue_that_somebody_else_has_set_can_be_given_back(show):
     page = show()
     page.wait_for("Proposal 7 waits for you.", "asks-said")
-    words = 'somebody else has set limit to 60; the queue is left alone until a person says so'
+    words = "somebody else has set limit to 60; the queue is left alone until a person says so"
     page.there.decide(DecisionKind.HANDS_OFF, words, {"changed": {"limit": 60}})
     page.wait_for("Hands off: somebody else has set limit to 60.", "asks-said")
     assert not page.button("pause").is_displayed()

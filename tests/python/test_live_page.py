@@ -132,7 +132,7 @@ class TestReader:
         )
 
     def work_of_news(self, folder, monkeypatch, tenths):
-        """What SQLite does, in hundreds of its instructions, for news of a run in which none are."""
+        """What SQLite does, in hundreds of its instructions, where there are no news."""
         path = folder / f"{tenths}.sqlite"
         with book(path) as journal:
             journal._database.execute("BEGIN")

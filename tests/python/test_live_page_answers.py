@@ -176,7 +176,7 @@ def test_what_waits_for_a_person_outlives_a_kill_of_the_controller(tmp_path):
 
 def test_hands_off_waits_for_a_person_to_give_the_queue_back(asking):
     assert next(news(asking))[2]["asks"]["hands_off"] is None
-    words = 'somebody else has set limit to 60; the queue is left alone until a person says so'
+    words = "somebody else has set limit to 60; the queue is left alone until a person says so"
     asking.decide(DecisionKind.HANDS_OFF, words, {"changed": {"limit": 60}})
     told = next(news(asking))[2]["asks"]
     assert (told["hands_off"], told["paused"]) == ("somebody else has set limit to 60", False)

@@ -1,7 +1,8 @@
 """Serves metrics over HTTP, on the loopback unless told otherwise.
 
-One request at a time, each cut off after some seconds, whatever its reader sends meanwhile: a reader
-that is slow keeps other readers waiting for so long, never the controller. Only ``GET /metrics`` is answered.
+One request at a time, each cut off after some seconds, whatever its reader sends meanwhile: one
+that is slow keeps other readers waiting for so long, never the controller. Only ``GET /metrics`` is
+answered.
 """
 
 from __future__ import annotations
