@@ -88,6 +88,7 @@ def test_a_journal_of_version_4_is_brought_up_and_keeps_what_it_has(tmp_path):
     with book(path) as journal:
         journal.keep(look(0.1))
     with sqlite3.connect(path) as database:
+        database.execute("DROP TABLE wall_clock")
         database.execute("DROP TABLE flow_shares")
         database.execute("ALTER TABLE queue_sample DROP COLUMN rtt_samples")
         database.execute("ALTER TABLE queue_sample DROP COLUMN mean_rtt_s")

@@ -222,6 +222,7 @@ def test_a_journal_of_version_2_is_brought_up(tmp_path):
         database.execute("ALTER TABLE run DROP COLUMN goes_on_from")
         database.execute("ALTER TABLE run DROP COLUMN network")
         database.execute("DROP TABLE queue_sample")
+        database.execute("DROP TABLE wall_clock")
         database.execute("DROP TABLE flow_shares")
         database.execute("PRAGMA user_version = 2")
     database.close()

@@ -8,7 +8,8 @@ import sqlite3
 import threading
 import urllib.error
 import urllib.request
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import numpy as np
@@ -36,6 +37,7 @@ from vermilion.status.metrics_server import MetricsServer
 
 __all__ = ["kernel", "vermilion"]
 
+BEGUN = datetime(2026, 11, 23, 1, 23, 10, tzinfo=UTC)
 SAMPLE = Sample(4.0, 0.1, 10, 12, 18_000, 80, 120_000, 1, 0, 16, 9, 30, 0.05)
 FOUND = {"parameters": {"limit": 100}, "mode": "control", "changes_per_minute": 2}
 
@@ -44,28 +46,35 @@ FOUND = {"parameters": {"limit": 100}, "mode": "control", "changes_per_minute": 
 def journal(tmp_path):
     """Of a run that has changed a queue twice and goes on; and when it looked last."""
     path = tmp_path / "journal.sqlite"
-    with Journal(
-        path,
-        version="1.2.3",
-        title="linux:eth0",
-        router="linux",
-        link="linux:eth0",
-        discipline="red",
-        target_packets=30.0,
-    ) as book:
+    wall = [BEGUN]
+    with running(path, wall) as book:
         book.keep(Decision(0.1, DecisionKind.FOUND, "stands", FOUND))
         for number, time_s in ((1, 2.0), (2, 3.0)):
             book.intend(time_s, Apply(number, {"limit": 50 + number}))
             book.answered(time_s, Done(number, {"limit": 50 + number}))
             book.keep(SettingInForce(time_s, {"limit": 50 + number}))
         book.keep(Decision(3.0, DecisionKind.APPLIED, "it is better", {}))
+        wall[0] = looked = BEGUN + timedelta(seconds=4.0)
         book.keep(SAMPLE)
-    database = sqlite3.connect(path)
-    database.execute("UPDATE run SET ended = 0")  # as if it were still running
-    database.commit()
-    (begun,) = database.execute("SELECT begun_utc FROM run").fetchone()
-    database.close()
-    return path, datetime.fromisoformat(begun) + timedelta(seconds=4.0)
+    return path, looked
+
+
+@contextlib.contextmanager
+def running(path, wall):
+    """A journal of a run that goes on afterwards, with this for a wall clock."""
+    yield (
+        book := Journal(
+            path,
+            version="1.2.3",
+            title="linux:eth0",
+            router="linux",
+            link="linux:eth0",
+            discipline="red",
+            target_packets=30.0,
+            wall=lambda: wall[0],
+        )
+    )
+    book._database.close()
 
 
 def test_a_running_controller_says_what_it_does(journal):
@@ -87,6 +96,76 @@ def test_one_that_has_not_looked_for_long_is_silent_and_not_running(journal):
     [queue] = read_status(path, looked + timedelta(seconds=60))
     assert (queue.state, queue.next_look, queue.next_change) == ("silent", None, None)
     assert queue.doing.startswith("nothing that can be seen; before: verifying")
+
+
+def looking(path, steps, seconds=40, **changed):
+    """A run that looks every tenth of a second; the wall clock at its last look.
+
+    Args:
+        path: of its journal.
+        steps: by how much somebody sets the wall clock, and when.
+        seconds: how long.
+        changed: of every sample.
+    """
+    wall = [BEGUN]
+    with running(path, wall) as book:
+        book.keep(Decision(0.0, DecisionKind.FOUND, "stands", FOUND))
+        for tenth in range(1, seconds * 10 + 1):
+            wall[0] += timedelta(seconds=0.1 + steps.get(tenth / 10, 0.0))
+            if tenth == 300:
+                book.intend(30.0, Apply(1, {"limit": 51}))
+                book.answered(30.0, Done(1, {"limit": 51}))
+                book.keep(SettingInForce(30.0, {"limit": 51}))
+            book.keep(replace(SAMPLE, time_s=tenth / 10, **changed))
+    return wall[0]
+
+
+@pytest.mark.parametrize("step_s", [30.0, -3600.0, 1e9])
+def test_a_clock_that_is_set_after_the_start_confuses_nobody(tmp_path, step_s):
+    now = looking(tmp_path / "j.sqlite", {10.0: step_s})
+    [queue] = read_status(tmp_path / "j.sqlite", now)
+    assert (queue.state, queue.last_look, queue.changes_last_minute) == ("running", now, 1)
+    # By the clock of now: a moment of a day that nobody knew yet helps nobody.
+    assert queue.since == now - timedelta(seconds=40)
+    assert queue.setting_since == now - timedelta(seconds=10)
+    assert queue.next_change == now
+    [later] = read_status(tmp_path / "j.sqlite", now + timedelta(seconds=6))
+    assert (later.state, later.last_look) == ("silent", now)
+
+
+def test_a_dead_controller_does_not_run_because_the_clock_was_set_back(tmp_path):
+    now = looking(tmp_path / "j.sqlite", {})
+    [queue] = read_status(tmp_path / "j.sqlite", now - timedelta(hours=1))
+    assert queue.state == "silent"
+
+
+def test_the_clock_is_written_down_when_it_is_set_and_not_at_every_look(tmp_path):
+    path = tmp_path / "j.sqlite"
+    looking(path, {5.0: 0.2, 10.0: 30.0})  # the first one is no more than a clock that is late
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        assert database.execute("SELECT run, time_s, utc FROM wall_clock").fetchall() == [
+            (1, 10.0, "2026-11-23T01:23:50.200+00:00")
+        ]
+
+
+def test_a_router_that_is_asked_once_a_second_is_looked_at_once_a_second(tmp_path):
+    now = looking(tmp_path / "j.sqlite", {}, interval_s=1.0)
+    [queue] = read_status(tmp_path / "j.sqlite", now + timedelta(seconds=0.25))
+    assert queue.next_look == now + timedelta(seconds=1)
+    [late] = read_status(tmp_path / "j.sqlite", now + timedelta(seconds=1.5))
+    assert late.next_look == now + timedelta(seconds=1.5)
+
+
+def test_a_journal_of_version_5_says_what_it_said(journal):
+    path, looked = journal
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        database.execute("DROP TABLE wall_clock")
+        database.execute("PRAGMA user_version = 5")
+        database.commit()
+    [queue] = read_status(path, looked + timedelta(seconds=1))
+    assert (queue.state, queue.since, queue.last_look) == ("running", BEGUN, looked)
+    [queue] = read_status(path, looked + timedelta(seconds=60))
+    assert queue.state == "silent"
 
 
 def test_one_that_has_ended_says_so(journal):

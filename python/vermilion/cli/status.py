@@ -1,5 +1,6 @@
 """``vermilion status``: what the on-line controller does now, from its journal."""
 
+import math
 import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
@@ -88,7 +89,7 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
         ("does", queue.doing),
         ("since", _time(queue.since, now)),
         ("last look", _time(queue.last_look, now)),
-        ("next look", "within a tenth of a second" if queue.next_look else None),
+        ("next look", _next_look(queue.next_look, now)),
         ("in force", _in_words(queue) or None),
         ("set", _time(queue.setting_since, now)),
         ("decided", queue.last_decision and f"{queue.last_decision}: {queue.last_reason}"),
@@ -136,6 +137,13 @@ def _time(moment: datetime | None, now: datetime) -> str | None:
     if ago >= 2 * _HOUR_S:
         words = f"{ago / _HOUR_S:.0f} h ago"
     return f"{moment:%Y-%m-%d %H:%M:%S} UTC, {words}"
+
+
+def _next_look(moment: datetime | None, now: datetime) -> str | None:
+    if moment is None:
+        return None
+    tenths = math.ceil((moment - now).total_seconds() * 10.0 - 1e-6)
+    return "within a tenth of a second" if tenths <= 1 else f"within {tenths / 10:.1f} s"
 
 
 def _text(value: object) -> str:

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SILENT_S: Final = 5.0
 """A controller that has not looked for so long is not running, or cannot see its router."""
 
-LOOKS_EVERY_S: Final = 0.1
 _MINUTE_S = 60.0
+_INTERVALS_READ = 10  # looks whose shortest interval says how often the queue is looked at
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,14 @@ class QueueStatus:
         run: the run's number in the journal.
         version: of Vermilion.
         since: when the run began (UTC).
-        state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``.
+        state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``. A
+            look in the future is none: the wall clock was set back since, and a controller that
+            runs would have said so.
         doing: what it does, in words.
         mode: ``observe``, ``propose`` or ``control``.
         last_look: when it last looked at the queue (UTC).
-        next_look: when it looks again; ``None`` unless it runs.
+        next_look: when it looks again, which routers that are asked over a network let it do less
+            often; ``None`` unless it runs and has looked.
         setting: every parameter in force, as last read back.
         setting_since: since when (UTC).
         last_decision: the kind of the last decision.
@@ -107,17 +110,15 @@ def read_status(path: Path, now: datetime) -> list[QueueStatus]:
 
 
 def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> QueueStatus:
-    begun = datetime.fromisoformat(run["begun_utc"]).astimezone(UTC)
+    clock = _clock(database, run)
     last = _last(database, "decision", run["id"])
     setting = _last(database, "setting", run["id"])
-    (looked_s,) = database.execute(
-        "SELECT max(time_s) FROM sample WHERE run = ?", (run["id"],)
-    ).fetchone()
+    looked_s, interval_s = _looks(database, run["id"])
     found = _found(database, run["id"])
     times_s = [each["time_s"] for each in (last, setting) if each is not None]
     latest_s = max([looked_s or 0.0, *times_s])
-    state = _state(ended=bool(run["ended"]), looked=_at(begun, latest_s), now=now)
-    now_s = (now - begun).total_seconds() if state == "running" else latest_s
+    state = _state(ended=bool(run["ended"]), looked=clock.at(latest_s), now=now, clock=clock)
+    now_s = clock.seconds(now) if state == "running" else latest_s
     changes = [
         row["asked_s"]
         for row in database.execute(
@@ -134,21 +135,84 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
         discipline=run["discipline"],
         run=run["id"],
         version=run["version"],
-        since=begun,
+        since=clock.at(_first_s(database, run["id"])) if clock.is_kept else clock.utc,
         state=state,
         doing=_doing(state, None if last is None else last["kind"]),
         mode=found.get("mode"),
-        last_look=None if looked_s is None else _at(begun, looked_s),
-        next_look=now + timedelta(seconds=LOOKS_EVERY_S) if state == "running" else None,
+        last_look=None if looked_s is None else clock.at(looked_s),
+        next_look=None
+        if state != "running" or looked_s is None
+        else _next_look(clock.at(looked_s), interval_s, now),
         setting={} if setting is None else json.loads(setting["parameters"]),
-        setting_since=None if setting is None else _at(begun, setting["time_s"]),
+        setting_since=None if setting is None else clock.at(setting["time_s"]),
         last_decision=None if last is None else last["kind"],
         last_reason=None if last is None else last["reason"],
-        last_decided=None if last is None else _at(begun, last["time_s"]),
+        last_decided=None if last is None else clock.at(last["time_s"]),
         changes_last_minute=len(changes),
         changes_per_minute=allowed,
-        next_change=_next_change(begun, now, changes, allowed, found.get("mode"), state),
+        next_change=_next_change(clock, now, changes, allowed, found.get("mode"), state),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock:
+    """The wall clock of a run's machine, as it goes now.
+
+    Attributes:
+        time_s: of the run.
+        utc: what the wall clock showed then.
+        is_kept: whether the controller keeps that up to date when somebody sets the clock. Earlier
+            versions did not, nor do simulated networks; then it is the clock of the beginning.
+    """
+
+    time_s: float
+    utc: datetime
+    is_kept: bool
+
+    def at(self, time_s: float) -> datetime:
+        """What the wall clock showed, had it gone then as it goes now."""
+        return self.utc + timedelta(seconds=time_s - self.time_s)
+
+    def seconds(self, moment: datetime) -> float:
+        """The inverse of :meth:`at`."""
+        return self.time_s + (moment - self.utc).total_seconds()
+
+
+def _clock(database: sqlite3.Connection, run: sqlite3.Row) -> _Clock:
+    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'wall_clock'").fetchone()
+    row = (
+        known
+        and database.execute(
+            "SELECT time_s, utc FROM wall_clock WHERE run = ?", (run["id"],)
+        ).fetchone()
+    )
+    time_s, utc = (0.0, run["begun_utc"]) if row is None else row
+    return _Clock(time_s, datetime.fromisoformat(utc).astimezone(UTC), row is not None)
+
+
+def _first_s(database: sqlite3.Connection, run: int) -> float:
+    """When the run began, by its own time: that of some routers begins with their machine."""
+    (first_s,) = database.execute(
+        "SELECT min(time_s) FROM decision WHERE run = ?", (run,)
+    ).fetchone()
+    return float(first_s or 0.0)
+
+
+def _looks(database: sqlite3.Connection, run: int) -> tuple[float | None, float]:
+    """When the queue was last looked at, and how long lies between two looks."""
+    rows = database.execute(
+        "SELECT time_s, interval_s FROM sample WHERE run = ? ORDER BY time_s DESC LIMIT ?",
+        (run, _INTERVALS_READ),
+    ).fetchall()
+    if not rows:
+        return None, 0.0
+    return rows[0]["time_s"], min(row["interval_s"] for row in rows)
+
+
+def _next_look(looked: datetime, interval_s: float, now: datetime) -> datetime:
+    """An interval after the last one; one that is due comes at any moment."""
+    interval = timedelta(seconds=interval_s)
+    return min(max(looked + interval, now), now + interval)
 
 
 def _last(database: sqlite3.Connection, table: str, run: int) -> sqlite3.Row | None:
@@ -170,10 +234,12 @@ def _found(database: sqlite3.Connection, run: int) -> dict[str, Any]:
     return details
 
 
-def _state(*, ended: bool, looked: datetime, now: datetime) -> str:
+def _state(*, ended: bool, looked: datetime, now: datetime, clock: _Clock) -> str:
     if ended:
         return "ended"
-    return "silent" if (now - looked).total_seconds() > SILENT_S else "running"
+    ago_s = (now - looked).total_seconds()
+    is_ahead = clock.is_kept and ago_s < -SILENT_S
+    return "silent" if ago_s > SILENT_S or is_ahead else "running"
 
 
 def _doing(state: str, kind: str | None) -> str:
@@ -190,12 +256,8 @@ def _doing(state: str, kind: str | None) -> str:
     return words
 
 
-def _at(begun: datetime, seconds: float) -> datetime:
-    return begun + timedelta(seconds=seconds)
-
-
 def _next_change(
-    begun: datetime,
+    clock: _Clock,
     now: datetime,
     changes_s: list[float],
     allowed: int | None,
@@ -207,4 +269,4 @@ def _next_change(
         return None
     if len(changes_s) < allowed:
         return now
-    return _at(begun, changes_s[len(changes_s) - allowed] + _MINUTE_S)
+    return clock.at(changes_s[len(changes_s) - allowed] + _MINUTE_S)

@@ -25,7 +25,7 @@ from vermilion.online.sense.set_picture import picture_of
 from vermilion.online.sense.set_sample import SetSample
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from types import TracebackType
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 """Kept in the file's ``user_version``; a file of an older version is brought up to it."""
 
 _SCHEMA = """
@@ -144,8 +144,25 @@ ALTER TABLE queue_sample ADD COLUMN rtt_samples INTEGER; -- NULL where nobody me
 ALTER TABLE queue_sample ADD COLUMN mean_rtt_s REAL;
 """
 
-_STEPS = (_SCHEMA, _SINCE_VERSION_2, _SINCE_VERSION_3, _SINCE_VERSION_4, _SINCE_VERSION_5)
+_SINCE_VERSION_6 = """
+CREATE TABLE wall_clock (         -- of a queue that lasts, as it was when it was last set
+    run INTEGER PRIMARY KEY REFERENCES run (id),
+    time_s REAL NOT NULL,         -- the network's time of a look
+    utc TEXT NOT NULL             -- ISO 8601, what the wall clock showed then
+);
+"""
+
+_STEPS = (
+    _SCHEMA,
+    _SINCE_VERSION_2,
+    _SINCE_VERSION_3,
+    _SINCE_VERSION_4,
+    _SINCE_VERSION_5,
+    _SINCE_VERSION_6,
+)
 """What makes a file of each version from one of the version before; the first of nothing."""
+
+_CLOCK_SET_S = 0.5  # by which the wall clock is off before it counts as set
 
 
 class JournalError(Exception):
@@ -170,6 +187,7 @@ class Journal:
         discipline: str,
         target_packets: float | None,
         network: str | None = None,
+        wall: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         """Open or create the file and begin a run in it.
 
@@ -182,6 +200,7 @@ class Journal:
             discipline: of its queue.
             target_packets: where the queue is to be held; ``None`` for another goal.
             network: which simulated one this is; ``None`` for a queue that lasts.
+            wall: the wall clock.
 
         Raises:
             JournalError: it is something else than a journal, or of another version.
@@ -195,7 +214,7 @@ class Journal:
                 "INSERT INTO run (begun_utc, version, title, router, link, discipline,"
                 " target_packets, network, goes_on_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    datetime.now(UTC).isoformat(timespec="seconds"),
+                    wall().isoformat(timespec="seconds"),
                     version,
                     title,
                     router,
@@ -212,6 +231,9 @@ class Journal:
         self.run = cursor.lastrowid
         self._link = link
         self._discipline = discipline
+        # A simulated network's time has nothing to do with the wall clock.
+        self._wall = wall if network is None else None
+        self._zero_s: float | None = None  # of the network's time, by the wall clock as last kept
 
     def _prepare(self, name: str) -> None:
         self._database.execute("PRAGMA journal_mode = WAL")
@@ -353,6 +375,21 @@ class Journal:
                 sample.mean_rtt_s,
             ),
         )
+        if self._wall is not None:
+            self._wall_clock(sample.time_s, self._wall())
+
+    def _wall_clock(self, time_s: float, now: datetime) -> None:
+        """Keep what the wall clock shows: at the first look, and after somebody has set it.
+
+        Machines without a battery get the time of day over the network, after the run has begun.
+        """
+        zero_s = now.timestamp() - time_s
+        if self._zero_s is None or abs(zero_s - self._zero_s) > _CLOCK_SET_S:
+            self._write(
+                "INSERT OR REPLACE INTO wall_clock (run, time_s, utc) VALUES (?, ?, ?)",
+                (self.run, time_s, now.isoformat(timespec="milliseconds")),
+            )
+            self._zero_s = zero_s
 
     def _queue_samples(self, sample: SetSample) -> None:
         """Keep what a sample of several queues says of each."""
