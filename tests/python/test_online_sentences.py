@@ -35,6 +35,7 @@ LIST = rf"{N}(?:, {N})*"
 WITHOUT_NUMBERS = {
     DecisionKind.CALIBRATED,
     DecisionKind.QUIET,
+    DecisionKind.UNREADABLE,  # but for those in what is wrong with it
     DecisionKind.RESTORED,
     DecisionKind.FELL_BACK,
     DecisionKind.REFUSED,  # but for those in the router's own words

@@ -10,6 +10,8 @@ class DecisionKind(StrEnum):
 
     FOUND = "found"
     """What stood on a real router before the first change, and how to put it back by hand."""
+    UNREADABLE = "unreadable"
+    """Something that earlier runs have learned makes no sense and is left out."""
     START = "start"
     """The controller has taken charge of a queue."""
     CHANGE_DETECTED = "change-detected"

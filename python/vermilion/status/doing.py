@@ -13,6 +13,7 @@ _WATCHES: Final = "watching; the setting stays"
 
 DOING: Final[dict[DecisionKind, str]] = {
     DecisionKind.FOUND: "starting",
+    DecisionKind.UNREADABLE: "starting",
     DecisionKind.START: _WAITS,
     DecisionKind.CHANGE_DETECTED: _WAITS,
     DecisionKind.FLUCTUATING: _WAITS,
@@ -51,6 +52,7 @@ DOING: Final[dict[DecisionKind, str]] = {
 
 LOUD: Final = frozenset(
     {
+        DecisionKind.UNREADABLE,
         DecisionKind.SEARCH_FAILED,
         DecisionKind.REFUSED,
         DecisionKind.LOST,

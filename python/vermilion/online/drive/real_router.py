@@ -127,6 +127,7 @@ def run_on_router(
     ) as journal:
         log = Log(journal, on_event)
         left_behind = journal.remembered()
+        regimes = journal.regimes(address, policy.goal, partial(log.left_out, router.now_s()))
         stands = _found(
             router.now_s(),
             address,
@@ -145,7 +146,7 @@ def run_on_router(
             policy,
             queue.configuration,
             push_price=queue.push_price,
-            regimes=journal.regimes(address, policy.goal),
+            regimes=regimes,
             memory=memory,
             remembered=left_behind,
             senses=senses,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
@@ -136,6 +137,7 @@ def run_online(
             target_packets=policy.target_packets,
             network=f"seed {seed}",
         ) as journal:
+            log = Log(journal, on_event)
             controller = Controller.of(
                 policy,
                 router.configuration,
@@ -143,12 +145,11 @@ def run_online(
                 evaluations=evaluations if fixed else None,
                 re_evaluations=re_evaluations,
                 comparisons=comparisons,
-                regimes=journal.regimes(policy.link, policy.goal),
+                regimes=journal.regimes(policy.link, policy.goal, partial(log.left_out, 0.0)),
                 memory=memory,
                 remembered=journal.remembered(),
                 senses=senses,
             )
-            log = Log(journal, on_event)
             seen = progress or (lambda _: None)
             if isinstance(router, OperatedRouter):
                 driver = _in_real_time(router, controller, log, answer_proposal)

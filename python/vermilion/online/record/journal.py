@@ -18,10 +18,10 @@ from typing import TYPE_CHECKING, Self
 
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Done
-from vermilion.online.plan.regimes import Regime, Regimes
+from vermilion.online.plan.regimes import Regime
+from vermilion.online.record.known_regimes import known_regimes
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.flow_shares import FlowShares
-from vermilion.online.sense.set_picture import picture_of
 from vermilion.online.sense.set_sample import SetSample
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from vermilion.online.effects import Apply
     from vermilion.online.entries import Entry
     from vermilion.online.events import Lost, Refused
+    from vermilion.online.plan.regimes import Regimes
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
@@ -285,7 +286,7 @@ class Journal:
             return None
         try:
             return remembered(self._database, self._killed)
-        except (sqlite3.Error, ValueError) as error:
+        except (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError) as error:
             message = f"journal: what is in it makes no sense: {error}"
             raise JournalError(message) from error
 
@@ -321,26 +322,26 @@ class Journal:
             (now_s, type(answer).__name__.lower(), reason, self.run, answer.number),
         )
 
-    def regimes(self, link: str, goal: str) -> Regimes:
+    def regimes(
+        self, link: str, goal: str, on_nonsense: Callable[[str], object] = lambda _: None
+    ) -> Regimes:
         """What all runs with this goal have learned of this link's conditions, by discipline.
 
         Args:
             link: whose.
             goal: of the policy, in words; a setting that was good for another one tells nothing.
+            on_nonsense: told what is wrong, where something makes no sense and is left out.
+
+        Raises:
+            JournalError: the file cannot be read.
         """
-        rows = self._database.execute(
-            "SELECT regime FROM regime JOIN run ON run.id = regime.run"
-            " WHERE regime.link = ? AND run.discipline = ? ORDER BY regime.id",
-            (link, self._discipline),
-        ).fetchall()
-        known = Regimes()
-        for (text,) in rows:
-            values = json.loads(text)
-            picture = picture_of(values.pop("picture"))
-            # Of an earlier run, whose clock has nothing to do with this one's.
-            regime = Regime(**{**values, "picture": picture, "time_s": 0.0})
-            if regime.goal == goal:
-                known = known.learned(regime, 0.0)
+        try:
+            known, trouble = known_regimes(self._database, link, self._discipline, goal)
+        except sqlite3.Error as error:
+            message = f"journal: what is in it makes no sense: {error}"
+            raise JournalError(message) from error
+        if trouble:
+            on_nonsense(trouble)
         return known
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.kinds import DecisionKind
 from vermilion.online.record.journal import JournalError
 
 if TYPE_CHECKING:
@@ -50,6 +51,14 @@ class Log:
             self.decisions.append(entry)
             if self._on_event is not None:
                 self._on_event(entry)
+
+    def left_out(self, now_s: float, trouble: str) -> None:
+        """Enter that something which earlier runs have learned makes no sense."""
+        reason = (
+            f"the journal has conditions met before that make no sense ({trouble}); they are left "
+            "out, and searched again when they come back"
+        )
+        self.keep(Decision(now_s, DecisionKind.UNREADABLE, reason, {}))
 
     def intend(self, now_s: float, effect: Apply) -> None:
         """Enter a change of the router, before it is made.
