@@ -8,7 +8,7 @@ import pytest
 from vermilion.advise import advice as engine
 from vermilion.advise import advise, assumed, read_question
 from vermilion.advise.commands import commands
-from vermilion.advise.conditions import PACKET_BYTES, grid
+from vermilion.advise.conditions import grid
 from vermilion.advise.document import document
 from vermilion.advise.families import families
 from vermilion.advise.judgement import MARGINS, harms, judge, nominal, worst_p95_ms
@@ -337,26 +337,6 @@ class TestCommands:
         assert own.apply == own.undo == ""
         assert "htb" in own.if_elsewhere
 
-    def test_a_sonic_patch_makes_and_unmakes_a_profile(self):
-        asked = question(device="sonic", interface="Ethernet4")
-        [family] = families(asked)
-        wanted = family.setting(
-            asked,
-            {
-                "green_min_threshold": 10.0,
-                "green_max_threshold": 30.0,
-                "green_max_probability": 0.1,
-            },
-        )
-        own = commands(asked, assumed(asked), wanted, keep=False)
-        patch = json.loads(own.apply.partition("\n")[2].partition("\nEND")[0])
-        assert patch[0]["value"]["green_min_threshold"] == str(10 * PACKET_BYTES)
-        assert patch[1] == {
-            "op": "add", "path": "/QUEUE/Ethernet4|3/wred_profile", "value": "VERMILION",
-        }  # fmt: skip
-        back = json.loads(own.undo.partition("\n")[2].partition("\nEND")[0])
-        assert [each["op"] for each in back] == ["remove", "remove"]
-
     def test_a_cisco_policy_is_attached_and_taken_off(self):
         asked = question(device="cisco", interface="Gi0/1", interface_rate="10 Mbit/s")
         family = next(each for each in families(asked) if each.kind == "wred")
@@ -367,8 +347,22 @@ class TestCommands:
         own = commands(asked, assumed(asked), family.setting(asked, values), keep=False)
         assert "random-detect precedence 0 10 30 10" in own.apply
         assert "random-detect exponential-weighting-constant 9" in own.apply
-        assert own.apply.endswith("interface Gi0/1\n service-policy output VERMILION")
-        assert "no policy-map VERMILION" in own.undo
+        assert own.apply.endswith("interface Gi0/1\n service-policy output VERMILION-Gi0-1")
+        assert "no policy-map VERMILION-Gi0-1" in own.undo
+        assert own.save == "show running-config interface Gi0/1"
+
+    def test_two_interfaces_of_a_cisco_router_have_policies_of_their_own(self):
+        family = next(each for each in families(question(device="cisco")) if each.kind == "wred")
+        values = {
+            "green_min_threshold": 10.0, "green_max_threshold": 30.0,
+            "green_max_probability": 0.1, "weight": 0.5**9,
+        }  # fmt: skip
+        heads = set()
+        for name in ("Gi0/1", "Gi0/2"):
+            asked = question(device="cisco", interface=name)
+            own = commands(asked, assumed(asked), family.setting(asked, values), keep=False)
+            heads.add(own.apply.splitlines()[0])
+        assert len(heads) == 2
 
 
 class TestCommandLine:
@@ -394,7 +388,16 @@ class TestCommandLine:
         code, out, _ = self.run(capsys, *OPTIONS, "--quick", f"--now={DEEP}")
         assert code == 0
         assert out.startswith(("Set this: ", "Keep what you have: "))
-        assert "tc -s -d qdisc show dev eth0" in out
+        assert "\ntc -s -d qdisc show dev eth0\n" in out
+
+    @pytest.mark.usefixtures("little")
+    def test_what_is_pasted_from_a_terminal_ends_where_a_shell_ends_it(self, capsys):
+        arguments = ["--device=sonic", "--interface=Ethernet4|1", "--harm=none"]
+        code, out, _ = self.run(capsys, *OPTIONS, "--quick", *arguments)
+        assert code == 0
+        assert out.startswith("Set this: ")
+        assert "\nEND\nsudo config apply-patch VERMILION_Ethernet4_1.json\n" in out
+        assert "\nsudo config checkpoint VERMILION_Ethernet4_1-before\n" in out
 
     def test_missing_options_are_named_where_nobody_can_be_asked(self, capsys):
         code, out, err = self.run(capsys, OPTIONS[0], OPTIONS[1])
@@ -428,6 +431,9 @@ class TestCommandLine:
             (["--now-json=/nowhere/at/all"], "cannot be read"),
             (["--now=x", "--now-json=y"], "expected one of them"),
             (["--device=cisco", "--now=x"], "has no tc"),
+            (["--device=sonic", "--now=x"], "--now"),
+            (["--device=sonic", "--interface=Ethernet4|9-1"], "--interface"),
+            (["--device=sonic", "--interface=Ethernet4", "--parent=1:10"], "--parent"),
             (["--discipline=nonsense"], "--discipline"),
             (["--seed=-1"], "seed"),
             (["--json=-", "--report=-"], 'cannot both be "-"'),

@@ -277,7 +277,8 @@ class TestWred:
 
     @pytest.mark.parametrize("device", ["sonic", "cisco"])
     def test_what_is_simulated_is_what_is_commanded(self, device):
-        asked = question(device=device, interface_rate="10 Mbit/s")
+        queue = {"sonic": "Ethernet4|1", "cisco": None}[device]
+        asked = question(device=device, interface=queue, interface_rate="10 Mbit/s")
         family = next(each for each in families(asked) if each.kind == "wred")
         wanted = family.candidates(asked)[0].parameters
         own = commands(asked, assumed(asked), family.candidates(asked)[0], keep=False).apply

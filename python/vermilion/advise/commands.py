@@ -1,8 +1,7 @@
 """The commands to check, apply and undo a recommendation, in the device's own words.
 
-Sources: tc(8), tc-htb(8) of iproute2 6.1, tried on a Linux 6.12 kernel; SONiC's command reference
-("config apply-patch", tables WRED_PROFILE and QUEUE); Cisco IOS quality of service command
-reference.
+Sources: tc(8), tc-htb(8) of iproute2 6.1, tried on a Linux 6.12 kernel; Cisco IOS quality of
+service command reference; of SONiC, see :mod:`vermilion.advise.sonic_commands`.
 
 A queue forms only where packets come faster than they leave. Where the interface is faster than the
 line behind it, the packets wait in the modem, and no queue here does anything. So the commands put
@@ -16,12 +15,13 @@ of the one that it would derive from a high rate.
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass
+import re
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise.command_lines import Commands
 from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
 from vermilion.advise.families import CISCO_QUEUE_PACKETS, LINUX_FIFO_PACKETS
+from vermilion.advise.sonic_commands import sonic_commands
 from vermilion.profiles import PROFILES, Place
 
 if TYPE_CHECKING:
@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from vermilion.advise.queue_setting import QueueSetting
 
 NAME: Final = "VERMILION"
-"""Of the profile or policy on a switch or router."""
+"""Of the policies on a router, before their interface's name."""
+
+_LONGEST_NAME: Final = 32
+"""Of a policy map it is 40, of which "-SHAPER" needs some."""
 
 _SAME_RATE: Final = 1.02
-_SONIC_QUEUE: Final = "3"
 _INTERFACES: Final = {"linux": "eth0", "sonic": "Ethernet0", "cisco": "GigabitEthernet0/0"}
 _LINUX_PROFILES: Final = {
     "fq-codel": "linux-fq-codel",
@@ -45,34 +47,26 @@ _LINUX_PROFILES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Commands:
-    """Lines to be pasted.
-
-    Attributes:
-        check: shows what stands there, before and after.
-        apply: sets what is recommended; empty where nothing is to be set.
-        undo: brings back what stood there before; empty likewise.
-        if_elsewhere: where the queue is to stay as it is: what brings the bottleneck to it, if
-            packets now wait in something behind it; empty where that cannot be or is not known.
-        shaper: whether the commands put a shaper before the queue.
-    """
-
-    check: str
-    apply: str = ""
-    undo: str = ""
-    if_elsewhere: str = ""
-    shaper: bool = False
-
-
 def needs_shaper(question: Question, present: Present) -> bool:
     """Whether the bottleneck has to be brought to this machine, or may have to be."""
     if question.device == "sonic" or question.parent is not None:
         return False
     if present.shaper is not None and present.shaper != "cake":
         return False
+    return not is_as_fast(question)
+
+
+def is_as_fast(question: Question) -> bool:
+    """Whether the interface is known to be no faster than the line."""
     interface = question.interface_rate_bit_per_s
-    return interface is None or interface > _SAME_RATE * question.rate_bit_per_s
+    return interface is not None and interface <= _SAME_RATE * question.rate_bit_per_s
+
+
+def not_restored(question: Question, present: Present) -> str | None:
+    """What stands there and undo does not put back, as far as it is known; ``None`` for nothing."""
+    if present.classes is not None and needs_shaper(question, present):
+        return present.classes  # the shaper takes their place
+    return present.replaced
 
 
 def commands(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
@@ -104,15 +98,19 @@ def _linux(question: Question, present: Present, chosen: QueueSetting, *, keep: 
     if keep:
         elsewhere = "\n".join(apply) if shaper and present.shaper is None else ""
         return Commands("\n".join(check), if_elsewhere=elsewhere)
+    lost = not_restored(question, present) is not None
     at = f"parent {parent}" if parent else "root"
-    if present.restore is not None:
+    if lost:
+        undo = f"tc qdisc del dev {name} root"
+    elif present.restore is not None:
         undo = f"tc qdisc replace dev {name} {at} {present.restore}"
     elif parent:
         # Deleting a queue below tbf would leave it one that drops everything.
         undo = f"tc qdisc replace dev {name} {at} pfifo limit {LINUX_FIFO_PACKETS}"
     else:
         undo = f"tc qdisc del dev {name} root"
-    return Commands("\n".join(check), "\n".join(apply), undo, shaper=shaper)
+    save = "" if present.stated and not lost else f"{check[0]} > queue-of-{name}-before.txt"
+    return Commands("\n".join(check), "\n".join(apply), undo, shaper=shaper, save=save)
 
 
 def _htb(question: Question, name: str) -> list[str]:
@@ -132,34 +130,7 @@ def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
 
 def _sonic(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
-    queue = f"{name}|{question.parent or _SONIC_QUEUE}"
-    check = f"show wredprofile\nshow queue counters {name}\nshow queue watermark unicast"
-    if keep:
-        return Commands(check)
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    profile = PROFILES["sonic"](network(question, low, chosen), LINK)
-    members = json.loads(profile.command({}, Place(device=NAME)))
-    table = {each["path"].rpartition("/")[2]: each["value"] for each in members}
-    own = _pointer(queue)
-    apply: list[dict[str, object]] = [
-        {"op": "add", "path": f"/WRED_PROFILE/{NAME}", "value": table},
-        {"op": "add", "path": f"/QUEUE/{own}/wred_profile", "value": NAME},
-    ]
-    undo: list[dict[str, object]] = [
-        {"op": "remove", "path": f"/QUEUE/{own}/wred_profile"},
-        {"op": "remove", "path": f"/WRED_PROFILE/{NAME}"},
-    ]
-    return Commands(check, _patch("vermilion.json", apply), _patch("vermilion-undo.json", undo))
-
-
-def _pointer(key: str) -> str:
-    """A key as RFC 6901 writes it in a path."""
-    return key.replace("~", "~0").replace("/", "~1")
-
-
-def _patch(file: str, patch: list[dict[str, object]]) -> str:
-    body = json.dumps(patch, indent=1)
-    return f"cat > {file} <<'END'\n{body}\nEND\nsudo config apply-patch {file}"
+    return sonic_commands(question, present, chosen, name, keep=keep)
 
 
 def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
@@ -174,20 +145,26 @@ def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: 
         profile = PROFILES["cisco"](network(question, low, chosen), LINK)
         lines = profile.command({}, Place()).splitlines()
     shaper = needs_shaper(question, present)
+    own_name = re.sub(r"[^A-Za-z0-9_-]", "-", f"{NAME}-{name}")[:_LONGEST_NAME]
     # WRED and queue limits need a bandwidth or a shaper in their class.
     own = ["bandwidth percent 100"] if shaper else []
-    apply = [f"policy-map {NAME}", " class class-default", *(f"  {each}" for each in own + lines)]
+    apply = [
+        f"policy-map {own_name}",
+        " class class-default",
+        *(f"  {each}" for each in own + lines),
+    ]
     if shaper:
         apply = [
             *apply,
-            f"policy-map {NAME}-SHAPER",
+            f"policy-map {own_name}-SHAPER",
             " class class-default",
             f"  shape average {question.rate_bit_per_s:.0f}",
-            f"  service-policy {NAME}",
+            f"  service-policy {own_name}",
         ]
-    top = f"{NAME}-SHAPER" if shaper else NAME
+    top = f"{own_name}-SHAPER" if shaper else own_name
     apply += [f"interface {name}", f" service-policy output {top}"]
     undo = [f"interface {name}", f" no service-policy output {top}"]
-    undo += [f"no policy-map {NAME}-SHAPER"] if shaper else []
-    undo += [f"no policy-map {NAME}"]
-    return Commands(check, "\n".join(apply), "\n".join(undo), shaper=shaper)
+    undo += [f"no policy-map {own_name}-SHAPER"] if shaper else []
+    undo += [f"no policy-map {own_name}"]
+    save = f"show running-config interface {name}"
+    return Commands(check, "\n".join(apply), "\n".join(undo), shaper=shaper, save=save)

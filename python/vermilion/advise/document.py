@@ -83,6 +83,7 @@ def document(advice: Advice) -> dict[str, Any]:
             "undo": own.undo,
             "if_elsewhere": own.if_elsewhere,
             "shaper": own.shaper,
+            "save": own.save,
         },
         "now": {
             "stated": advice.present.stated,

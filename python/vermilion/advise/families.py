@@ -333,12 +333,14 @@ def _fifo_box(question: Question) -> list[Dimension]:
 
 
 _LINUX_PIE: Final = {"ecn": False}
-_SWITCH_RED: Final = {
+SWITCH_RED: Final = {
     "ecn": False,
     "weight": 0.5**_WRED_WEIGHT_LOG,
     "drop_above_maximum": True,
     "mean_packet_size": float(PACKET_BYTES),
 }
+"""What WRED of switches and routers has of its own."""
+
 _KERNEL: Final = {"dialect": "linux"}
 
 _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
@@ -403,7 +405,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             kind="wred",
             discipline="wred",
             profile="sonic",
-            fixed=_SWITCH_RED,
+            fixed=SWITCH_RED,
             has_defaults=False,
             rules=_wred_rules,
             box=_wred_box,
@@ -414,7 +416,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             kind="wred",
             discipline="wred",
             profile="cisco",
-            fixed=_SWITCH_RED,
+            fixed=SWITCH_RED,
             has_defaults=False,
             rules=_cisco_rules,
             box=_cisco_box,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.margins import margins_for
 from vermilion.advise.question import ANY, DEVICES, Question
+from vermilion.advise.sonic_queue import queue_numbers
 from vermilion.scenario import RATE, RATIO, TIME, QuantityError, ScenarioError
 from vermilion.scenario.errors import did_you_mean
 from vermilion.scenario.quantities import Quantity
@@ -47,12 +48,15 @@ def read_question(
         ScenarioError: naming the option that is not accepted.
     """
     low, high = read_range("--flows", flows)
+    kind = _device(device)
+    if kind == "sonic":
+        interface, parent = _sonic_queue(interface, parent)
     question = Question(
         rate_bit_per_s=_one("--rate", rate, _RATE),
         round_trip_s=read_range("--rtt", rtt),
         flows=(int(low), int(high)),
         bound_s=_one("--delay-at-most", delay_at_most, _BOUND),
-        device=_device(device),
+        device=kind,
         interface=check_word("--interface", interface),
         parent=check_word("--parent", parent),
         discipline=discipline.strip() or ANY,
@@ -126,6 +130,25 @@ def check_word(option: str, text: str | None) -> str | None:
     if text is None or _WORD.fullmatch(text):
         return text
     raise ScenarioError(option, text, "a name of letters, digits and . : / _ - @, like eth0")
+
+
+def _sonic_queue(interface: str | None, parent: str | None) -> tuple[str | None, str | None]:
+    """The interface and the queue's number, also where both are in one word: "Ethernet4|1".
+
+    Raises:
+        ScenarioError: it is not the number of a queue, or there are two.
+    """
+    option, index = "--parent", parent
+    if interface is not None and "|" in interface:
+        name, _, own = interface.partition("|")
+        if parent not in {None, own}:
+            raise ScenarioError("--parent", str(parent), f"the queue of --interface, {own}")
+        option, interface, index = "--interface", name, own
+    if index is not None and queue_numbers(index) is None:
+        shown = index if option == "--parent" else f"{interface}|{index}"
+        example = "1, or 0-2" if option == "--parent" else "Ethernet4|1, or Ethernet4|0-2"
+        raise ScenarioError(option, shown, f"a queue as the table QUEUE has it, like {example}")
+    return interface, index
 
 
 def _device(text: str) -> DeviceName:

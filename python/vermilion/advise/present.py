@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.sonic_queue import SonicQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,12 @@ class Present:
         restore: tc's words for the queue, to be put back; ``None`` where it is the kernel's own,
             which comes back when another is deleted.
         exact: whether the simulated queue is of the same kind.
+        replaced: what stands there and does not come back when another is deleted, nor is restored;
+            ``None`` for nothing.
+        classes: the same of classes that are no shaper, like "prio with pfifo": a shaper in their
+            place does away with them; ``None`` for none.
+        sonic: what a SONiC switch's configuration says of the queue; ``None`` where nobody has
+            shown it.
         notes: what is lost on the way to the simulation, or worth knowing; a sentence each.
     """
 
@@ -41,6 +48,9 @@ class Present:
     shaper_rate_bit_per_s: float | None = None
     restore: str | None = None
     exact: bool = True
+    replaced: str | None = None
+    classes: str | None = None
+    sonic: SonicQueue | None = None
     notes: Sequence[str] = field(default_factory=tuple)
 
 
@@ -53,7 +63,8 @@ def assumed(question: Question) -> Present:
         "kernel's defaults, as systemd sets it on most Linux distributions. A bare kernel has "
         "pfifo_fast with 1000 packets: then the gain is much larger. Look with: tc qdisc show",
         "sonic": "What your switch has now is taken to be tail drop with about 1 MB for the queue: "
-        "shared memory gives a queue more or less than that.",
+        "shared memory gives a queue more or less than that. If it has a WRED profile, show it "
+        "with --now-json.",
         "cisco": "What your router has now is taken to be tail drop with 64 packets, the usual "
         "queue-limit of a class.",
     }[question.device]

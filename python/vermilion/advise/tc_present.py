@@ -80,13 +80,18 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
     shaper = root.kind if root.kind in _SHAPERS else None
     rate = _first(root.number("rate"), root.number("bandwidth")) or None
     parent = None
+    notes: list[str] = []
     if root.kind in _CLASSFUL:
         # A shaper without a queue of its own making has one that is not shown.
         parent = f"{root.handle}1" if queue is root else queue.parent
+        if queue is root and question.parent is None:
+            notes.append(
+                f"Nothing is shown below {root.kind}, so its class is taken to be {parent}. Look "
+                "with tc class show, and name another with --parent."
+            )
     if queue.kind not in _KINDS:
         known = one_of(sorted(_KINDS))
         raise ScenarioError(option, f"qdisc {queue.kind}", f"a queue that can be judged: {known}")
-    notes: list[str] = []
     setting = _setting(queue, notes, option)
     if root.kind in _PER_CORE:
         notes.append(
@@ -99,6 +104,10 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
     if root.kind in _PER_CORE and root.handle == "0:":
         is_default = True
     restore = None if is_default else _restore(question, root, queue, setting)
+    replaced = None
+    if root.kind in _PER_CORE and question.parent is None and not is_default:
+        # What is set takes the place of all of them, and one queue would not bring them back.
+        restore, replaced = None, f"{root.kind} with {queue.kind}"
     return Present(
         setting,
         f"{queue.kind}{f' below {root.kind}' if root is not queue else ''}",
@@ -109,6 +118,12 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         shaper_rate_bit_per_s=rate if shaper else None,  # htb's is its classes', not shown here
         restore=restore,
         exact=queue.kind not in _STAND_INS,
+        replaced=replaced,
+        classes=(
+            f"{root.kind} with {queue.kind}"
+            if root.kind in _CLASSFUL - _SHAPERS and question.parent is None
+            else None
+        ),
         notes=tuple(notes),
     )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.commands import interface_of, needs_shaper
+from vermilion.advise.commands import interface_of, is_as_fast, needs_shaper
 from vermilion.advise.conditions import PACKET_BYTES, packet_time_s
 from vermilion.advise.judgement import (
     MARGINS,
@@ -13,6 +13,7 @@ from vermilion.advise.judgement import (
     widened,
     worst_p95_ms,
 )
+from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from vermilion.advise.conditions import Condition
     from vermilion.advise.judgement import Harm, Widened
     from vermilion.advise.measuring import Measured
+    from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
 
 _MEGABIT: Final = 1e6
@@ -180,11 +182,30 @@ def warnings(advice: Advice) -> list[str]:
             "Give --rate a "
             "little below what the line really carries (95 %), and none is left behind."
         )
+    if question.device == "sonic" and not advice.keep:
+        said += _of_the_switch(question, rate)
     said += _of_the_simulation(advice)
     if not advice.keep:
         said += _given_up(advice)
+        said += undo_words(question, present)
     if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
         said.append("Setting red empties the queue once: what waits is dropped.")
+    return said
+
+
+def _of_the_switch(question: Question, rate: str) -> list[str]:
+    """Where a SONiC switch would not do what the commands say."""
+    said = [
+        (
+            "Releases from 2023 to early 2026 refuse a new profile from config apply-patch "
+            "(Modification of WRED_PROFILE table is illegal). Nothing is changed then."
+        )
+    ]
+    if not is_as_fast(question):
+        said.append(
+            "The commands set no shaper. Packets wait in this queue only if it gets no more than "
+            f"{rate}: the rate of the port, or this queue's part of it."
+        )
     return said
 
 

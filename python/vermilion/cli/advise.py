@@ -24,7 +24,7 @@ _QUESTIONS: Final = {
 }
 """What is asked for in a dialogue where an option is missing."""
 
-_LARGEST_FILE: Final = 1_000_000
+_LARGEST_FILE: Final = 10_000_000
 
 
 def advise(
@@ -66,14 +66,19 @@ def advise(
     ] = "linux",
     interface: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="For the commands, like eth0.", show_default=False),
+        typer.Option(
+            metavar="NAME",
+            help="For the commands, like eth0. Of a SONiC switch with the queue, like "
+            "'Ethernet4|1': nothing is set on a queue that you do not name.",
+            show_default=False,
+        ),
     ] = None,
     parent: Annotated[
         str | None,
         typer.Option(
             metavar="ID",
             help="The class of a shaper that is there, like 1:10; only its queue is replaced. Of a "
-            "SONiC switch, the queue's number.",
+            "SONiC switch, the queue's number, like 1.",
             show_default=False,
         ),
     ] = None,
@@ -93,7 +98,7 @@ def advise(
         typer.Option(
             metavar="TEXT",
             help='What there is: "$(tc -s -d qdisc show dev eth0)" (default: what such a device '
-            "has unless told otherwise).",
+            "has unless told otherwise). Undo restores what is shown, and nothing else.",
             show_default=False,
         ),
     ] = None,
@@ -101,7 +106,8 @@ def advise(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The same as a file that 'tc -s -d -j qdisc show dev eth0' has written.",
+            help="The same as a file that 'tc -s -d -j qdisc show dev eth0' has written, or "
+            "'sonic-cfggen -d --print-data' on a SONiC switch.",
             show_default=False,
         ),
     ] = None,
@@ -251,11 +257,16 @@ def _present(question: "Question", text: str | None, file: str | None) -> "Prese
         message = "--now and --now-json say the same; expected one of them"
         raise UserError(message)
     option = "--now" if file is None else "--now-json"
-    if question.device != "linux":
+    if question.device == "cisco":
         message = (
-            f"{option} is what tc shows, and {question.device} has no tc; expected --device linux"
+            f"{option} is what tc shows, and cisco has no tc; expected --device linux, or sonic "
+            "with its configuration"
         )
         raise UserError(message)
+    if question.device == "sonic":
+        from vermilion.advise.sonic_present import sonic_present
+
+        return sonic_present(question, (text or "") if file is None else _read(file), option)
     from vermilion.advise.tc_json import read_tc_json
     from vermilion.advise.tc_present import present_of
     from vermilion.advise.tc_text import read_tc_text
@@ -272,5 +283,6 @@ def _read(file: str) -> str:
             return stream.read(_LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text"
-        message = f'--now-json: "{file}" cannot be read ({reason}); expected what tc -j has written'
+        expected = "what tc -j or sonic-cfggen has written"
+        message = f'--now-json: "{file}" cannot be read ({reason}); expected {expected}'
         raise UserError(message) from None

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from vermilion.advise import Advice
-    from vermilion.advise.commands import Commands
+    from vermilion.advise.command_lines import Commands
 
 
 def print_advice(advice: Advice) -> None:
@@ -79,6 +79,7 @@ def _print_list(screen: Console, title: str, lines: list[str]) -> None:
 def _print_commands(screen: Console, own: Commands) -> None:
     parts = [
         ("To look at what is there", own.check),
+        ("First, to keep what is there", own.save),
         ("To set it", own.apply),
         ("To undo it", own.undo),
         ("If packets wait somewhere else now: to bring the queue here", own.if_elsewhere),
@@ -87,5 +88,6 @@ def _print_commands(screen: Console, own: Commands) -> None:
         if lines:
             screen.print(f"\n[bold]{title}[/bold]")
             for line in lines.splitlines():
-                # As it is, however long: it is to be pasted.
-                screen.print(f"  {line}", markup=False, soft_wrap=True)
+                # As it is, however long: it is to be pasted, and a shell ends a text only at an END
+                # that begins its line.
+                screen.print(line, markup=False, soft_wrap=True)

@@ -1,0 +1,252 @@
+"""What undo brings back: what is known to have stood there, and nothing that was only assumed."""
+
+import copy
+import json
+
+import pytest
+
+from vermilion.advise import assumed, read_question
+from vermilion.advise.commands import commands
+from vermilion.advise.conditions import PACKET_BYTES
+from vermilion.advise.families import families
+from vermilion.advise.sonic_present import sonic_present
+from vermilion.advise.tc_present import present_of
+from vermilion.advise.tc_text import read_tc_text
+from vermilion.advise.undo_words import undo_words
+from vermilion.scenario import ScenarioError
+
+ASKED = {"rate": "10 Mbit/s", "rtt": "10 ms .. 40 ms", "flows": "2 .. 8", "delay_at_most": "25 ms"}
+OWN = "VERMILION_Ethernet4_1"
+
+LOSSLESS = {
+    "ecn": "ecn_all",
+    "wred_green_enable": "true",
+    "green_min_threshold": "1048576",
+    "green_max_threshold": "2097152",
+    "green_drop_probability": "5",
+}
+CONFIG = {
+    "PORT_QOS_MAP": {"Ethernet4": {"pfc_enable": "3,4", "pfc_to_queue_map": "AZURE"}},
+    "MAP_PFC_PRIORITY_TO_QUEUE": {"AZURE": {str(each): str(each) for each in range(8)}},
+    "WRED_PROFILE": {"AZURE_LOSSLESS": LOSSLESS},
+    "QUEUE": {
+        "Ethernet4|1": {"scheduler": "scheduler.0"},
+        "Ethernet4|2": {"scheduler": "scheduler.0", "wred_profile": "AZURE_LOSSLESS"},
+        "Ethernet4|3": {"scheduler": "scheduler.1", "wred_profile": "AZURE_LOSSLESS"},
+    },
+}
+"""As SONiC's own template has it (qos_config.j2), but for queue 2."""
+
+
+def question(**changes):
+    return read_question(**{**ASKED, "quick": True, **changes})
+
+
+def sonic(**changes):
+    return question(device="sonic", **changes)
+
+
+def wred(asked):
+    [family] = families(asked)
+    values = {
+        "green_min_threshold": 10.0, "green_max_threshold": 30.0, "green_max_probability": 0.1,
+    }  # fmt: skip
+    return family.setting(asked, values)
+
+
+def pie():
+    [family] = families(question(discipline="pie"))
+    values = {"target": 0.01, "interval": 0.015, "alpha": 0.125, "beta": 1.25}
+    return family.setting(question(), values)
+
+
+def patch_in(lines):
+    assert lines.splitlines()[-1].startswith("sudo config apply-patch ")
+    return json.loads(lines.partition("\n")[2].partition("\nEND")[0])
+
+
+def patched(config, patch):
+    """A configuration after RFC 6902, as far as the commands use it; an error as SONiC's."""
+    config = copy.deepcopy(config)
+    for each in patch:
+        *parents, last = (
+            part.replace("~1", "/").replace("~0", "~") for part in each["path"].split("/")[1:]
+        )
+        place = config
+        for part in parents:
+            place = place[part]
+        if each["op"] == "test":
+            if place[last] != each["value"]:
+                raise ValueError(each["path"])
+        elif each["op"] == "remove":
+            del place[last]
+        else:
+            assert each["op"] == "add" or last in place
+            place[last] = each["value"]
+    assert all(config.values())  # SONiC refuses empty tables
+    return config
+
+
+def known(config, **changes):
+    asked = sonic(**{"interface": "Ethernet4|1", **changes})
+    present = sonic_present(asked, json.dumps(config), "--now-json")
+    return present, commands(asked, present, wred(asked), keep=False)
+
+
+class TestSonic:
+    def test_nothing_is_set_on_a_queue_that_nobody_named(self):
+        for changes in ({}, {"interface": "Ethernet4"}, {"parent": "1"}):
+            asked = sonic(**changes)
+            own = commands(asked, assumed(asked), wred(asked), keep=False)
+            assert own.apply == own.undo == own.save == ""
+            [said] = undo_words(asked, assumed(asked))
+            assert "--interface 'Ethernet4|1'" in said
+
+    @pytest.mark.parametrize("queue", ["3", "4", "2-5"])
+    def test_nor_on_one_that_is_lossless_unless_told_otherwise(self, queue):
+        asked = sonic(interface="Ethernet4", parent=queue)
+        own = commands(asked, assumed(asked), wred(asked), keep=False)
+        assert own.apply == ""
+        [said] = undo_words(asked, assumed(asked))
+        assert "lossless" in said
+
+    def test_a_queue_is_named_as_its_table_has_it(self):
+        asked = sonic(interface="Ethernet4|1")
+        assert (asked.interface, asked.parent) == ("Ethernet4", "1")
+        with pytest.raises(ScenarioError, match="--parent"):
+            sonic(interface="Ethernet4|1", parent="2")
+        with pytest.raises(ScenarioError, match="--interface"):
+            question(interface="Ethernet4|1")
+
+    def test_what_is_not_known_comes_back_from_a_checkpoint(self):
+        asked = sonic(interface="Ethernet4", parent="1")
+        own = commands(asked, assumed(asked), wred(asked), keep=False)
+        assert own.save == f"sudo config checkpoint {OWN}-before"
+        assert own.undo == f"sudo config rollback {OWN}-before"
+        after = patched(CONFIG, patch_in(own.apply))
+        assert after["QUEUE"]["Ethernet4|1"] == {"scheduler": "scheduler.0", "wred_profile": OWN}
+        assert after["WRED_PROFILE"][OWN]["green_min_threshold"] == str(10 * PACKET_BYTES)
+        assert any("checkpoint" in each for each in undo_words(asked, assumed(asked)))
+
+    @pytest.mark.parametrize("queue", ["1", "2"])
+    def test_apply_and_undo_leave_the_configuration_as_it_was(self, queue):
+        _, own = known(CONFIG, interface=f"Ethernet4|{queue}")
+        after = patched(CONFIG, patch_in(own.apply))
+        assert (
+            after["QUEUE"][f"Ethernet4|{queue}"]["wred_profile"] == f"VERMILION_Ethernet4_{queue}"
+        )
+        assert patched(after, patch_in(own.undo)) == CONFIG
+
+    def test_also_where_there_is_no_table_no_entry_or_an_older_advice(self):
+        advised = patched(CONFIG, patch_in(known(CONFIG)[1].apply))
+        advised["WRED_PROFILE"][OWN]["green_min_threshold"] = "3000"
+        without = {name: table for name, table in CONFIG.items() if name != "WRED_PROFILE"}
+        without["QUEUE"] = {"Ethernet0|1": {"scheduler": "scheduler.0"}}
+        for config in (advised, without, {"PORT": {"Ethernet4": {"lanes": "1"}}}):
+            _, own = known(config)
+            after = patched(config, patch_in(own.apply))
+            assert after != config
+            assert patched(after, patch_in(own.undo)) == config
+
+    def test_a_patch_refuses_a_queue_that_has_changed_since(self):
+        _, own = known(CONFIG)
+        changed = copy.deepcopy(CONFIG)
+        changed["QUEUE"]["Ethernet4|1"]["wred_profile"] = "AZURE_LOSSLESS"
+        with pytest.raises(ValueError, match="QUEUE"):
+            patched(changed, patch_in(own.apply))
+        with pytest.raises(ValueError, match="QUEUE"):
+            patched(changed, patch_in(own.undo))
+
+    def test_wred_that_stands_is_simulated_as_wred(self):
+        present, _ = known(CONFIG, interface="Ethernet4|2", ecn="on")
+        assert present.stated
+        assert present.queue.discipline == "wred"
+        assert present.queue.parameters["green_min_threshold"] == pytest.approx(1048576 / 1514)
+        assert present.queue.parameters["ecn"] is True
+        assert "AZURE_LOSSLESS" in present.words
+        present, _ = known(CONFIG)
+        assert present.queue.discipline == "drop-tail"
+
+    @pytest.mark.parametrize(
+        ("config", "interface", "expected"),
+        [
+            (CONFIG, "Ethernet4|3", "lossless"),
+            (CONFIG, "Ethernet4|2-5", "lossless"),
+            (CONFIG, "Ethernet4", "one queue"),
+            ({"QUEUE": {"Ethernet4|0-2": {"scheduler": "a"}}}, "Ethernet4|1", "Ethernet4|0-2"),
+            ({"QUEUE": {"Ethernet4|1": {"wred_profile": "X"}}}, "Ethernet4|1", "WRED_PROFILE"),
+            ({"QUEUE": []}, "Ethernet4|1", "CONFIG_DB"),
+            ([], "Ethernet4|1", "CONFIG_DB"),
+            (
+                {
+                    "QUEUE": {"Ethernet4|1": {"wred_profile": "X"}},
+                    "WRED_PROFILE": {"X": {**LOSSLESS, "green_max_threshold": "much"}},
+                },
+                "Ethernet4|1",
+                "green_max_threshold",
+            ),
+        ],
+    )
+    def test_what_cannot_be_advised_on_is_refused(self, config, interface, expected):
+        asked = sonic(interface=interface)
+        with pytest.raises(ScenarioError, match=expected.replace("|", r"\|")):
+            sonic_present(asked, json.dumps(config), "--now-json")
+
+
+class TestLinux:
+    def test_a_deleted_queue_is_said_to_be_all_that_undo_does(self):
+        asked = question()
+        own = commands(asked, assumed(asked), pie(), keep=False)
+        assert own.undo == "tc qdisc del dev eth0 root"
+        assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
+        [said] = undo_words(asked, assumed(asked))
+        assert "default_qdisc" in said
+        assert "--now" in said
+
+    def test_nothing_is_said_where_tc_has_shown_what_stands(self):
+        asked = question()
+        present = present_of(asked, read_tc_text("qdisc pfifo 8001: dev eth0 root limit 9p"), "")
+        assert undo_words(asked, present) == []
+        assert commands(asked, present, pie(), keep=False).save == ""
+
+    def test_queues_below_mq_are_not_put_back_as_one(self):
+        asked = question()
+        text = (
+            "qdisc mq 1: dev eth0 root\n"
+            "qdisc codel 8001: dev eth0 parent 1:1 limit 1000p target 5ms interval 100ms\n"
+            "qdisc codel 8002: dev eth0 parent 1:2 limit 1000p target 5ms interval 100ms\n"
+        )
+        present = present_of(asked, read_tc_text(text), "")
+        own = commands(asked, present, pie(), keep=False)
+        assert own.undo == "tc qdisc del dev eth0 root"
+        assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
+        [said] = undo_words(asked, present)
+        assert "codel" in said
+
+    def test_classes_that_a_shaper_does_away_with_are_not_put_below_it(self):
+        text = (
+            "qdisc prio 1: dev eth0 root bands 3\n"
+            "qdisc codel 8001: dev eth0 parent 1:1 limit 1000p target 5ms interval 100ms\n"
+        )
+        asked = question()
+        present = present_of(asked, read_tc_text(text), "")
+        own = commands(asked, present, pie(), keep=False)
+        assert own.shaper
+        assert own.undo == "tc qdisc del dev eth0 root"
+        assert any("prio with codel" in each for each in undo_words(asked, present))
+        asked = question(interface_rate="10 Mbit/s")
+        own = commands(asked, present, pie(), keep=False)
+        assert own.undo.startswith("tc qdisc replace dev eth0 parent 1:1 codel ")
+        assert undo_words(asked, present) == []
+
+    def test_a_class_of_htb_that_is_not_shown_is_said_to_be_taken(self):
+        asked = question()
+        present = present_of(asked, read_tc_text("qdisc htb 1: dev eth0 root default 0x10"), "")
+        assert present.parent == "1:1"
+        assert any("1:1" in each and "--parent" in each for each in present.notes)
+
+
+def test_a_cisco_router_is_said_to_refuse_a_second_policy():
+    asked = question(device="cisco")
+    [said] = undo_words(asked, assumed(asked))
+    assert "service-policy output" in said
