@@ -17,6 +17,7 @@ from vermilion.advise.page import advice_page
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
+from vermilion.advise.wording import megabits, milliseconds
 from vermilion.cli import main
 from vermilion.scenario import ScenarioError
 
@@ -175,10 +176,22 @@ class TestJudgement:
         found = harms(asked, before, measured(asked, 20.0, starved=5.0 + 1.01 * most))
         assert {each.what for each in found} == {"starved_flows"}
 
+    def test_a_millisecond_is_much_where_the_bound_is_a_tenth_of_one(self):
+        asked = question(delay_at_most="0.1 ms")
+        found = harms(asked, measured(asked, 0.1), measured(asked, 0.6))
+        assert {each.what for each in found} == {"delay_p95_ms"}
+        now, then = (measured(asked, each) for each in (0.8, 0.2))
+        assert judge(asked, now, then).by == "bound"
+
     def test_keeping_the_bound_is_not_given_up_for_goodput(self):
         asked = question()
         found = judge(asked, measured(asked, 24.8), measured(asked, 25.2, goodput=9.5e6))
         assert (found.by, found.worse_by) == (None, "bound")
+
+
+def test_short_times_and_slow_lines_have_units_of_their_own():
+    assert [milliseconds(each) for each in (0.036, 18.8, 242.0)] == ["36 µs", "18.8 ms", "242 ms"]
+    assert [megabits(each) for each in (61_100.0, 47.8e6)] == ["61.1 kbit/s", "47.8 Mbit/s"]
 
 
 def test_jain_of_groups_is_jain_of_all_their_flows():

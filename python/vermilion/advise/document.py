@@ -10,6 +10,7 @@ from vermilion.advise.commands import commands
 from vermilion.advise.judgement import (
     MARGINS,
     NOTICEABLE,
+    absolute_ms,
     goodput_share,
     keeps,
     nominal,
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
+    from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
 
 _MS: Final = 1e3
@@ -96,12 +98,14 @@ def document(advice: Advice) -> dict[str, Any]:
         ],
         "tried": dict(advice.tried),
         "margins": {
-            name: value
+            name: _in_force(question, name, value)
             for name, value in MARGINS.items()
             if _METRIC_OF_MARGIN[name] in margins_for(question).usual
         },
         "own_margins": [str(each.bound.text) for each in margins_for(question).own],
-        "noticeable": dict(NOTICEABLE),
+        "noticeable": {
+            name: _in_force(question, name, value) for name, value in NOTICEABLE.items()
+        },
         "seed": question.seed,
         "seeds": list(advice.seeds),
         "simulations": advice.simulations,
@@ -110,6 +114,11 @@ def document(advice: Advice) -> dict[str, Any]:
         "interrupted": advice.interrupted,
         "version": _core.VERSION,
     }
+
+
+def _in_force(question: Question, name: str, value: float) -> float:
+    """A margin as it was used for this question."""
+    return absolute_ms(question, value) if name.endswith("_ms") else value
 
 
 def _queue(queue: QueueSetting) -> dict[str, Any]:

@@ -39,7 +39,7 @@ MARGINS: Final[Mapping[str, float]] = {
 """What is allowed in each nominal condition, against the queue in force: at least this part of its
 goodput; Jain's index lower by at most this; at most so many more starved flows, or this part of all
 flows where that is more; so much more of the packets dropped; a 95th percentile of the delay above
-both the bound and what it is now by at most this ratio, or by so many ms.
+both the bound and what it is now by at most this ratio, or by so many ms (:func:`absolute_ms`).
 
 Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
@@ -59,11 +59,13 @@ NOTICEABLE: Final[Mapping[str, float]] = {
 """The least differences that count: the worst delay above the bound falls by 5 % of that delay and
 1 ms, or from above the bound to within by 2 % of the bound; goodput grows by 1 % of the rate;
 within the bound the worst delay falls by a quarter of the bound and 1 ms, for less than half a
-percent of the rate. ("At most" is kept either way.)"""
+percent of the rate. ("At most" is kept either way.) A millisecond is much beside the bound of a
+data centre: see :func:`absolute_ms`."""
 
 AIM: Final = 0.95
 """Of the bound: what a search aims at, so that the fresh seeds find the bound kept."""
 
+_MOST_OF_BOUND: Final = 0.25
 _USUAL_LOSS: Final = 1.0 - MARGINS["goodput_ratio"]
 _ROBUSTNESS_WEIGHT: Final = 0.05
 _SLACK: Final = 2.0
@@ -168,6 +170,14 @@ def tier(question: Question, now: Measured, measured: Measured) -> int:
     return 1 if kept and all(each.condition.robustness for each in found) else 3
 
 
+def absolute_ms(question: Question, usual_ms: float) -> float:
+    """A margin in milliseconds for a question: a quarter of its bound at the most.
+
+    A bound of 0.1 ms asks for differences that nobody would notice beside one of 20 ms.
+    """
+    return min(usual_ms, _MOST_OF_BOUND * question.bound_ms)
+
+
 def judge(question: Question, before: Measured, after: Measured, part: float = 1.0) -> Judgement:
     """Whether one queue is better than another for what was asked.
 
@@ -182,7 +192,10 @@ def judge(question: Question, before: Measured, after: Measured, part: float = 1
     excess = _paired(_worst_excess(before, bound), _worst_excess(after, bound))
     before_worst, after_worst = worst_p95_ms(before), worst_p95_ms(after)
     kept_before, kept_after = before_worst <= bound, after_worst <= bound
-    enough = max(NOTICEABLE["excess_ms"], NOTICEABLE["excess_ratio"] * max(before_worst, bound))
+    enough = max(
+        absolute_ms(question, NOTICEABLE["excess_ms"]),
+        NOTICEABLE["excess_ratio"] * max(before_worst, bound),
+    )
     if kept_before != kept_after:
         enough = NOTICEABLE["excess_ratio_kept"] * bound
     if _shows(excess, enough):
@@ -196,7 +209,7 @@ def judge(question: Question, before: Measured, after: Measured, part: float = 1
     if _shows((-goodput[0], goodput[1]), least):
         return Judgement(None, *goodput, worse_by="goodput", harms=found)
     delay = _paired(_worst_delays(before), _worst_delays(after))
-    fall = max(NOTICEABLE["delay_ms"], NOTICEABLE["delay_of_bound"] * bound)
+    fall = max(absolute_ms(question, NOTICEABLE["delay_ms"]), NOTICEABLE["delay_of_bound"] * bound)
     if kept_after and _shows(delay, fall) and goodput[0] > -0.5 * least:
         return Judgement("delay", *delay, harms=found)
     return Judgement(None, harms=found)
@@ -227,7 +240,9 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
             if old is not None and new is not None:
                 losses.append((name, sign * (new - old) / _margin(name, at)))
         most = max(p95, bound)
-        room = max((MARGINS["delay_ratio"] - 1.0) * most, MARGINS["delay_ms"])
+        room = max(
+            (MARGINS["delay_ratio"] - 1.0) * most, absolute_ms(question, MARGINS["delay_ms"])
+        )
         losses.append(("delay_p95_ms", (p95_after - most) / room))
         losses = [(name, size) for name, size in losses if name in margins.usual]
         for own in margins.own:

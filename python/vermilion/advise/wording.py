@@ -301,14 +301,18 @@ def worst_condition(measured: Measured) -> Condition:
 
 
 def milliseconds(value: float) -> str:
-    """A time for people: "18.8 ms", "242 ms", "1.2 s"."""
+    """A time for people: "18.8 ms", "242 ms", "1.2 s", "36 µs"."""
+    if 0.0 < value < 1.0:
+        return f"{1000.0 * value:.0f} µs"
     if value >= 1000.0:  # noqa: PLR2004 - a second
         return f"{value / 1000.0:.2g} s"
     return f"{value:.0f} ms" if value >= 100.0 else f"{value:.1f} ms"  # noqa: PLR2004 - 3 digits
 
 
 def megabits(bit_per_s: float) -> str:
-    """A rate for people: "47.8 Mbit/s"."""
+    """A rate for people: "47.8 Mbit/s", "61.1 kbit/s"."""
+    if 0.0 < bit_per_s < 0.1 * _MEGABIT:
+        return f"{1e-3 * bit_per_s:.3g} kbit/s"
     rate = bit_per_s / _MEGABIT
     return f"{rate:.0f} Mbit/s" if rate >= 100.0 else f"{rate:#.3g} Mbit/s"  # noqa: PLR2004 - 3 digits
 
