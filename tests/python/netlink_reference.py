@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -43,6 +44,12 @@ class FakeKernel:
 
     def interfaces(self):
         return [DUMMY]
+
+    def interface(self, name):
+        for each in self.interfaces():
+            if each.name == name:
+                return each
+        raise KernelError(Refusal(errno.ENODEV, None, None))
 
     def queues(self):
         return [self.state]

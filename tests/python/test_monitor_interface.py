@@ -76,6 +76,57 @@ with InterfaceWatch("lo") as watch:
 """
 
 
+GONE_AND_BACK = """
+import json, socket, subprocess, sys, time
+from vermilion.monitor import InterfaceError, InterfaceWatch
+from vermilion.monitor.privileges import CAP_NET_RAW, give_up
+
+def ip(*words):
+    subprocess.run(["ip", *words], check=True)
+
+def come(name, net):
+    ip("link", "add", name, "type", "veth", "peer", "name", f"{name}-far")
+    ip("link", "set", f"{name}-far", "up")
+    ip("link", "set", name, "up")
+    ip("addr", "add", f"10.0.{net}.1/24", "dev", name)
+    ip("neigh", "add", f"10.0.{net}.2", "lladdr", "02:00:00:00:00:02", "dev", name)
+
+def sent():
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sender:
+        for _ in range(20):
+            sender.sendto(bytes(100), ("10.0.1.2", 9))
+    time.sleep(0.1)
+    watch.take_in()
+    return int(watch.departing().packets.sum())
+
+def refused():
+    try:
+        watch.take_in()
+    except InterfaceError as error:
+        return str(error)
+
+entrances = sys.argv[1:]
+come("ppp0", 1)
+come("lan0", 2)
+numbers = [socket.if_nametoindex(name) for name in ("ppp0", "lan0")]
+with InterfaceWatch("ppp0", entrances=entrances) as watch:
+    give_up([CAP_NET_RAW])
+    before = sent()
+    ip("link", "del", "ppp0")
+    said = [refused(), refused()]
+    come("ppp0", 1)
+    watch.take_in()
+    after = sent()
+    ip("link", "del", "lan0")
+    watch.take_in()
+    come("lan0", 2)
+    watch.take_in()
+    at_last = sent()
+now = [socket.if_nametoindex(name) for name in ("ppp0", "lan0")]
+print(json.dumps([before, said, after, at_last, [a != b for a, b in zip(numbers, now)]]))
+"""
+
+
 def namespaces_or_skip():
     """The beginning of a command in a network of its own; skips where there is none."""
     unshare = shutil.which("unshare")
@@ -122,6 +173,16 @@ def test_what_opened_the_socket_is_given_up_for_good():
     first, second = run_inside(GIVEN_UP).splitlines()
     assert first.startswith('"lo": the capability CAP_NET_RAW is missing')
     assert second.startswith("PermissionError")
+
+
+@pytest.mark.parametrize("entrances", [(), ("lan0",)])
+def test_an_interface_that_comes_back_is_listened_to_again(entrances):
+    """A PPPoE session that is dialled again makes another interface of the same name."""
+    namespaces_or_skip()
+    before, said, after, at_last, renumbered = json.loads(run_inside(GONE_AND_BACK, *entrances))
+    assert before == after == at_last == 20
+    assert said == ['"ppp0" has been removed or put down'] * 2
+    assert renumbered == [True, True]
 
 
 @pytest.mark.parametrize("more", [[], ["--entrance"], ["--entrance", "--one-in", "2"]])

@@ -44,6 +44,36 @@ print(json.dumps(seen))
 """
 
 
+GONE_AND_BACK = """
+import json, socket, subprocess
+from vermilion.routers import RouterError
+from vermilion.routers.linux import LinuxRouter
+
+def ip(*words):
+    subprocess.run(["ip", "link", *words], check=True)
+
+def come():
+    ip("add", "ppp0", "type", "veth", "peer", "name", "other")
+    queue = "tc qdisc add dev ppp0 root pfifo limit 77"
+    subprocess.run(queue.split(), check=True)
+    return socket.if_nametoindex("ppp0")
+
+first = come()
+router = LinuxRouter("linux:ppp0")
+router.read()
+ip("del", "ppp0")
+try:
+    router.read()
+except RouterError as error:
+    said = str(error)
+ip("add", "between", "type", "veth", "peer", "name", "them")
+second = come()
+router.read()
+router.apply({"limit": 33})
+print(json.dumps([first, second, said, router.parameters()["limit"]]))
+"""
+
+
 def kernel_or_skip():
     try:
         return RouteSocket()
@@ -59,7 +89,8 @@ def test_the_machines_own_interfaces_are_read_without_privileges():
     assert {each.interface for each in queues} <= set(found)
 
 
-def test_a_queue_is_changed_in_a_namespace_of_its_own():
+def run_in_a_namespace(program):
+    """What a program says in a network of its own; skips where there is none."""
     unshare = shutil.which("unshare")
     if unshare is None:
         pytest.skip("unshare of util-linux is not installed")
@@ -68,18 +99,34 @@ def test_a_queue_is_changed_in_a_namespace_of_its_own():
     if probe.returncode:
         pytest.skip(f"this machine allows no namespaces: {probe.stderr.strip()}")
     done = subprocess.run(
-        [*namespace, sys.executable, "-c", IN_A_NAMESPACE],
+        [*namespace, sys.executable, "-c", program],
         capture_output=True,
         text=True,
         check=False,
-        env={"PYTHONPATH": str(ROOT / "python")},
+        env={"PYTHONPATH": str(ROOT / "python"), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
     )
-    if "Specified qdisc kind is unknown" in done.stderr:
-        pytest.skip("this machine's kernel has no pfifo")
+    if "kind is unknown" in done.stderr or "Unknown device type" in done.stderr:
+        pytest.skip("this machine's kernel has no pfifo or no veth")
     assert done.returncode == 0, done.stderr
-    first, second, refusal, third = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_a_queue_is_changed_in_a_namespace_of_its_own():
+    first, second, refusal, third = run_in_a_namespace(IN_A_NAMESPACE)
     assert (first, second, third) == (77, 33, 33)
     assert refusal.startswith("linux:lo: limit: ")
+
+
+def test_a_queue_is_found_again_when_its_interface_comes_back_under_another_number():
+    for tool in ("ip", "tc"):
+        if shutil.which(tool, path="/usr/sbin:/usr/bin:/sbin:/bin") is None:
+            pytest.skip(f"{tool} of iproute2 is not installed")
+    first, second, said, limit = run_in_a_namespace(GONE_AND_BACK)
+    assert first != second
+    assert said == (
+        'linux:ppp0: the interface "ppp0" is gone; expected it to come back with a pfifo'
+    )
+    assert limit == 33
 
 
 class Listed(FakeKernel):

@@ -12,7 +12,7 @@ from vermilion.routers import ROUTER_KINDS, RouterError, router_class
 from vermilion.routers.base import RouterSilent
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
-from vermilion.routers.linux.message import NEW_QUEUE, ROOT, Refusal
+from vermilion.routers.linux.message import NEW_QUEUE, ROOT, Refusal, parse_queue
 from vermilion.routers.linux.state import Interface
 from vermilion.routers.linux.statistics import QueueStatistics
 from vermilion.routers.linux.wrapping import Unwrapped
@@ -314,3 +314,71 @@ def test_a_queue_that_the_kernel_has_put_there_is_not_changed():
 def test_counters_that_are_not_told_are_absent_for_a_machine():
     assert QueueStatistics(packets=3).numbers() == {"packets": 3}
     assert json.loads(json.dumps(QueueStatistics().numbers())) == {}
+
+
+class Renumbered(FakeKernel):
+    """A kernel whose interface can go and come back under another number."""
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        self.there = [DUMMY]
+
+    def interfaces(self):
+        return self.there
+
+    def come_back(self, number, **interface):
+        self.there = [replace(DUMMY, index=number, **interface)]
+        self.state = replace(self.state, interface=number)
+
+
+def test_an_interface_that_comes_back_under_another_number_has_the_queue_again():
+    kernel = Renumbered(answered("codel"))
+    counted(kernel, drops=2**32 - 10, packets=2**32 - 1, sent_bytes=10**12)
+    own = router(kernel)
+    own.read()
+    kernel.there = []
+    with pytest.raises(RouterError) as error:
+        own.read()
+    assert str(error.value) == (
+        'linux:dummy0: the interface "dummy0" is gone; expected it to come back with a codel'
+    )
+    kernel.come_back(7)
+    counted(kernel, drops=3, packets=20, sent_bytes=2 * 10**12)
+    assert (own.read().drops, own.read().forwarded_packets) == (3, 20)  # no wrap of 32 bits
+    own.apply({"target": 0.02})
+    assert own.parameters()["target"] == 0.02
+    assert [parse_queue(body).interface for *_, body in kernel.told] == [7]
+
+
+def test_what_comes_back_has_another_place():
+    kernel = Renumbered(answered("fq_codel"))
+    own = router(kernel)
+    assert own.parameters()["maximum_packet_size"] == 1514
+    kernel.come_back(7, mtu=1492, maximum_packet_bytes=1506)
+    own.read()
+    assert own.parameters()["maximum_packet_size"] == 1506
+
+
+def test_until_the_queue_is_put_there_again_it_is_another_one():
+    """The kernel puts one of its own below an interface that comes up."""
+    kernel = Renumbered(answered("codel"))
+    own = router(kernel)
+    kernel.come_back(7)
+    mine, kernel.state = kernel.state, replace(kernel.state, handle=0)
+    with pytest.raises(RouterError, match="the codel that was here is gone"):
+        own.read()
+    with pytest.raises(RouterError, match="the codel that was here is gone"):
+        own.apply({"target": 0.02})
+    assert not kernel.told
+    kernel.state = mine
+    assert own.parameters()["target"] == 0.005
+
+
+def test_a_change_follows_the_name_and_not_the_number():
+    """Somebody has given the names of two interfaces to each other."""
+    kernel = Renumbered(answered("codel"))
+    own = router(kernel)
+    kernel.there = [replace(DUMMY, name="lan0"), replace(DUMMY, index=9)]
+    with pytest.raises(RouterError, match="no queue at this place"):
+        own.apply({"target": 0.02})
+    assert not kernel.told

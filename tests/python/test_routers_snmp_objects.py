@@ -402,5 +402,10 @@ def test_monitors_tell_the_flows_and_the_round_trips_of_late():
     traffic.take_in()
     traffic.take_in()
     assert traffic.of(queue) == TrafficSeen()
-    assert said == ['"wan0" has been removed or put down: its traffic is not known any more']
+    gone = '"wan0" has been removed or put down: its traffic is not known until it is back'
+    assert said == [gone]
     assert traffic.of(parse_address("linux:lan0")) == TrafficSeen(0)
+    watch.is_gone, watch.flows, watch.trips = False, 1, [20_000_000]
+    traffic.take_in()
+    assert traffic.of(queue) == TrafficSeen(2, pytest.approx(0.02), pytest.approx(0.02))
+    assert said == [gone, '"wan0" is back, and its traffic is known again']

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from vermilion._core import CaptureError, InterfaceMonitor, ParameterError
@@ -88,6 +89,9 @@ class InterfaceWatch:
     entrances a flow takes 1.5 KiB more once it was seen to come in. Somebody has to call
     :meth:`take_in` at least ten times in a second where there is much traffic.
 
+    An interface that is removed and comes back is listened to again. Where an entrance comes back
+    under another number, the flows are counted from none again.
+
     Args:
         interface: its name, like "eth0".
         entrances: the names of interfaces through which packets come that go on into the queue of
@@ -125,6 +129,7 @@ class InterfaceWatch:
         self._sampled_since_ns = 0
         self._unreadable = 0
         self._cpu_s = 0.0
+        self._entrance_names = tuple(entrances)
         self._entrances = [number_of(each) for each in entrances]
         self._number = number_of(interface) if entrances else 0
         if self._number in self._entrances:
@@ -133,9 +138,8 @@ class InterfaceWatch:
         self._ring = PacketRing(interface, self._program(), everywhere=bool(entrances))
         try:
             largest = self._ring.largest_packet() if largest_packet is None else largest_packet
-            self._monitor = InterfaceMonitor(
-                flows, largest, kept_flows, secret, entrances=self._entrances
-            )
+            self._new_monitor = partial(InterfaceMonitor, flows, largest, kept_flows, secret)
+            self._monitor = self._new_monitor(entrances=self._entrances)
         except ParameterError as error:
             self._ring.close()
             field, value, accepted = error.args
@@ -160,7 +164,7 @@ class InterfaceWatch:
         """Hand everything that has come to the monitor.
 
         Raises:
-            InterfaceError: the interface has been removed or put down.
+            InterfaceError: the interface has been removed or put down, and is not back yet.
         """
         begun_s = time.thread_time()
         blocks = 0
@@ -174,7 +178,8 @@ class InterfaceWatch:
         lost = self._ring.count_losses()
         self._adapt(lost, blocks)
         self._cpu_s += time.thread_time() - begun_s
-        if blocks == 0 and not self._ring.is_up():
+        is_there = self._follow()
+        if not is_there or (blocks == 0 and not self._ring.is_up()):
             message = f'"{self.interface}" has been removed or put down'
             raise InterfaceError(message)
 
@@ -223,6 +228,26 @@ class InterfaceWatch:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _follow(self) -> bool:
+        """Listen where the interfaces are now; whether the one with the queue is there."""
+        if not self._entrances:
+            return self._ring.follow()
+        number = self._ring.number(self.interface)
+        if number is None:
+            return False
+        entrances = [
+            self._ring.number(name) or known
+            for name, known in zip(self._entrance_names, self._entrances, strict=True)
+        ]
+        if (number, entrances) == (self._number, self._entrances):
+            return True
+        if entrances != self._entrances:
+            self._monitor = self._new_monitor(entrances=entrances)
+            self._sampled_since_ns = self._wall_ns()
+        self._number, self._entrances = number, entrances
+        self._ring.apply_filter(self._program())
+        return True
 
     def _adapt(self, lost: int, blocks: int) -> None:
         before = self._sampling

@@ -52,6 +52,7 @@ _FRAME_BYTES = 2048  # of which a ring of the third version makes no use, but wa
 _SO_ATTACH_FILTER = 26
 _SIOCGIFMTU = 0x8921
 _SIOCGIFFLAGS = 0x8913
+_SIOCGIFINDEX = 0x8933
 _UP = 0x1
 
 
@@ -79,6 +80,7 @@ class PacketRing:
         self.packets = 0
         self.lost = 0
         self._next = 0
+        self._attached_to = ""
         try:
             # Protocol 0: nothing is received before the filter and the ring are there. Python can
             # bind to a name only, so that all interfaces are listened to from the beginning.
@@ -98,7 +100,7 @@ class PacketRing:
             self._socket.setsockopt(_SOL_PACKET, _RX_RING, struct.pack("=7I", *request))
             self._memory = mmap.mmap(self._socket.fileno(), BLOCK_BYTES * BLOCKS)
             if not self._everywhere:
-                self._socket.bind((interface, _ALL_PROTOCOLS))
+                self._attach()
         except (OSError, ValueError, OverflowError) as error:
             self._socket.close()
             raise InterfaceError(_words(self.interface, error)) from None
@@ -109,6 +111,35 @@ class PacketRing:
         place = ctypes.addressof(instructions)
         request = struct.pack("@HP", len(program), place)
         self._socket.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, request)
+
+    def number(self, interface: str) -> int | None:
+        """The number that an interface has now; ``None`` where there is none of this name."""
+        request = struct.pack("=16si20x", interface.encode(), 0)
+        try:
+            answer = fcntl.ioctl(self._socket, _SIOCGIFINDEX, request)
+        except OSError:
+            return None
+        return int(struct.unpack_from("=16si", answer)[1])
+
+    def follow(self) -> bool:
+        """Listen to the interface that has the name now; whether there is one.
+
+        The kernel lets go of the interface when it is removed (PPPoE), and does not take the next
+        one of the same name. To do so by hand needs no privileges.
+        """
+        if self._everywhere or self._socket.getsockname()[0] == self._attached_to:
+            return True
+        self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)  # forgets that one has gone
+        try:
+            self._attach()
+        except OSError:
+            return False
+        return True
+
+    def _attach(self) -> None:
+        self._socket.bind((self.interface, _ALL_PROTOCOLS))
+        # The kernel's word for it: an interface may have other names beside.
+        self._attached_to = self._socket.getsockname()[0]
 
     def wait(self, seconds: float) -> None:
         """Return when a block is closed, or after so many seconds."""

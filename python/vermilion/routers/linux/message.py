@@ -43,6 +43,8 @@ ROOT: Final = 0xFFFFFFFF
 INGRESS: Final = 0xFFFFFFF1
 """The parent of what is done with packets that arrive."""
 
+INTERFACE_NAME: Final = 3
+
 KIND: Final = 1
 OPTIONS: Final = 2
 STATISTICS: Final = 7
@@ -147,6 +149,11 @@ def queue_settings(kind: str, options: bytes, *, nested: int = OPTIONS) -> bytes
 def links_body() -> bytes:
     """What a request for all interfaces has to say."""
     return _LINK_HEADER.pack(0, 0, 0, 0, 0)
+
+
+def link_body(name: str) -> bytes:
+    """What a request for the interface of a name has to say."""
+    return links_body() + attribute_bytes(INTERFACE_NAME, name.encode() + b"\0")
 
 
 def parse_messages(data: bytes) -> list[Message]:

@@ -23,6 +23,7 @@ from vermilion.routers.linux.message import (
     Message,
     QueueMessage,
     Refusal,
+    link_body,
     links_body,
     parse_messages,
     parse_queue,
@@ -81,6 +82,9 @@ class Kernel(Protocol):
 
     def interfaces(self) -> list[Interface]:
         """Every interface."""
+
+    def interface(self, name: str) -> Interface:
+        """The interface that has this name now."""
 
     def queues(self) -> list[QueueState]:
         """Every queue of every interface, those included that the kernel puts below classes."""
@@ -141,6 +145,20 @@ class RouteSocket:
             RouterError: the kernel does not say them.
         """
         return [parse_interface(each.payload) for each in self._dump(GET_LINK, links_body())]
+
+    def interface(self, name: str) -> Interface:
+        """The interface that has this name now.
+
+        Raises:
+            KernelError: there is none.
+            RouterError: the kernel does not answer.
+        """
+        self._send(GET_LINK, 0, link_body(name))
+        told = next(self._answers())
+        refusal = parse_refusal(told) if told.type == ERROR else None
+        if refusal is not None:
+            raise KernelError(refusal)
+        return parse_interface(told.payload)
 
     def queues(self) -> list[QueueState]:
         """Every queue of every interface, those included that the kernel puts below classes.

@@ -1,7 +1,10 @@
 """One queue of a Linux interface under control.
 
 ``LinuxRouter("linux:eth0")`` is the queue at the root of an interface, ``"linux:eth0/1:10"`` one
-below a shaper. Reading needs no privileges. :meth:`LinuxRouter.apply` checks before it sends,
+below a shaper. The kernel has numbers for interfaces; the number is asked for with every question,
+because an interface that goes and comes back (PPPoE) gets another one.
+
+Reading needs no privileges. :meth:`LinuxRouter.apply` checks before it sends,
 sends one message that changes the queue (and never makes another), reads back what the kernel
 says, and, if that is not what was meant, puts back what was there.
 
@@ -10,6 +13,7 @@ The kernel knows neither flows nor round-trip times: a :class:`TrafficMonitor` b
 
 from __future__ import annotations
 
+import errno
 import time
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
@@ -96,6 +100,7 @@ class LinuxRouter(OperatedRouter):
         self._sleep = sleep
         self._began = clock()
         self._unwrapped = Unwrapped()
+        self._rate_bit_per_s = rate_bit_per_s
         self._found = _find(self._kernel, self.address, rate_bit_per_s)
         discipline = self._found.state.options.discipline
         if self._found.why_not is not None or discipline is None:
@@ -125,18 +130,24 @@ class LinuxRouter(OperatedRouter):
     def state(self) -> QueueState:
         """The queue as it is now.
 
+        One whose interface has come back under another number counts from 0 again.
+
         Raises:
             RouterError: it cannot be read, or another one has taken its place.
         """
         known = self._found.state
         try:
-            now = self._kernel.queue(known.interface, known.parent)
+            number = self._number()
+            now = self._kernel.queue(number, known.parent)
         except RouterError as error:
             raise self._named(error) from None
         if now.kind != known.kind or now.handle == 0:
             another = printable(now.kind)
             message = f"{self.address}: the {known.kind} that was here is gone; now it is {another}"
             raise RouterError(message)
+        if number != known.interface:
+            self._found = _find(self._kernel, self.address, self._rate_bit_per_s)
+            self._unwrapped = Unwrapped()
         return now
 
     def read(self) -> Reading:
@@ -221,6 +232,24 @@ class LinuxRouter(OperatedRouter):
         remaining = until_s - self.now_s()
         if remaining > 0.0:
             self._sleep(remaining)
+
+    def _number(self) -> int:
+        """Which interface has the name now.
+
+        Raises:
+            RouterError: none has, or the kernel does not say it.
+        """
+        name = self.address.interface
+        try:
+            return self._kernel.interface(name).index
+        except KernelError as error:
+            if error.refusal.number != errno.ENODEV:
+                raise
+            message = (
+                f'the interface "{printable(name)}" is gone; expected it to come back with a '
+                f"{self._found.state.kind}"
+            )
+            raise RouterError(message) from None
 
     def _plan(self, parameters: Mapping[str, ParameterValue]) -> PlannedChange | None:
         now = self.state()

@@ -9,6 +9,7 @@ from vermilion.routers.linux.attributes import AnswerError, number_of, text_of
 from vermilion.routers.linux.fifo import ByteFifoOptions
 from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.message import (
+    INTERFACE_NAME,
     KIND,
     OPTIONS,
     STATISTICS,
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from vermilion.routers.linux.options import QueueOptions
 
-_NAME: Final = 3
 _MTU: Final = 4
 _UP: Final = 0x1
 _WITH_ETHERNET_HEADERS: Final = {1, 772}
@@ -81,13 +81,13 @@ def parse_interface(payload: bytes) -> Interface:
         AnswerError: it cannot be read.
     """
     told = parse_link(payload)
-    if _NAME not in told.attributes:
+    if INTERFACE_NAME not in told.attributes:
         raise AnswerError("interface", "it has no name")
     mtu = number_of(told.attributes[_MTU], "mtu") if _MTU in told.attributes else None
     known = mtu is not None and told.hardware in _WITH_ETHERNET_HEADERS
     return Interface(
         index=told.interface,
-        name=text_of(told.attributes[_NAME], "interface"),
+        name=text_of(told.attributes[INTERFACE_NAME], "interface"),
         up=bool(told.flags & _UP),
         mtu=mtu,
         maximum_packet_bytes=mtu + _HEADER_BYTES if known and mtu is not None else None,

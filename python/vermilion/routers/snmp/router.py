@@ -5,6 +5,10 @@ question, and all parameters of a change are set in one message, which the agent
 the kernel. An answer to a change that does not come is not taken for a refusal: what is in force is
 read, and the change is sent once more only if it was not made. What is set are absolute values, so
 that a message that arrives twice does no harm.
+
+The agent's tables number queues by interface, and a machine may number its interfaces otherwise
+when it starts again. So every question asks for the interface's name as well, and where that is
+another one, the queue is looked for by its own.
 """
 
 from __future__ import annotations
@@ -65,7 +69,7 @@ READING_INTERVAL_S: Final = 1.0
 """Between two readings: an agent is a guest on the machine whose packets it counts."""
 
 _NEEDED: Final = (BACKLOG_PACKETS, BACKLOG_BYTES, FORWARDED_PACKETS, FORWARDED_BYTES, DROPS)
-_READ: Final = (*_NEEDED, MARKS, MEASURED_AT, FLOWS, KIND)
+_READ: Final = (*_NEEDED, MARKS, MEASURED_AT, FLOWS)
 _OTHER_CLOCK_S: Final = 1.0
 """By so much the agent's clock may be off before it counts as another one."""
 
@@ -166,9 +170,8 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: no answer came.
             RouterError: as of :meth:`read`.
         """
-        told = self._agent.get([self._named(each) for each in _READ])
+        told = self._told(_READ)
         now_s = self.now_s()
-        self._check_kind(told)
         counted = {each: self._counted(told, each) for each in _NEEDED}
         wrapping = {"drops": counted[DROPS], "packets": counted[FORWARDED_PACKETS]}
         marks = told.get(self._named(MARKS))
@@ -220,16 +223,16 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: the agent was told and does not say what is in force now.
         """
         wanted = self._wanted(parameters)
-        before = self._said()
+        before, place = self._said(), self._place
         changes = {each: said for each, said in wanted.items() if before[each] != said}
         if not changes:
             return
         try:
             self._set(changes)
         except RouterSilent as silence:
-            if not self._is_made(changes, before, silence):
-                self._set_again(changes, before)
-        now = self._after()
+            if not self._is_made(changes, before, place, silence):
+                self._set_again(changes, before, place)
+        now = self._said_after(place)
         if any(now[each] == before[each] for each in changes):
             late = next(each for each in changes if now[each] == before[each])
             message = (
@@ -298,9 +301,39 @@ class SnmpRouter(OperatedRouter):
         self.parameters()
         self.read()
 
-    def _check_kind(self, told: Mapping[ObjectIdentifier, Value]) -> None:
+    def _told(
+        self, facts: Sequence[Fact], settings: Sequence[Setting] = ()
+    ) -> Mapping[ObjectIdentifier, Value]:
+        """What the agent says of the queue, in one question unless the queue has another number.
+
+        Raises:
+            RouterSilent: no answer came, or the queue is not there.
+            RouterError: another kind of queue has taken its place.
+        """
+        for is_last in (False, True):
+            names = [self._named(each) for each in (*facts, KIND, INTERFACE)]
+            told = self._agent.get([*(self._column(each) for each in settings), *names])
+            name = _text(told.get(self._named(INTERFACE)))
+            is_here = told.get(self._named(KIND)) is not None and name == self.address.interface
+            if is_here or is_last or not self._is_found_again():
+                break
+        self._check_kind(told, is_here=is_here)
+        return told
+
+    def _is_found_again(self) -> bool:
+        """Whether the queue is in the tables, perhaps at another place; then it counts anew."""
+        try:
+            place = self._find()
+        except RouterError:
+            return False
+        if place != self._place:
+            self._place = place
+            self._unwrapped = Unwrapped()
+        return True
+
+    def _check_kind(self, told: Mapping[ObjectIdentifier, Value], *, is_here: bool) -> None:
         kind = told.get(self._named(KIND))
-        if kind is None:
+        if not is_here:
             message = (
                 f"{self.address}: the agent shows the queue no more; expected vermilion snmp-agent "
                 "to run beside snmpd, and the queue to be there"
@@ -344,12 +377,10 @@ class SnmpRouter(OperatedRouter):
         Raises:
             RouterError: one that can be set is missing, or a value makes no sense.
         """
-        asked = [self._column(each) for each in self._settings]
-        told = self._agent.get([*asked, self._named(KIND)])
-        self._check_kind(told)
+        told = self._told((), self._settings)
         found: dict[Setting, int] = {}
-        for each, name in zip(self._settings, asked, strict=True):
-            value = told.get(name)
+        for each in self._settings:
+            value = told.get(self._column(each))
             if isinstance(value, int) and each.scale.lowest <= value <= each.scale.highest:
                 found[each] = value
             elif value is not None or self._is_settable(each):
@@ -432,21 +463,23 @@ class SnmpRouter(OperatedRouter):
         return RouterError(f"{self.address}: the agent refuses {which} ({refusal.status}){tail}")
 
     def _is_made(
-        self, changes: Mapping[Setting, int], before: Mapping[Setting, int], silence: RouterSilent
+        self,
+        changes: Mapping[Setting, int],
+        before: Mapping[Setting, int],
+        place: QueuePlace,
+        silence: RouterSilent,
     ) -> bool:
         """Whether a change without an answer is in force.
 
         Raises:
             RouterSilent: it cannot be told.
         """
-        try:
-            now = self._said()
-        except RouterError:
-            message = f"{silence}; the change was sent, and may be in force"
-            raise RouterSilent(message) from None
+        now = self._said_after(place, silence)
         return any(now[each] != before[each] for each in changes)
 
-    def _set_again(self, changes: Mapping[Setting, int], before: Mapping[Setting, int]) -> None:
+    def _set_again(
+        self, changes: Mapping[Setting, int], before: Mapping[Setting, int], place: QueuePlace
+    ) -> None:
         """Sends a change that was not made once more.
 
         Raises:
@@ -456,18 +489,32 @@ class SnmpRouter(OperatedRouter):
         try:
             self._set(changes)
         except RouterSilent as silence:
-            if not self._is_made(changes, before, silence):
+            if not self._is_made(changes, before, place, silence):
                 message = (
                     f"{silence}, twice. The change is not in force, but may still be on its way"
                 )
                 raise RouterSilent(message) from None
 
-    def _after(self) -> dict[Setting, int]:
+    def _said_after(
+        self, place: QueuePlace, silence: RouterSilent | None = None
+    ) -> dict[Setting, int]:
+        """The columns after a change was sent to a place, where they can be read there.
+
+        Raises:
+            RouterSilent: they cannot, so that the change may be in force or not.
+        """
         try:
-            return self._said()
+            now = self._said()
         except RouterError as error:
-            message = f"{error}; the change was sent, and may be in force"
+            message = f"{silence or error}; the change was sent, and may be in force"
             raise RouterSilent(message) from None
+        if self._place != place:
+            message = (
+                f"{self.address}: its interface got another number while a change was sent; the "
+                "change may be in force"
+            )
+            raise RouterSilent(message)
+        return now
 
     def _named(self, fact: Fact) -> ObjectIdentifier:
         return (*QUEUE_ENTRY, fact.number, self._place.interface, self._place.parent)

@@ -33,12 +33,14 @@ class _Heard:
     """Of one interface.
 
     Attributes:
-        watch: its monitor; ``None`` once the interface can no longer be listened to.
+        watch: its monitor.
+        is_gone: whether the interface cannot be listened to now.
         flows: that have begun and not ended.
         trips: when they were taken in, how many round trips, their sum and the least, seconds.
     """
 
-    watch: InterfaceWatch | None
+    watch: InterfaceWatch
+    is_gone: bool = False
     flows: int | None = None
     trips: deque[tuple[float, int, float, float]] = field(default_factory=deque)
 
@@ -49,7 +51,7 @@ class SeenTraffic:
     Args:
         watches: the monitors.
         clock: seconds, never going back.
-        say: is told when an interface can no longer be listened to.
+        say: is told when an interface can no longer be listened to, and when it can again.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class SeenTraffic:
         """What is known of the traffic of a queue; nothing where nobody listens."""
         with self._lock:
             heard = self._heard.get(queue.interface)
-            if heard is None or heard.watch is None:
+            if heard is None or heard.is_gone:
                 return TrafficSeen()
             oldest_s = self._clock() - LATE_S
             late = [each for each in heard.trips if each[0] >= oldest_s]
@@ -89,14 +91,17 @@ class SeenTraffic:
         from vermilion.monitor import InterfaceError
 
         watch = heard.watch
-        if watch is None:
-            return
         try:
             watch.take_in()
         except InterfaceError as error:
-            heard.watch = None
-            self._say(f"{error}: its traffic is not known any more")
+            if not heard.is_gone:
+                self._say(f"{error}: its traffic is not known until it is back")
+            heard.is_gone, heard.flows = True, None
+            heard.trips.clear()
             return
+        if heard.is_gone:
+            heard.is_gone = False
+            self._say(f'"{watch.interface}" is back, and its traffic is known again')
         now_s = self._clock()
         heard.flows = watch.active_flows() * watch.one_in
         watch.departing()  # nobody asks the agent what each flow sends
