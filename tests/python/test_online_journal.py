@@ -149,6 +149,23 @@ REGIME = Regime(
 )
 
 
+def test_what_was_condemned_is_not_recalled_by_a_later_run(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    elsewhere = replace(REGIME, picture=replace(PICTURE, flows=64, base_rtts_s=(0.028,) * 64))
+    with Journal(path, **ABOUT) as journal:
+        journal.keep(REGIME)
+        journal.keep(elsewhere)
+        journal.keep(replace(REGIME, verdict="worse"))
+        journal.keep(replace(elsewhere, verdict="worse", goal="another"))
+    with Journal(path, **ABOUT) as journal:
+        [known] = journal.regimes("bottleneck", GOAL).known
+        assert known.picture.flows == 64
+        assert known.of_earlier_run  # whose clock says nothing here
+        journal.keep(REGIME)  # it did well again
+    with Journal(path, **ABOUT) as journal:
+        assert [each.picture.flows for each in journal.regimes("bottleneck", GOAL).known] == [64, 16]
+
+
 def test_what_was_learned_for_another_goal_is_not_recalled(tmp_path):
     path = tmp_path / "journal.sqlite"
     with Journal(path, **ABOUT) as journal:

@@ -149,6 +149,32 @@ def test_a_setting_that_no_run_has_judged_is_taken_back(tmp_path):
         assert [each for each in effects if isinstance(each, Apply)] == []
 
 
+@pytest.mark.parametrize("why", ["worse than before", "a person has taken the last change back"])
+def test_a_setting_that_was_condemned_after_it_had_passed_does_not_come_back(tmp_path, why):
+    path = tmp_path / "journal.sqlite"
+    paused = [(DecisionKind.PAUSED, why)] if "person" in why else []
+    killed(
+        path,
+        FIRST,
+        (1, SECOND, Done(1, SECOND)),
+        SECOND,
+        (DecisionKind.VERIFIED, "better"),
+        (2, THIRD, Done(2, THIRD)),
+        THIRD,
+        (DecisionKind.UNPROVEN, "no harm at first"),
+        *paused,
+        (3, SECOND, Done(3, SECOND)),
+        SECOND,
+        (DecisionKind.ROLLED_BACK, why),
+    )
+    left = remembered(path)
+    assert left.proven == SECOND
+    assert not left.is_unjudged
+    controller = Controller.of(POLICY, CONFIGURATION, remembered=left)
+    _, effects = step(controller, Began(SECOND), 0.0)
+    assert not [each for each in effects if isinstance(each, Apply)]
+
+
 def test_what_was_left_is_gone_on_with_though_somebody_looked_meanwhile(tmp_path):
     path = tmp_path / "journal.sqlite"
     killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND)

@@ -150,6 +150,9 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             entering.wait_anew(turn, "a queue that let nothing through has another setting")
         case "roll back":
             turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
+            if dict(turn.controller.proven) == dict(state.before):
+                # What is taken back has not proved to do no harm, whatever it seemed before.
+                turn.change(proven=turn.controller.in_force)
             if turn.controller.conditions is None:  # nobody would notice what has changed since
                 entering.wait_anew(turn, "a setting was taken back")
             else:

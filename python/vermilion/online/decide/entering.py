@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
 from vermilion.online.decide.detection import QueueWatch
+from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.fluctuation import WITHIN_S
 from vermilion.online.decide.set_detection import watch_of
 from vermilion.online.decide.setting_words import setting_in_words
@@ -36,10 +37,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import Alarm
-    from vermilion.online.decide.figures import Expectation
     from vermilion.online.decide.states import Doubt, RouterChange
     from vermilion.online.decide.turn import Turn
     from vermilion.online.model.traffic import Traffic
+    from vermilion.online.plan.regimes import Regime
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import ParameterValue
 
@@ -261,7 +262,8 @@ def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
     """
     controller = turn.controller
     words = setting_in_words(change.parameters, controller.configuration)
-    if not change.is_free:
+    # Nothing is free for who only watches: what stands there is not this controller's.
+    if not change.is_free or controller.policy.mode == "observe":
         if controller.policy.mode == "observe" or controller.paused_by_person:
             turn.decide(
                 DecisionKind.PROPOSED,
@@ -349,9 +351,32 @@ def count_starved(turn: Turn, expected: Expectation) -> None:
 
 
 def forget(turn: Turn, picture: TrafficPicture) -> None:
-    """No longer recall what did well in these conditions: it did not this time."""
-    regimes = turn.controller.regimes
-    turn.change(regimes=regimes.forgotten(picture, turn.queueing_s(picture)))
+    """No longer recall what did well in these conditions: it did not this time.
+
+    That is written down, too, or the next run would recall it.
+    """
+    before = turn.controller.regimes
+    after = before.forgotten(picture, turn.queueing_s(picture))
+    for regime in before.known:
+        if regime not in after.known:
+            turn.record(replace(regime, time_s=turn.now_s, verdict="worse"))
+    turn.change(regimes=after)
+
+
+def verifying_of(turn: Turn, regime: Regime, picture: TrafficPicture) -> Verifying:
+    """How what was found for conditions of old is verified in those of now."""
+    return Verifying(
+        setting=regime.setting,
+        picture=picture,
+        expected=Expectation(
+            regime.predicted_cost_before, regime.predicted_cost, regime.predicted_mean
+        ),
+        noise=regime.noise,
+        previous=turn.controller.in_force,
+        before=None,
+        schedule=schedule_for(turn, picture),
+        learned_s=turn.now_s,
+    )
 
 
 def verify_from_now(turn: Turn, verifying: Verifying) -> None:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.explanation import Explanation, Figure
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.answer import Answer
+    from vermilion.online.plan.regimes import Regime
     from vermilion.online.plan.task import Finding
     from vermilion.online.sense.stretch import Stretch
 
@@ -163,16 +164,16 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         _go_on(turn, state)
         return
     stepping.begin(turn, finding)
-    back = _without_a_model(turn, state)
+    change = _without_a_model(turn, state)
     turn.decide(
         DecisionKind.UNEXPLAINED,
-        f"{finding.obstacle}; "
-        + ("the setting in force stays" if back is None else "the setting in force is taken back"),
+        f"{finding.obstacle}; {_what_becomes_of_it(change)}",
         **_figures(explanation.figures),
     )
-    if back is not None:
-        entering.send(turn, back)
-        return
+    if change is not None:
+        entering.make(turn, change, None)
+        if turn.controller.state is not state:
+            return
     fruitless = turn.controller.fruitless
     turn.change(fruitless=fruitless + 1)
     _go_on(turn, state, _EXPLAIN_AGAIN_S * 2.0**fruitless)
@@ -195,25 +196,54 @@ def _figures(figures: Sequence[Figure]) -> dict[str, object]:
     }
 
 
+def _what_becomes_of_it(change: RouterChange | None) -> str:
+    """What an unexplained network means for the setting in force."""
+    if change is None:
+        return "the setting in force stays"
+    if change.is_free:
+        return "the setting in force is taken back"
+    return "nothing speaks for the setting in force, and another did no harm in these conditions"
+
+
 def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
-    """The way back from a setting for which nothing speaks but a model that is now refuted."""
+    """What to replace a setting with for which nothing speaks but a model that is now refuted."""
     controller = turn.controller
+    # A verification that was cancelled, since conditions changed, has proved nothing either.
+    proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
+    if proven or state.stale:
+        return None
     # What did no harm in other conditions may do much in these: then nothing speaks but for what
     # the operator had.
     regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
-    harmless = controller.way_back
-    if regime is not None:
-        harmless = {**controller.in_force, **turn.setting_of(regime)}
-    # A verification that was cancelled, since conditions changed, has proved nothing either.
-    proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
-    if proven or state.stale or dict(harmless) == dict(controller.in_force):
+    if regime is not None and turn.traffic(turn.picture) is not None:
+        return _known_to_do_no_harm(turn, regime)
+    if dict(controller.way_back) == dict(controller.in_force):
         return None
+    but = ", but for what shut the queue," if controller.reopening else ""
     return RouterChange(
         "roll back",
-        harmless,
-        "only a model spoke for this setting, and it does not explain this network; the last "
-        "setting that did no harm in these conditions is put back",
+        controller.way_back,
+        "only a model spoke for this setting, and it does not explain this network; what stood "
+        f"before the first change{but} is put back",
         ask_again_s=turn.now_s + _ASK_AGAIN_S,
+    )
+
+
+def _known_to_do_no_harm(turn: Turn, regime: Regime) -> RouterChange | None:
+    """What stood in these conditions before, if it is something else.
+
+    It may never have been in force in this run. So it is a change like any other: it is asked for
+    where the operator wants to be asked, and it is verified.
+    """
+    setting, in_force = turn.setting_of(regime), turn.controller.in_force
+    if all(in_force.get(name) == value for name, value in setting.items()):
+        return None
+    return RouterChange(
+        "recall",
+        setting,
+        "only a model spoke for the setting in force, and it does not explain this network; this "
+        "one did no harm in these conditions before",
+        verifying=entering.verifying_of(turn, regime, turn.picture),
     )
 
 

@@ -34,6 +34,8 @@ def undo(turn: Turn, state: State) -> None:
             'a person has taken a change back; nothing changes until they say "resume"',
             by="a person",
         )
+    if controller.modelled is not None:
+        entering.forget(turn, controller.modelled)
     back = RouterChange(
         "roll back",
         dict(controller.replaced),

@@ -6,8 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.figures import Expectation
-from vermilion.online.decide.states import RouterChange, Verifying, Waiting
+from vermilion.online.decide.states import RouterChange, Waiting
 from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.picture import round_trip_distance
 
@@ -89,31 +88,21 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
         return False
     turn.change(conditions_since_s=turn.now_s, promise=None)
     entering.watch_conditions(turn, picture, traffic)
-    ago_s = turn.now_s - regime.time_s
+    numbers: dict[str, object] = {"picture": picture.in_numbers()}
+    found: dict[str, object] = {}
+    if regime.of_earlier_run:  # whose clock was another
+        when = "an earlier run"
+    else:
+        ago_s = turn.now_s - regime.time_s
+        when = f"{ago_s:.0f} s ago"
+        numbers = {"conditions_ago_s": ago_s, **numbers}
+        found = {"found_s": regime.time_s}
     reason = (
-        f"the conditions of {ago_s:.0f} s ago are back ({picture.in_words()}); their setting "
+        f"the conditions of {when} are back ({picture.in_words()}); their setting "
         f"was {'verified' if regime.verdict == 'better' else 'unproven and kept'} then"
     )
-    numbers: dict[str, object] = {"conditions_ago_s": ago_s, "picture": picture.in_numbers()}
-    turn.decide(
-        DecisionKind.RECALLED,
-        reason,
-        setting=setting,
-        found_s=regime.time_s,
-        **numbers,
-    )
-    verifying = Verifying(
-        setting=regime.setting,
-        picture=picture,
-        expected=Expectation(
-            regime.predicted_cost_before, regime.predicted_cost, regime.predicted_mean
-        ),
-        noise=regime.noise,
-        previous=in_force,
-        before=None,
-        schedule=entering.schedule_for(turn, picture),
-        learned_s=turn.now_s,
-    )
+    turn.decide(DecisionKind.RECALLED, reason, setting=setting, **found, **numbers)
+    verifying = entering.verifying_of(turn, regime, picture)
     entering.make(
         turn,
         RouterChange("recall", setting, reason, numbers, verifying),

@@ -30,23 +30,26 @@ class Regime:
         time_s: when its setting was last judged, in the network's time.
         picture: the conditions.
         setting: what was found for them.
-        verdict: what the network said of it.
+        verdict: what the network said of it; ``worse`` only where it is written down that it is
+            no longer to be recalled.
         predicted_mean: mean queue under it in the model, packets.
         noise: how far a second's mean strays from it in the model, packets.
         predicted_cost: the objective's value under it in the model.
         predicted_cost_before: the same under the setting it replaced.
         goal: what was wanted, in the words of the policy; "" where it was not kept.
+        of_earlier_run: whether it was judged in another run, whose clock was another.
     """
 
     time_s: float
     picture: TrafficPicture
     setting: Mapping[str, float]
-    verdict: Literal["better", "unproven"]
+    verdict: Literal["better", "unproven", "worse"]
     predicted_mean: float
     noise: float
     predicted_cost: float
     predicted_cost_before: float
     goal: str = ""
+    of_earlier_run: bool = False
 
 
 @dataclass(frozen=True, slots=True)

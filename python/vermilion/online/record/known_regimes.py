@@ -17,7 +17,7 @@ from vermilion.online.sense.set_picture import picture_of
 if TYPE_CHECKING:
     import sqlite3
 
-_VERDICTS = ("better", "unproven")
+_VERDICTS = ("better", "unproven", "worse")
 _PREDICTED = ("predicted_mean", "noise", "predicted_cost", "predicted_cost_before")
 _NONSENSE = (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError)
 
@@ -46,7 +46,11 @@ def known_regimes(
     for (text,) in rows:
         try:
             regime = _regime(json.loads(text))
-            if regime.goal == goal:
+            if regime.goal != goal:
+                continue
+            if regime.verdict == "worse":
+                known = known.forgotten(regime.picture, 0.0)
+            else:
                 known = known.learned(regime, 0.0)
         except KeyError as error:
             trouble = trouble or f"{error} is missing"
@@ -64,8 +68,7 @@ def _regime(values: dict[str, Any]) -> Regime:
         ValueError: a value makes no sense.
     """
     picture = picture_of(values["picture"])
-    # Of an earlier run, whose clock has nothing to do with this one's.
-    regime = Regime(**{**values, "picture": picture, "time_s": 0.0})
+    regime = Regime(**{**values, "picture": picture, "time_s": 0.0, "of_earlier_run": True})
     if regime.verdict not in _VERDICTS:
         message = f"verdict {regime.verdict!r}"
         raise ValueError(message)

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from vermilion.routers.base import ParameterValue
 
-_JUDGED = ("verified", "unproven")
+# What was taken back is judged, and so is what was put back for it.
+_JUDGED = ("verified", "unproven", "rolled-back")
 _LOOKED_BACK = 1000  # runs of one chain: a controller that dies so often has other troubles
 
 
@@ -228,7 +229,7 @@ def _proven(database: sqlite3.Connection, chain: list[int]) -> dict[str, Paramet
     for run in chain:
         row = database.execute(
             "SELECT parameters FROM setting WHERE run = ? AND time_s <= (SELECT max(time_s) FROM"
-            " decision WHERE run = ? AND kind IN (?, ?)) ORDER BY id DESC LIMIT 1",
+            " decision WHERE run = ? AND kind IN (?, ?, ?)) ORDER BY id DESC LIMIT 1",
             (run, run, *_JUDGED),
         ).fetchone()
         if row is not None:
@@ -243,7 +244,7 @@ def _is_unjudged(database: sqlite3.Connection, chain: list[int]) -> bool:
             "SELECT max(asked_s) FROM effect WHERE run = ? AND answer IS NOT 'refused'", (run,)
         ).fetchone()
         (judged_s,) = database.execute(
-            "SELECT max(time_s) FROM decision WHERE run = ? AND kind IN (?, ?, 'hands-off')",
+            "SELECT max(time_s) FROM decision WHERE run = ? AND kind IN (?, ?, ?, 'hands-off')",
             (run, *_JUDGED),
         ).fetchone()
         if asked_s is not None or judged_s is not None:
