@@ -1,8 +1,11 @@
 """What all tests rest on."""
 
+import os
 import signal
 
 from hypothesis import HealthCheck, settings
+
+from vermilion.online.drive import queue_lock
 
 # How long an example takes is the machine's business, and no test's.
 settings.register_profile(
@@ -14,3 +17,6 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     # Whoever starts the tests in the background may have Ctrl-C ignored, and what the tests start
     # would inherit that: then nothing that is interrupted would ever end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests of several processes use one network, and the same names of queues in it.
+queue_lock.PREFIX = f"{queue_lock.PREFIX}tests-{os.getpid()}-"

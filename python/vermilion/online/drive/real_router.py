@@ -2,12 +2,12 @@
 
 What stands before the first change is in the journal before the controller begins: as parameters,
 and as the command that puts them back by hand. Where it cannot be written down and something might
-be changed, nothing begins.
+be changed, nothing begins. Nor does anything where somebody else controls the queue.
 """
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -16,11 +16,13 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.drive.operated_queue import OperatedQueue
 from vermilion.online.drive.operated_set import OperatedSet, nearest_in
+from vermilion.online.drive.queue_lock import only_controller
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.entries import Decision
 from vermilion.online.kinds import DecisionKind
 from vermilion.online.plan.solve import solve as solve_task
 from vermilion.online.record.journal import Journal, JournalError
+from vermilion.online.record.journal_lock import only_run
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
@@ -97,8 +99,9 @@ def run_on_router(
         solve: does the searches, in another process: a function of a module.
 
     Raises:
-        JournalError: the journal cannot be used, or what stands now cannot be written down.
-        RouterError: the router does not answer at the very beginning.
+        JournalError: the journal cannot be used, also because another run of the queue is under way
+            in it, or what stands now cannot be written down.
+        RouterError: the router does not answer at the very beginning, or somebody else controls it.
     """
     from vermilion import _core
 
@@ -114,17 +117,24 @@ def run_on_router(
         nearest=partial(nearest_in, configuration),
         on_observation=on_observation,
     )
-    found, undo = router.parameters(), router.undo_command()
-    commands = router.undo_commands() if isinstance(router, OperatedSet) else {}
-    with Journal(
-        journal_path,
-        version=_core.VERSION,
-        title=address,
-        router=router.kind,
-        link=address,
-        discipline=discipline,
-        target_packets=policy.target_packets,
-    ) as journal:
+    each_one = router.routers.values() if isinstance(router, OperatedSet) else [router]
+    steered = [] if policy.mode == "observe" else [str(each.address) for each in each_one]
+    with ExitStack() as alone:
+        alone.enter_context(only_controller(steered))
+        alone.enter_context(only_run(journal_path, address, router.kind, discipline))
+        found, undo = router.parameters(), router.undo_command()
+        commands = router.undo_commands() if isinstance(router, OperatedSet) else {}
+        journal = alone.enter_context(
+            Journal(
+                journal_path,
+                version=_core.VERSION,
+                title=address,
+                router=router.kind,
+                link=address,
+                discipline=discipline,
+                target_packets=policy.target_packets,
+            )
+        )
         log = Log(journal, on_event)
         left_behind = journal.remembered()
         regimes = journal.regimes(address, policy.goal, partial(log.left_out, router.now_s()))

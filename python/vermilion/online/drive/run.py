@@ -17,6 +17,7 @@ from vermilion.online.plan.searched_values import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
 from vermilion.online.record.journal import Journal
+from vermilion.online.record.journal_lock import only_run
 from vermilion.online.record.log import Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.set_policy import SetPolicy
@@ -127,16 +128,21 @@ def run_online(
         if fixed and isinstance(router, OperatedRouter):
             accepted = '"measured", because this network goes on while a search is under way'
             raise ScenarioError("clock", "fixed", accepted, scenario.origin)
-        with Journal(
-            journal_path,
-            version=_core.VERSION,
-            title=scenario.title,
-            router=router.kind,
-            link=policy.link,
-            discipline=router.configuration.discipline,
-            target_packets=policy.target_packets,
-            network=f"seed {seed}",
-        ) as journal:
+        discipline, network_name = router.configuration.discipline, f"seed {seed}"
+        queue = (scenario.title, router.kind, policy.link, discipline, network_name)
+        with (
+            only_run(journal_path, *queue),
+            Journal(
+                journal_path,
+                version=_core.VERSION,
+                title=scenario.title,
+                router=router.kind,
+                link=policy.link,
+                discipline=discipline,
+                target_packets=policy.target_packets,
+                network=network_name,
+            ) as journal,
+        ):
             log = Log(journal, on_event)
             controller = Controller.of(
                 policy,
