@@ -7,7 +7,6 @@ import sqlite3
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from functools import partial
 
 import pytest
 
@@ -267,13 +266,8 @@ def test_what_a_push_costs_is_as_measured_on_a_kernel(queue, price):
 )
 def test_what_a_search_finds_between_the_kernels_steps_is_taken_at_the_nearest(queue, wanted):
     router = LinuxRouter("linux:dummy0", kernel=FakeKernel(answered(queue)))
-    queue = OperatedQueue(
-        router,
-        router.configuration,
-        may_change=True,
-        nearest=partial(nearest_settable, router.configuration.discipline),
-    )
-    queue.apply(wanted)
+    queue = OperatedQueue(router, router.configuration, may_change=True)
+    queue.apply(queue.held.nearest(wanted))
     found = queue.parameters()
     largest_step = {"weight": 0.5, "alpha": 1 / 16, "beta": 1 / 32}
     for name, value in wanted.items():

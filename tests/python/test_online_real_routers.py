@@ -14,16 +14,17 @@ from typer.testing import CliRunner
 import set_oracle
 from netlink_reference import DUMMY, FakeKernel, answered
 from vermilion.cli.application import application
-from vermilion.online.drive.operated_set import OperatedSet, link_names, nearest_in
+from vermilion.online.drive.operated_set import OperatedSet, link_names
 from vermilion.online.drive.real_router import run_on_router
 from vermilion.online.events import Command
 from vermilion.online.router_policy import Freedom, ManagedLink, read_policy
 from vermilion.online.router_set_policy import policy_for_set
 from vermilion.routers import RouterError
-from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
+from vermilion.routers.linux.held_values import LinuxValues
 from vermilion.routers.linux.message import ERROR, Refusal
+from vermilion.routers.queue_set import SetValues
 from vermilion.scenario import ScenarioError
 
 LONGEST_S = 600.0
@@ -141,13 +142,8 @@ def test_one_queue_twice_is_no_set():
 
 
 def test_each_queue_is_set_to_the_nearest_that_its_own_kind_has():
-    configuration = LinkConfiguration(
-        "a+b",
-        "pie+drop-tail",
-        0.0,
-        (LinkConfiguration("a", "pie", 0.0), LinkConfiguration("b", "drop-tail", 0.0)),
-    )
-    found = nearest_in(configuration, {"a.alpha": 0.13, "b.limit": 12.4})
+    kinds = {"a": LinuxValues(discipline="pie"), "b": LinuxValues(discipline="drop-tail")}
+    found = SetValues(queues=kinds).nearest({"a.alpha": 0.13, "b.limit": 12.4})
     assert found == {"a.alpha": 2 / 16, "b.limit": 12}
 
 

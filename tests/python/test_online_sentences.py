@@ -23,7 +23,7 @@ from vermilion.online.drive.real_router import _found
 from vermilion.online.effects import Record
 from vermilion.online.entries import Decision
 from vermilion.online.kinds import DecisionKind
-from vermilion.routers.base import LinkConfiguration
+from vermilion.routers.base import HeldValues, LinkConfiguration
 from vermilion.scenario import load_scenario
 
 N = r"(?<![\w.^])[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?(?![\w.]*\d)"
@@ -433,7 +433,7 @@ def said():
     red = {"min_threshold": 12.5, "weight": 0.0021, "max_threshold": None}
     words = partial(setting_in_words, configuration=one)
     killed = SimpleNamespace(run=7, original={"weight": 0.5}, command=None)
-    told = _found(0.0, "linux:eth0", red, words, None, killed, policy)
+    told = _found(0.0, "linux:eth0", red, words, None, killed, policy, HeldValues())
     found.append((told.kind, told.reason.partition(". In the beginning")[0], told.details, one))
     return found
 

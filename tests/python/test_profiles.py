@@ -14,11 +14,11 @@ import pytest
 
 import vermilion
 from vermilion import load_scenario
-from vermilion.profiles import PROFILES, Device, Place, SettableSpace
+from vermilion.profiles import PROFILES, Device, Place
 from vermilion.profiles.linux_red import smallest_bursts
 from vermilion.profiles.red_setting import weight_log_of_burst
 from vermilion.scenario import ScenarioError, parse_scenario
-from vermilion.search import Space
+from vermilion.search import SettableSpace, Space
 from vermilion.tuning import Seeds
 
 LINUX = """

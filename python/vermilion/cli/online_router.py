@@ -281,6 +281,7 @@ def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:
         discipline=router.configuration.discipline,
         in_force=in_force,
         settable=router.settable,
+        held=router.held,
     )
 
 

@@ -22,7 +22,7 @@ from vermilion.routers.base import (
     Reading,
     RttSamples,
 )
-from vermilion.routers.linux.nearest import nearest_settable
+from vermilion.routers.linux.held_values import LinuxValues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -87,6 +87,7 @@ class KernelRouter(ManagedQueue):
             link, described["discipline"], core.delay_ns / _NS_PER_S
         )
         self.push_price = PushPrice(described["flushes_queue"], described["forgets_average"])
+        self.held = LinuxValues(discipline=self._configuration.discipline)
 
     @property
     def configuration(self) -> LinkConfiguration:
@@ -123,7 +124,7 @@ class KernelRouter(ManagedQueue):
         Raises:
             RouterError: the kernel refused.
         """
-        nearest = nearest_settable(self._configuration.discipline, parameters)
+        nearest = self.held.nearest(parameters)
         self._network.call("apply", link=self._number, parameters=nearest)
 
     def wait(self, until_s: float) -> None:

@@ -22,7 +22,6 @@ from vermilion.routers.base import (
     ParameterValue,
     Reading,
 )
-from vermilion.routers.linux.nearest import nearest_settable
 from vermilion.routers.snmp.router import READING_INTERVAL_S, SnmpRouter
 from vermilion.routers.snmp.session import SnmpSession
 
@@ -74,6 +73,7 @@ class SnmpKernelRouter(ManagedQueue):
             self._remote.configuration, link=link, delay_s=core.delay_ns / _NS_PER_S
         )
         self.push_price = self._remote.push_price
+        self.held = self._remote.held
 
     @property
     def configuration(self) -> LinkConfiguration:
@@ -107,8 +107,7 @@ class SnmpKernelRouter(ManagedQueue):
         Raises:
             RouterError: the agent or its kernel refused.
         """
-        nearest = nearest_settable(self._configuration.discipline, parameters)
-        self._remote.apply(nearest)
+        self._remote.apply(self.held.nearest(parameters))
 
     def wait(self, until_s: float) -> None:
         """Let the network's time pass, at most to its end."""

@@ -33,6 +33,7 @@ from vermilion.online.policy import (
 )
 from vermilion.online.service import SERVICE_KEYS, Service, read_service
 from vermilion.online.stated_policy import stated_policy
+from vermilion.routers.base import HeldValues
 from vermilion.scenario import (
     RATE,
     TIME,
@@ -87,12 +88,19 @@ class ManagedLink:
         discipline: Vermilion's name for what the queue does.
         in_force: its parameters, as far as the router says them.
         settable: those that can be changed.
+        held: what the queue makes of the values that it is told.
     """
 
     interface: str
     discipline: str
     in_force: Mapping[str, ParameterValue]
     settable: Sequence[str]
+    held: HeldValues = field(default_factory=HeldValues)
+
+    @property
+    def moving(self) -> frozenset[str]:
+        """The names of the parameters that the queue moves by itself as it stands."""
+        return self.held.moving(self.in_force)
 
     @property
     def name(self) -> str:
@@ -318,17 +326,33 @@ def _parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
         if not isinstance(name, str) or _bare(link, name) not in link.settable:
             accepted = f"what can be changed on this queue: {_names(link)}"
             raise ScenarioError("tuning.parameters", name, accepted, file.origin)
+        check_still(link, _bare(link, name), file.origin)
     return [_path(link, _bare(link, name)) for name in given]
 
 
+def check_still(link: ManagedLink, name: str, origin: str) -> None:
+    """Whether a parameter stays where it is put.
+
+    Raises:
+        ScenarioError: the queue moves it by itself.
+    """
+    if name in link.moving:
+        accepted = "a parameter that stays where it is put: the queue moves this one by itself"
+        raise ScenarioError("tuning.parameters", name, accepted, origin)
+
+
 def usual_parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
-    """The paths of what is worth a search and can be changed.
+    """The paths of what is worth a search, can be changed, and stays where it is put.
 
     Raises:
         ScenarioError: there is nothing.
     """
     table = link.algorithm.parameters
-    usual = [name for name in link.settable if name in table and table[name].search is not None]
+    usual = [
+        name
+        for name in link.settable
+        if name in table and table[name].search is not None and name not in link.moving
+    ]
     if not usual:
         accepted = (
             f"some of {_names(link)}, with their ends in tuning.space: nothing of "

@@ -22,6 +22,7 @@ from vermilion.online.router_policy import (
     NOMINAL_RATE,
     Freedom,
     PolicyFile,
+    check_still,
     usual_parameters,
     with_freedom,
 )
@@ -144,6 +145,9 @@ def _parameters(links: Sequence[ManagedLink], file: PolicyFile) -> list[str]:
     for name in given:
         if not isinstance(name, str) or _joint(links, name) not in _settable(links):
             raise ScenarioError("tuning.parameters", name, accepted, file.origin)
+        interface, _, parameter = _joint(links, name).partition(BETWEEN)
+        link = next(each for each in links if each.name == interface)
+        check_still(link, parameter, file.origin)
     return [_path(links, name) for name in given]
 
 

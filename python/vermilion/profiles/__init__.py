@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from vermilion.profiles.device import Device, SettableSpace
+from vermilion.profiles.device import Device
 from vermilion.profiles.interface import DeviceProfile, Place
 from vermilion.profiles.registry import PROFILES
 
-__all__ = ["PROFILES", "Device", "DeviceProfile", "Place", "SettableSpace"]
+__all__ = ["PROFILES", "Device", "DeviceProfile", "Place"]

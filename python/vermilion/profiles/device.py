@@ -1,4 +1,4 @@
-"""A profile for all tuned queues of a scenario, and the space of what they can be set to."""
+"""A profile for all tuned queues of a scenario."""
 
 from __future__ import annotations
 
@@ -7,39 +7,12 @@ from typing import TYPE_CHECKING
 from vermilion.profiles.interface import Place
 from vermilion.profiles.registry import PROFILES
 from vermilion.scenario.errors import ScenarioError, did_you_mean, one_of
-from vermilion.search import Space
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.profiles.interface import DeviceProfile
     from vermilion.scenario import Scenario
-    from vermilion.search import Point
-
-
-class SettableSpace(Space):
-    """A box of which only the settings that a device has are proposed.
-
-    Points that mean the same setting give exactly the same values.
-
-    Args:
-        space: the box.
-        device: what can be set.
-    """
-
-    def __init__(self, space: Space, device: Device) -> None:
-        super().__init__(space.dimensions)
-        self.edition = space.edition
-        self._box = space
-        self._device = device
-
-    def values(self, point: Point) -> dict[str, float]:
-        """The nearest setting that the device has."""
-        return self._device.nearest(self._box.values(point))
-
-    def point(self, values: Mapping[str, float]) -> Point:
-        """The point of the box."""
-        return self._box.point(values)
 
 
 class Device:

@@ -141,6 +141,69 @@ class PushPrice:
 
 
 @dataclass(frozen=True, slots=True)
+class HeldValues:
+    """What a kind of queue makes of the values that it is told.
+
+    A search walks over numbers, and a device has steps. So whoever finds a setting asks for the
+    nearest that the device has, and judges that one. Some devices also move a parameter themselves.
+    This one has every number and moves none.
+
+    Attributes:
+        tolerance: by how much a value in force may miss the one that was asked for, as a part of
+            it, and still count as the same: of some steps nobody but the device knows.
+    """
+
+    tolerance: float = 0.0
+
+    def nearest(self, setting: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """The nearest values that the queue has; what it has stays as it is."""
+        return dict(setting)
+
+    def moving(self, parameters: Mapping[str, ParameterValue]) -> frozenset[str]:  # noqa: ARG002 - for those below
+        """The names of what the queue moves by itself while these are in force."""
+        return frozenset()
+
+    def still(self, parameters: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """The parameters without those that the queue moves by itself."""
+        moving = self.moving(parameters)
+        return {name: value for name, value in parameters.items() if name not in moving}
+
+    def is_same(self, asked: ParameterValue, found: ParameterValue) -> bool:
+        """Whether a value is the one that was asked for, give or take the tolerance."""
+        if _is_number(asked) and _is_number(found):
+            one, other = float(asked or 0.0), float(found or 0.0)
+            return abs(other - one) <= self.tolerance * abs(one)
+        return asked == found
+
+    def missed(
+        self, asked: Mapping[str, ParameterValue], in_force: Mapping[str, ParameterValue]
+    ) -> dict[str, ParameterValue]:
+        """Those of the values asked for, each the nearest that the queue has, not in force."""
+        moving = self.moving(in_force)
+        return {
+            name: value
+            for name, value in self.nearest(asked).items()
+            if name not in moving and not self.is_same(value, in_force.get(name))
+        }
+
+    def holds(
+        self, asked: Mapping[str, ParameterValue], in_force: Mapping[str, ParameterValue]
+    ) -> bool:
+        """Whether what was asked for is in force, as far as the queue can hold it."""
+        return not self.missed(asked, in_force)
+
+    def is_unchanged(
+        self, found: Mapping[str, ParameterValue], known: Mapping[str, ParameterValue]
+    ) -> bool:
+        """Whether the queue says what it has said before, but for what it moves by itself."""
+        return self.still(found) == self.still(known)
+
+
+def _is_number(value: ParameterValue) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+@dataclass(frozen=True, slots=True)
 class LinkConfiguration:
     """What the operator configured, and nothing about the traffic.
 
@@ -182,6 +245,9 @@ class ManagedQueue(ABC):
 
     push_price: PushPrice = PushPrice()
     """What a change of parameters costs the traffic, whatever is changed."""
+
+    held: HeldValues = HeldValues(tolerance=0.01)
+    """What becomes of the values that the queue is told: which it has, and which it moves."""
 
     reading_interval_s: float = 0.0
     """The least time between two observations, in seconds; more often it should not be asked."""

@@ -17,6 +17,7 @@ import numpy as np
 
 from vermilion.routers.base import (
     FlowTraffic,
+    HeldValues,
     Knowledge,
     LinkConfiguration,
     Observation,
@@ -106,6 +107,7 @@ class EmulatedRouter(OperatedRouter):
     """
 
     kind: ClassVar[str] = "emulated"
+    held = HeldValues()
 
     def __init__(
         self, address: str, knowledge: Knowledge = "full", link: str | None = None

@@ -15,10 +15,11 @@ setting of the others can be judged.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, TypeVar
 
 from vermilion.routers.base import (
+    HeldValues,
     LinkConfiguration,
     ManagedQueue,
     Observation,
@@ -27,7 +28,6 @@ from vermilion.routers.base import (
     RouterError,
     RouterSilent,
 )
-from vermilion.routers.read_back import holds, is_same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -52,6 +52,37 @@ def by_queue(
         link, _, parameter = name.partition(BETWEEN)
         settings.setdefault(link, {})[parameter] = value
     return settings
+
+
+@dataclass(frozen=True, slots=True)
+class SetValues(HeldValues):
+    """What the queues of a set make of the values that they are told, by their joint names.
+
+    Attributes:
+        queues: the same of each, by its link.
+    """
+
+    queues: Mapping[str, HeldValues] = field(default_factory=dict)
+
+    def nearest(self, setting: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """The nearest values that the queues have."""
+        near = {
+            joint_name(link, name): value
+            for link, own in by_queue(setting).items()
+            for name, value in self._of(link).nearest(own).items()
+        }
+        return {name: near[name] for name in setting}
+
+    def moving(self, parameters: Mapping[str, ParameterValue]) -> frozenset[str]:
+        """What any of the queues moves by itself."""
+        return frozenset(
+            joint_name(link, name)
+            for link, own in by_queue(parameters).items()
+            for name in self._of(link).moving(own)
+        )
+
+    def _of(self, link: str) -> HeldValues:
+        return self.queues.get(link, HeldValues())
 
 
 class QueueSet(ManagedQueue):
@@ -82,6 +113,10 @@ class QueueSet(ManagedQueue):
             queues=configurations,
         )
         self.reading_interval_s = max(queue.reading_interval_s for queue in known)
+        self.held = SetValues(
+            tolerance=max(queue.held.tolerance for queue in known),
+            queues={link: queue.held for link, queue in self._queues.items()},
+        )
         self.push_price = PushPrice(
             flushes_queue=any(queue.push_price.flushes_queue for queue in known),
             forgets_average=any(queue.push_price.forgets_average for queue in known),
@@ -143,11 +178,7 @@ class QueueSet(ManagedQueue):
         before = self._before(wanted)
         told: list[str] = []
         for link, setting in wanted.items():
-            changed = {
-                name: value
-                for name, value in setting.items()
-                if name not in before[link] or value != before[link][name]
-            }
+            changed = self._changed(link, setting, before[link])
             if not changed:
                 continue
             told.append(link)
@@ -175,10 +206,24 @@ class QueueSet(ManagedQueue):
             found = queue.parameters()
         except RouterError as error:
             return str(error)
-        if holds(setting, found):
-            return ""
-        wrong = [name for name, value in setting.items() if not is_same(value, found.get(name))]
-        return f"{wrong[0]} is {found.get(wrong[0])} after {setting[wrong[0]]} was set"
+        for name in queue.held.missed(setting, found):
+            return f"{name} is {found.get(name)} after {setting[name]} was set"
+        return ""
+
+    def _changed(
+        self,
+        link: str,
+        setting: Mapping[str, ParameterValue],
+        in_force: Mapping[str, ParameterValue],
+    ) -> dict[str, ParameterValue]:
+        """What of a setting is not in force, but for what the queue moves by itself anyway."""
+        held = self._queues[link].held
+        moving = held.moving(in_force) & held.moving({**in_force, **setting})
+        return {
+            name: value
+            for name, value in setting.items()
+            if name not in moving and (name not in in_force or value != in_force[name])
+        }
 
     def _take_back(
         self,
@@ -204,10 +249,10 @@ class QueueSet(ManagedQueue):
         queue = self._queues[link]
         try:
             found = queue.parameters()
-            changed = {name: value for name, value in before.items() if found.get(name) != value}
+            changed = self._changed(link, before, found)
             if changed:
                 queue.apply(changed)
-            return holds(before, queue.parameters())
+            return queue.held.holds(before, queue.parameters())
         except RouterError:
             return False
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, ClassVar, get_args
 
 from vermilion.routers.base import (
     FlowTraffic,
+    HeldValues,
     Knowledge,
     LinkConfiguration,
     ManagedQueue,
@@ -38,6 +39,7 @@ class SimulatedRouter(ManagedQueue):
     """One link of a running simulation."""
 
     kind: ClassVar[str] = "simulated"
+    held = HeldValues()
 
     def __init__(
         self,

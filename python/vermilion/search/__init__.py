@@ -10,6 +10,7 @@ from vermilion.search.choice import AUTOMATIC, chosen_search
 from vermilion.search.counted_from_below import CountedFromBelow
 from vermilion.search.interface import Search
 from vermilion.search.registry import SEARCHES, search_from_state, search_named
+from vermilion.search.settable_space import SettableSpace
 from vermilion.search.space import Dimension, Space
 from vermilion.search.uniform_points import Point
 
@@ -20,6 +21,7 @@ __all__ = [
     "Dimension",
     "Point",
     "Search",
+    "SettableSpace",
     "Space",
     "chosen_search",
     "search_from_state",

@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import blind, entering, stepping
-from vermilion.online.decide.in_force import holds
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Applying, Owed, RouterChange, Watching
 from vermilion.online.kinds import DecisionKind
@@ -40,9 +39,10 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
     if event.in_force is None:
         turn.read_back()
         return
-    if holds(state.change.parameters, event.in_force):
+    held = turn.controller.held
+    if held.holds(state.change.parameters, event.in_force):
         _changed(turn, state, event.in_force)
-    elif dict(event.in_force) == dict(state.before):
+    elif held.is_unchanged(event.in_force, state.before):
         turn.change(unanswered=())
         turn.decide(DecisionKind.REFUSED, "the change never reached the router")
         _not_arrived(turn, state)
@@ -150,7 +150,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             entering.wait_anew(turn, "a queue that let nothing through has another setting")
         case "roll back":
             turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
-            if dict(turn.controller.proven) == dict(state.before):
+            if turn.controller.held.is_unchanged(turn.controller.proven, state.before):
                 # What is taken back has not proved to do no harm, whatever it seemed before.
                 turn.change(proven=turn.controller.in_force)
             if turn.controller.conditions is None:  # nobody would notice what has changed since

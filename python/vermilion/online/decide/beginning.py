@@ -30,7 +30,7 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
         say_start(turn, "an earlier run did not end in order, and this one continues it; ")
         entering.wait_anew(turn, "the controller goes on")
         found = event.in_force
-        if dict(found) == dict(turn.controller.in_force):
+        if turn.controller.held.is_unchanged(found, turn.controller.in_force):
             turn.believe_in_force(found)
         else:
             leaving_alone.check_in_force(turn, found)
@@ -49,8 +49,10 @@ def _take_back_what_nobody_judged(turn: Turn) -> None:
     """
     controller = turn.controller
     is_left = controller.left_unjudged and isinstance(controller.state, Waiting)
-    known = (dict(controller.proven), dict(controller.original))
-    if not is_left or controller.policy.mode == "observe" or dict(controller.in_force) in known:
+    if not is_left or controller.policy.mode == "observe":
+        return
+    known = (controller.proven, controller.original)
+    if any(controller.held.is_unchanged(controller.in_force, each) for each in known):
         return
     reason = "the earlier run was cut off before it had judged its last change; "
     if controller.proven:
@@ -93,7 +95,9 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
     controller = turn.controller
     policy = controller.policy
     # What was asked for and not answered may be in force as well.
-    changed = controller.unanswered or dict(controller.in_force) != dict(controller.original)
+    changed = controller.unanswered or not controller.held.is_unchanged(
+        controller.in_force, controller.original
+    )
     if isinstance(state, Applying) and state.change.purpose == "restore":
         turn.decide(DecisionKind.END, "the run has ended before the first setting was restored")
         turn.end()

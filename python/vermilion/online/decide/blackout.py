@@ -166,6 +166,7 @@ def _quick_average(turn: Turn, link: str, blackout: Blackout) -> dict[str, Param
         value = wanted
         if isinstance(ends, list) and all(isinstance(end, int | float) for end in ends):
             value = min(max(wanted, min(ends)), max(ends))
+        value = float(turn.controller.held.nearest({name: value})[name] or 0.0)
         if (value > present) if kind == "weight" else (value < present):
             return {name: value}
     return {}
@@ -180,10 +181,10 @@ def _another(turn: Turn) -> RouterChange | None:
         ("roll back", "the setting that stood before the first change", controller.way_back),
     )
     for purpose, what, setting in trusted:
-        if any(controller.in_force.get(name) != value for name, value in setting.items()):
+        if not controller.held.holds(setting, controller.in_force):
             return RouterChange(
                 purpose,
-                dict(setting),
+                controller.held.nearest(setting),
                 f"{what} is put in force",
                 ask_again_s=turn.now_s + _ASK_AGAIN_S,
             )

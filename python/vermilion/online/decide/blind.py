@@ -88,4 +88,4 @@ def _for_blind_times(turn: Turn) -> Mapping[str, ParameterValue]:
     """What to put in force, as far as it differs from what is; nothing where it does not."""
     controller = turn.controller
     wanted = controller.policy.fall_back or controller.proven or controller.original
-    return {name: value for name, value in wanted.items() if controller.in_force.get(name) != value}
+    return controller.held.missed(wanted, controller.in_force)

@@ -86,7 +86,7 @@ def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
     if not bound.of_reference:
         return True
     controller = turn.controller
-    changed = dict(controller.in_force) != dict(controller.original)
+    changed = not controller.held.is_unchanged(controller.in_force, controller.original)
     known = _most(bound, 1.0) is not None and not bound.of_harm
     return known and (changed or bool(controller.budget.changes_s))
 

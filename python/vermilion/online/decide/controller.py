@@ -20,7 +20,7 @@ from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.regimes import Regimes
 from vermilion.online.plan.task import COMPARISONS, FIRST_MODEL_SEED, RE_EVALUATIONS
 from vermilion.online.sense.senses import Senses
-from vermilion.routers.base import PushPrice
+from vermilion.routers.base import HeldValues, PushPrice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +66,7 @@ class Controller:
         policy: what the operator wants.
         configuration: what the operator configured of the link.
         push_price: what a change costs the traffic, as the router declares.
+        held: what the router makes of the values that it is told, likewise.
         evaluations: settings that each search tries, where runs must repeat exactly.
         re_evaluations: further seeds that the best few of a search may meet.
         comparisons: fresh seeds on which a search's best meets the setting in force.
@@ -118,6 +119,7 @@ class Controller:
     policy: Policy
     configuration: LinkConfiguration
     push_price: PushPrice = field(default_factory=PushPrice)
+    held: HeldValues = field(default_factory=HeldValues)
     evaluations: int | None = None
     re_evaluations: int = RE_EVALUATIONS
     comparisons: int = COMPARISONS
@@ -177,6 +179,7 @@ class Controller:
         configuration: LinkConfiguration,
         *,
         push_price: PushPrice | None = None,
+        held: HeldValues | None = None,
         evaluations: int | None = None,
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
@@ -191,6 +194,7 @@ class Controller:
             policy: what the operator wants.
             configuration: what the operator configured of the link.
             push_price: what a change costs the traffic, as the router declares.
+            held: what the router makes of the values that it is told, likewise.
             evaluations: settings that each search tries, so that runs repeat exactly; ``None``
                 tries as many as the deadline allows.
             re_evaluations: further seeds that the best few of a search may meet.
@@ -204,6 +208,7 @@ class Controller:
             policy=policy,
             configuration=configuration,
             push_price=push_price or PushPrice(),
+            held=held or HeldValues(),
             evaluations=evaluations,
             re_evaluations=re_evaluations,
             comparisons=comparisons,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.in_force import holds, is_mixture
+from vermilion.online.decide.in_force import is_mixture
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import RouterChange
 from vermilion.online.kinds import DecisionKind
@@ -24,17 +24,20 @@ def check_in_force(turn: Turn, found: Mapping[str, ParameterValue]) -> None:
     """Notice when somebody else has changed the parameters in force.
 
     A router that has gone back to what stood before the first change has restarted: nobody has
-    taken charge of it, and it is tuned again.
+    taken charge of it, and it is tuned again. What a queue moves by itself nobody has set.
     """
     controller = turn.controller
-    known = controller.in_force
-    if dict(found) == dict(known):
+    held, known = controller.held, controller.in_force
+    if held.is_unchanged(found, known):
         turn.change(unanswered=())
+        if dict(found) != dict(known):  # a model begins where the queue has moved to
+            turn.change(in_force=dict(found))
         return
-    if controller.unanswered and is_mixture(found, known, controller.unanswered):
+    if controller.unanswered and is_mixture(held, found, known, controller.unanswered):
         _arrived_unanswered(turn, found)
         return
-    changed = {name: found[name] for name in sorted(found) if found[name] != known.get(name)}
+    still = held.still(found)
+    changed = {name: still[name] for name in sorted(still) if still[name] != known.get(name)}
     words = ", ".join(f"{name} to {value}" for name, value in changed.items())
     turn.believe_in_force(found)
     if _has_restarted(turn, known, found):
@@ -55,12 +58,13 @@ def _has_restarted(
     was known of them.
     """
     controller = turn.controller
+    held = controller.held
     if not controller.configuration.queues:
-        return dict(found) == dict(controller.original)
-    original, before = by_queue(controller.original), by_queue(known)
+        return held.is_unchanged(found, controller.original)
+    original, before = by_queue(held.still(controller.original)), by_queue(held.still(known))
     return all(
         setting in (original.get(link), before.get(link))
-        for link, setting in by_queue(found).items()
+        for link, setting in by_queue(held.still(found)).items()
     )
 
 
@@ -68,7 +72,7 @@ def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None
     """A change whose answer was lost has arrived after all; not in part, if that can be helped."""
     controller = turn.controller
     known = controller.in_force
-    whole = any(holds({**known, **asked}, found) for asked in controller.unanswered)
+    whole = any(controller.held.holds({**known, **asked}, found) for asked in controller.unanswered)
     turn.believe_in_force(found)
     if whole:
         turn.decide(

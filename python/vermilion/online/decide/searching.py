@@ -110,7 +110,7 @@ def _doubt(turn: Turn, finding: Finding) -> str:
     answer = finding.answer
     if answer is None:
         return ""
-    policy = turn.controller.policy
+    policy = turn.searched_policy
     if set(answer.setting) - set(policy.switches) != set(policy.parameters):
         return f"a setting of {', '.join(sorted(answer.setting)) or 'nothing'}"
     for name, value in answer.setting.items():
@@ -209,7 +209,8 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     """What to replace a setting with for which nothing speaks but a model that is now refuted."""
     controller = turn.controller
     # A verification that was cancelled, since conditions changed, has proved nothing either.
-    proven = state.unverified is None and dict(controller.proven) == dict(controller.in_force)
+    in_force, held = controller.in_force, controller.held
+    proven = state.unverified is None and held.is_unchanged(controller.proven, in_force)
     if proven or state.stale:
         return None
     # What did no harm in other conditions may do much in these: then nothing speaks but for what
@@ -217,7 +218,7 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
     if regime is not None and turn.traffic(turn.picture) is not None:
         return _known_to_do_no_harm(turn, regime)
-    if dict(controller.way_back) == dict(controller.in_force):
+    if held.holds(controller.way_back, in_force):
         return None
     but = ", but for what shut the queue," if controller.reopening else ""
     return RouterChange(
@@ -235,8 +236,8 @@ def _known_to_do_no_harm(turn: Turn, regime: Regime) -> RouterChange | None:
     It may never have been in force in this run. So it is a change like any other: it is asked for
     where the operator wants to be asked, and it is verified.
     """
-    setting, in_force = turn.setting_of(regime), turn.controller.in_force
-    if all(in_force.get(name) == value for name, value in setting.items()):
+    setting, controller = turn.setting_of(regime), turn.controller
+    if controller.held.holds(setting, controller.in_force):
         return None
     return RouterChange(
         "recall",

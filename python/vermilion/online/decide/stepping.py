@@ -70,7 +70,7 @@ def step_on(turn: Turn, state: Watching) -> bool:
         learned_s=turn.now_s,
         is_step=True,
     )
-    moved = {name: value for name, value in setting.items() if controller.in_force[name] != value}
+    moved = controller.held.missed(setting, controller.in_force)
     reason = (
         "a step without a model, taken back unless it beats "
         f"{policy.objective.label} {measured.mean:.4g} {policy.objective.unit}".rstrip()

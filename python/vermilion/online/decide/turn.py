@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vermilion.online.kinds import DecisionKind
     from vermilion.online.plan.regimes import Regime
     from vermilion.online.plan.task_kind import TaskKind
+    from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
@@ -118,7 +119,6 @@ class Turn:
     ) -> int:
         """Ask for a search; the number under which it will be answered."""
         controller = self.controller
-        policy = controller.policy
         number = self.number()
         first_seed = controller.next_seed
         self.change(next_seed=first_seed + SEEDS_PER_TASK[kind])
@@ -129,7 +129,7 @@ class Turn:
                 Task(
                     kind=kind,
                     configuration=controller.configuration,
-                    policy=policy,
+                    policy=self.searched_policy,
                     picture=picture,
                     in_force=controller.in_force,
                     original=controller.way_back,
@@ -144,12 +144,26 @@ class Turn:
                     re_evaluations=controller.re_evaluations,
                     comparisons=controller.comparisons,
                     push_price=controller.push_price,
+                    held=controller.held,
                     met=controller.fluctuation.met,
                     reading_interval_s=self._reading_interval_s(),
                 ),
             )
         )
         return number
+
+    @property
+    def searched_policy(self) -> Policy:
+        """The policy, without parameters that the queue moves by itself: nobody can hold those."""
+        policy, moving = (
+            self.controller.policy,
+            self.controller.held.moving(self.controller.in_force),
+        )
+        if moving.isdisjoint(policy.parameters):
+            return policy
+        return replace(
+            policy, parameters=tuple(name for name in policy.parameters if name not in moving)
+        )
 
     def _reading_interval_s(self) -> float:
         """How far apart the queue's counters have been read lately."""
@@ -167,11 +181,14 @@ class Turn:
         controller = self.controller
         policy, way_back = controller.policy, controller.way_back
         first = searched_values((*policy.parameters, *policy.switches), way_back)
-        stands = all(controller.in_force.get(name) == value for name, value in first.items())
+        stands = controller.held.holds(first, controller.in_force)
         return [] if stands or not first.keys() >= set(policy.parameters) else [first]
 
     def setting_of(self, regime: Regime) -> dict[str, ParameterValue]:
-        """What was found for conditions. A switch that was not searched then was as at first."""
+        """What was found for conditions, as far as the router can hold it.
+
+        A switch that was not searched then was as at first.
+        """
         controller = self.controller
         first, in_force = controller.way_back, controller.in_force
         turned = {
@@ -179,7 +196,9 @@ class Turn:
             for name in controller.policy.switches
             if name in first and in_force.get(name) != first[name]
         }
-        return {**turned, **regime.setting}
+        setting = controller.held.nearest({**turned, **regime.setting})
+        moving = controller.held.moving({**in_force, **setting})
+        return {name: value for name, value in setting.items() if name not in moving}
 
     def deadline_s(self, kind: TaskKind) -> float:
         """How long a search of this kind may take."""

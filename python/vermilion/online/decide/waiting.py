@@ -81,7 +81,7 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
     if turn.controller.regimes.recalled(earlier, queueing_s) is not regime:
         return False
     in_force, setting = turn.controller.in_force, turn.setting_of(regime)
-    if all(in_force.get(name) == value for name, value in setting.items()):
+    if turn.controller.held.holds(setting, in_force):
         return False
     traffic = turn.traffic(picture)
     if traffic is None:

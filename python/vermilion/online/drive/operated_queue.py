@@ -18,12 +18,9 @@ if TYPE_CHECKING:
         RttSamples,
     )
 
-    Nearest = Callable[[Mapping[str, ParameterValue]], dict[str, ParameterValue]]
-    """The values that the router has nearest to those that are wanted."""
-
 
 class OperatedQueue(ManagedQueue):
-    """Another queue, with what a controller may not do to it refused, and its steps kept to.
+    """Another queue, with what a controller may not do to it refused.
 
     The controller itself changes nothing in mode "observe". This is the second lock: whatever
     mistake is made above, nothing reaches the router.
@@ -37,7 +34,6 @@ class OperatedQueue(ManagedQueue):
         configuration: LinkConfiguration,
         *,
         may_change: bool,
-        nearest: Nearest = dict,
         on_observation: Callable[[Observation], object] = lambda _: None,
     ) -> None:
         """Prepare.
@@ -46,15 +42,14 @@ class OperatedQueue(ManagedQueue):
             queue: the queue itself.
             configuration: the link as the operator knows it.
             may_change: whether anything may ever be changed.
-            nearest: what the router can be set to, near to what is wanted.
             on_observation: told of everything that is seen.
         """
         self._queue = queue
         self._configuration = configuration
         self._may_change = may_change
-        self._nearest = nearest
         self._on_observation = on_observation
         self.push_price = queue.push_price
+        self.held = queue.held
         self.reading_interval_s = queue.reading_interval_s
 
     @property
@@ -89,7 +84,7 @@ class OperatedQueue(ManagedQueue):
         return self._queue.parameters()
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
-        """Put parameters in force, each at the nearest value that the router has.
+        """Put parameters in force.
 
         Raises:
             RouterError: nothing may be changed, or the router refused.
@@ -97,7 +92,7 @@ class OperatedQueue(ManagedQueue):
         if not self._may_change:
             message = "the queue is only observed; nothing is sent to it"
             raise RouterError(message)
-        self._queue.apply(self._nearest(parameters))
+        self._queue.apply(parameters)
 
     def wait(self, until_s: float) -> None:
         """Return when the network's time has reached ``until_s``."""

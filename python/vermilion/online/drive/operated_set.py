@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.online.drive.operated_queue import OperatedQueue
 from vermilion.routers.base import OperatedRouter, RouterError
-from vermilion.routers.linux.nearest import nearest_settable
-from vermilion.routers.queue_set import QueueSet, by_queue, joint_name
+from vermilion.routers.queue_set import QueueSet, joint_name
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
-    from vermilion.routers.base import LinkConfiguration, ParameterValue, QueueName
+    from vermilion.routers.base import QueueName
 
 _BETWEEN = "+"
 
@@ -118,20 +117,6 @@ def link_names(addresses: Sequence[QueueName]) -> list[str]:
         interface if count[interface] == 1 else _clean(str(address))
         for interface, address in zip(interfaces, addresses, strict=True)
     ]
-
-
-def nearest_in(
-    configuration: LinkConfiguration, parameters: Mapping[str, ParameterValue]
-) -> dict[str, ParameterValue]:
-    """What the routers can be set to, near to what is wanted, of one queue or of several."""
-    if not configuration.queues:
-        return nearest_settable(configuration.discipline, parameters)
-    disciplines = {each.link: each.discipline for each in configuration.queues}
-    return {
-        joint_name(link, name): value
-        for link, setting in by_queue(parameters).items()
-        for name, value in nearest_settable(disciplines[link], setting).items()
-    }
 
 
 def _clean(name: str) -> str:

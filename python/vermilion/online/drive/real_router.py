@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.drive.operated_queue import OperatedQueue
-from vermilion.online.drive.operated_set import OperatedSet, nearest_in
+from vermilion.online.drive.operated_set import OperatedSet
 from vermilion.online.drive.queue_lock import only_controller
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.entries import Decision
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
-    from vermilion.routers.base import Observation, OperatedRouter, ParameterValue
+    from vermilion.routers.base import HeldValues, Observation, OperatedRouter, ParameterValue
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,6 @@ def run_on_router(
         router,
         configuration,
         may_change=policy.mode != "observe",
-        nearest=partial(nearest_in, configuration),
         on_observation=on_observation,
     )
     each_one = router.routers.values() if isinstance(router, OperatedSet) else [router]
@@ -146,6 +145,7 @@ def run_on_router(
             undo,
             left_behind,
             policy,
+            queue.held,
         )
         if commands:
             stands = replace(stands, details={**stands.details, "commands": commands})
@@ -156,6 +156,7 @@ def run_on_router(
             policy,
             queue.configuration,
             push_price=queue.push_price,
+            held=queue.held,
             regimes=regimes,
             memory=memory,
             remembered=left_behind,
@@ -193,6 +194,7 @@ def _found(
     undo: str | None,
     left_behind: Remembered | None,
     policy: Policy,
+    held: HeldValues,
 ) -> Decision:
     """What stands before anything is changed, and whether that is of the operator's choice."""
     by_hand = "no command puts it back" if undo is None else f"to put it back: {undo}"
@@ -204,7 +206,7 @@ def _found(
         "changes_per_minute": policy.changes_per_minute,
         "at_exit": policy.at_exit,
     }
-    if left_behind is not None and dict(found) != dict(left_behind.original):
+    if left_behind is not None and not held.is_unchanged(found, left_behind.original):
         reason += (
             f". Run {left_behind.run} of this journal did not end in order. In the beginning the "
             f"queue stood at {in_words(_known(left_behind.original))}"

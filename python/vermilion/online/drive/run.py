@@ -148,6 +148,7 @@ def run_online(
                 policy,
                 router.configuration,
                 push_price=router.push_price,
+                held=router.held,
                 evaluations=evaluations if fixed else None,
                 re_evaluations=re_evaluations,
                 comparisons=comparisons,

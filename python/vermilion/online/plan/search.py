@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
+from vermilion.online.plan.held_settings import bare_name
 from vermilion.online.plan.within_bounds import best_within_bounds, narrowed
 from vermilion.search import search_named
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
@@ -133,7 +134,7 @@ class Looking:
     workers: Runner | None
     spares_incumbent: bool = False
     search: str = _SEARCH
-    name_of: Callable[[str], str] = lambda path: path.rpartition(".")[2]
+    name_of: Callable[[str], str] = bare_name
 
     @property
     def budget(self) -> int:

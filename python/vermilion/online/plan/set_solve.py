@@ -25,6 +25,7 @@ from vermilion.online.model.set_network import (
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.first_setting import first_beside_in_force
+from vermilion.online.plan.held_settings import HeldByPath, joint_name_of
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import (
     PUSHES,
@@ -38,8 +39,7 @@ from vermilion.online.plan.set_examination import examine_set
 from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.set_picture import SetPicture
-from vermilion.routers.queue_set import joint_name
-from vermilion.search import AUTOMATIC, CountedFromBelow, Space, chosen_search
+from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
 from vermilion.tuning.measure.seeds import Seeds
@@ -112,9 +112,10 @@ def _box(task: Task, policy: SetPolicy, traffic: SetTraffic) -> Space | None:
         return None
     horizon = horizon_for(traffic.whole, task.deadline_s, task.packets_per_s)
     queues, kind = task.configuration.queues, task.belief.best
-    return CountedFromBelow.from_scenario(
+    box = CountedFromBelow.from_scenario(
         build_set_model(queues, task.in_force, traffic, kind, policy, horizon)
     )
+    return SettableSpace(box, HeldByPath(task.held, joint_name_of))
 
 
 class _Search:
@@ -160,7 +161,9 @@ class _Search:
             cases,
             Looking(
                 link=self._links,
-                space=CountedFromBelow.from_scenario(model),
+                space=SettableSpace(
+                    CountedFromBelow.from_scenario(model), HeldByPath(task.held, joint_name_of)
+                ),
                 incumbent={policy.path(name): model.get(policy.path(name)) for name in names},
                 # An atlas may know some of the queues; the others stay what they are.
                 starts=[
@@ -174,15 +177,13 @@ class _Search:
                 deadline_s=_TIME_FOR_THE_SEARCH * self._deadline_s,
                 workers=None,
                 search=chosen_search(AUTOMATIC, len(names), hurried=True),
-                name_of=_joint_of_path,
+                name_of=joint_name_of,
             ),
         )
         in_force = searched_values(policy.parameters, task.in_force)
         # What was not searched stays what it is.
         setting = in_force | {
-            _joint_of_path(path): value
-            for path, value in found.setting.items()
-            if value is not None
+            joint_name_of(path): value for path, value in found.setting.items() if value is not None
         }
         goal = cases[0].goal
         candidate = replace(found.candidate, setting=setting)
@@ -270,7 +271,7 @@ class _Search:
             for bound in harm_bounds(model, self._links, self._policy.harm)
             if is_asked_of(bound, possibility.kind, task.belief)
         ]
-        if all(task.original[name] == value for name, value in task.in_force.items()):
+        if task.held.is_unchanged(task.original, task.in_force):
             return bounds
         untouched = self._model(possibility, task.original, anew=True)
         delays = any(needs_flow_delays(bound) for bound in bounds)
@@ -329,9 +330,3 @@ def _possible(
 def _runs(model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:
     [row] = run_many([model], seeds, flow_delays=flow_delays)
     return [result for result in row if result is not None]
-
-
-def _joint_of_path(path: str) -> str:
-    """The joint name of a parameter, from its path."""
-    _, link, _, name = path.split(".")
-    return joint_name(link, name)

@@ -22,6 +22,7 @@ from vermilion.online.plan.examination import examine
 from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.first_setting import first_beside_in_force
 from vermilion.online.plan.goal import goal_of
+from vermilion.online.plan.held_settings import HeldByPath, bare_name, held_setting
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.push_charge import (
     PUSHES,
@@ -35,7 +36,7 @@ from vermilion.online.plan.starving import most_starved
 from vermilion.online.plan.task import without_answer
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
 from vermilion.online.set_policy import SetPolicy
-from vermilion.search import CountedFromBelow, Space
+from vermilion.search import CountedFromBelow, SettableSpace, Space
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
 from vermilion.tuning.measure.seeds import Seeds
@@ -79,6 +80,9 @@ def solve(task: Task) -> Finding:
     Raises:
         KeyboardInterrupt: at Ctrl-C.
     """
+    if not task.policy.parameters:
+        obstacle = "the queue moves every parameter that may be changed by itself"
+        return without_answer(task, obstacle)
     task = replace(task, belief=task.belief.after_seeing(task.picture.selective_share))
     if isinstance(task.policy, SetPolicy):
         from vermilion.online.plan.set_solve import solve_set
@@ -125,9 +129,10 @@ def _box(task: Task, traffic: Traffic) -> Space | None:
     if policy.without_model == "stay" or len(_known(task)) < len(policy.parameters):
         return None
     horizon = horizon_for(traffic, task.deadline_s, task.packets_per_s)
-    return CountedFromBelow.from_scenario(
+    box = CountedFromBelow.from_scenario(
         build_model(task.configuration, task.in_force, traffic, task.belief.best, policy, horizon)
     )
+    return SettableSpace(box, HeldByPath(task.held, bare_name))
 
 
 def _answered(task: Task, traffic: Traffic, deadline_s: float, first_seed: int) -> Finding:
@@ -189,7 +194,8 @@ def _search(
             spares_incumbent=not task.met,
         ),
     )
-    candidate = replace(found.candidate, setting=models.large(found.setting))
+    setting = held_setting(task.held, models.large(found.setting))
+    candidate = replace(found.candidate, setting=setting)
     believed = sum(case.share > 0.0 for case in cases)
     incumbent = replace(found.incumbent, setting=_known(task))
     goal = cases[0].goal
@@ -308,14 +314,26 @@ class _Models:
         )
         self._box = CountedFromBelow.from_scenario(whole)
         if not self.scaling.is_smaller:
-            return self._box
+            return SettableSpace(self._box, HeldByPath(task.held, bare_name))
         ends: dict[str, tuple[float, float]] = {}
         for each in self._box.dimensions:
             lower = self._small_path(each.name, each.lower)
             upper = self._small_path(each.name, each.upper)
             # Probabilities that all mean "every packet" are one in the model.
             ends[each.name] = (min(lower, _ONE_END * upper), upper)
-        return CountedFromBelow.from_scenario(model, boxes=ends)
+        return SettableSpace(CountedFromBelow.from_scenario(model, boxes=ends), self)
+
+    def nearest(self, values: Mapping[str, float]) -> dict[str, float]:
+        """The nearest setting that the router can hold, in the smaller model, by path."""
+        large = self.large(values)
+        near = held_setting(self._task.held, large)
+        found: dict[str, float] = {}
+        for path, value in values.items():
+            name = bare_name(path)
+            # There and back again a number may miss itself by its last digit.
+            same = near[name] == large[name]
+            found[path] = value if same else self._small_path(path, near[name])
+        return found
 
     def small(self, setting: Mapping[str, float]) -> dict[str, float]:
         """A setting of the network in the smaller model, by path."""
@@ -329,7 +347,7 @@ class _Models:
         for path, value in setting.items():
             if value is None:
                 continue
-            name = path.rpartition(".")[2]
+            name = bare_name(path)
             large, box = self.scaling.out_of(name, value), ends.get(path)
             # The model's box reaches further down where it cannot tell the network's ends apart.
             if self.scaling.windows and box is not None:
@@ -373,7 +391,7 @@ class _Models:
 
     def _small_path(self, path: str, value: float) -> float:
         """A parameter's value in the smaller model, by its name or path."""
-        found = self.scaling.into(path.rpartition(".")[2], value)
+        found = self.scaling.into(bare_name(path), value)
         return value if found is None or isinstance(found, str) else float(found)
 
     def _harm_bounds(self, possibility: Possibility, model: Scenario) -> list[Constraint]:
@@ -388,7 +406,7 @@ class _Models:
             for bound in harm_bounds(model, [task.policy.link], task.policy.harm)
             if is_asked_of(bound, possibility.kind, task.belief)
         ]
-        if all(task.original[name] == value for name, value in task.in_force.items()):
+        if task.held.is_unchanged(task.original, task.in_force):
             return bounds
         untouched = self._model(possibility, task.original, anew=True)
         delays = any(needs_flow_delays(bound) for bound in bounds)

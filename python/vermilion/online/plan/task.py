@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
-from vermilion.routers.base import PushPrice
+from vermilion.routers.base import HeldValues, PushPrice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -66,6 +66,7 @@ class Task:
         re_evaluations: further seeds that the best few settings may meet.
         comparisons: fresh seeds on which the best meets the setting in force, at least 3.
         push_price: what it costs the traffic to change a parameter.
+        held: what the router makes of the values that it is told.
         met: conditions that come and go, for all of which one setting is sought; empty for one for
             the present ones.
         reading_interval_s: how far apart the network's counters are read.
@@ -88,6 +89,7 @@ class Task:
     re_evaluations: int = RE_EVALUATIONS
     comparisons: int = COMPARISONS
     push_price: PushPrice = field(default_factory=PushPrice)
+    held: HeldValues = field(default_factory=HeldValues)
     met: tuple[TrafficPicture, ...] = ()
     reading_interval_s: float = SAMPLE_INTERVAL_S
 

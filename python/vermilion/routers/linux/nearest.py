@@ -31,8 +31,8 @@ _WHOLE: Final = {
     "quantum",
     "weight_log",
 }
-_LEAST_PROBABILITY_STEP: Final = 2.0**-32
-"""The kernel's probabilities are 32 bits, and 1 is not among them."""
+_PROBABILITY_STEPS: Final = 2**32
+"""In one: the kernel's probabilities are 32 bits, and 1 is not among them."""
 
 
 def nearest_settable(
@@ -48,14 +48,15 @@ def nearest_settable(
 
 
 def _nearest(discipline: str, name: str, value: ParameterValue) -> ParameterValue:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or value == 0:
+        return value  # 0 is no number of steps: the kernel has it, or refuses it
     if name in _WHOLE:
         return round(value)
     if name in _GAINS:
         return min(max(1, round(_GAIN_STEPS * value)), _MOST_GAIN_STEPS) / _GAIN_STEPS
     if name == "max_probability":
-        return min(float(value), 1.0 - _LEAST_PROBABILITY_STEP)
+        steps = min(max(1, round(_PROBABILITY_STEPS * value)), _PROBABILITY_STEPS - 1)
+        return steps / _PROBABILITY_STEPS
     if discipline == "choke" and name == "weight" and value > 0.0:
         return 0.5 ** max(1, round(-math.log2(value)))
     return value

@@ -82,6 +82,7 @@ class QueueOptions(ABC):
         discipline: Vermilion's discipline that behaves so; ``None`` for a kind that is only read.
         settable: names of its parameters that can be changed.
         attribute: the type of the attribute that the options come in.
+        moved: parameters that the kernel moves by itself, each with the switch that makes it.
         container: whether it passes packets on to queues below it.
         marks: names of the counters that count packets marked (ECN); ``None``: it is not known.
         unknown: attributes that this version of Vermilion does not know.
@@ -90,6 +91,7 @@ class QueueOptions(ABC):
     kind: ClassVar[str]
     discipline: ClassVar[str | None] = None
     settable: ClassVar[Sequence[str]] = ()
+    moved: ClassVar[Mapping[str, str]] = {}
     attribute: ClassVar[int] = OPTIONS
     container: ClassVar[bool] = False
     marks: ClassVar[Sequence[str] | None] = ()

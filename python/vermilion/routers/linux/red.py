@@ -80,6 +80,7 @@ class RedOptions(RedFamilyOptions):
         "weight_log",
         *_SWITCHES,
     )
+    moved: ClassVar[Mapping[str, str]] = {"max_probability": "adaptive"}
     switches: ClassVar[Mapping[str, int]] = _SWITCHES
     weight: ClassVar[str] = "weight_log"
     counted: ClassVar[str] = "bytes"

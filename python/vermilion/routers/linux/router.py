@@ -31,6 +31,7 @@ from vermilion.routers.base import (
 from vermilion.routers.linux.address import QueueAddress, parse_address
 from vermilion.routers.linux.change import PlannedChange, change_body, plan_change
 from vermilion.routers.linux.discovery import FoundQueue, discover
+from vermilion.routers.linux.held_values import LinuxValues
 from vermilion.routers.linux.message import NEW_QUEUE
 from vermilion.routers.linux.push import push_price
 from vermilion.routers.linux.reading import reading_of
@@ -108,6 +109,7 @@ class LinuxRouter(OperatedRouter):
             raise RouterError(message)
         self._configuration = LinkConfiguration(str(self.address), discipline, delay_s)
         self.push_price = push_price(self._found.state, self._found.around)
+        self.held = LinuxValues(discipline=discipline)
 
     @property
     def configuration(self) -> LinkConfiguration:

@@ -28,6 +28,7 @@ from vermilion.routers.base import (
     RouterError,
     RouterSilent,
 )
+from vermilion.routers.linux.held_values import LinuxValues
 from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.wrapping import Unwrapped
 from vermilion.routers.snmp.address import RemoteAddress, parse_remote_address
@@ -298,6 +299,7 @@ class SnmpRouter(OperatedRouter):
         self._may_change = told.get(self._named(CHANGEABLE)) == TRUTH.lowest
         self._configuration = LinkConfiguration(str(self.address), known or "", delay_s)
         self.push_price = PRICE_OF.get(kind, PushPrice())
+        self.held = LinuxValues(discipline=self._configuration.discipline)
         self.parameters()
         self.read()
 

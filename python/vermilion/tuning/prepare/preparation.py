@@ -21,9 +21,9 @@ from vermilion.objectives import (
     objective_of,
 )
 from vermilion.objectives.harm import harm_bounds
-from vermilion.profiles import Device, SettableSpace
+from vermilion.profiles import Device
 from vermilion.scenario.errors import ScenarioError
-from vermilion.search import CountedFromBelow, Space, chosen_search
+from vermilion.search import CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
