@@ -17,10 +17,12 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Applying, HandsOff, RouterChange, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.decide.turn import Turn
+from vermilion.online.decide.waiting import _recall
 from vermilion.online.effects import Apply, Record
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Began, Command, Observed, Silent
 from vermilion.online.model.traffic import Traffic
+from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.online.plan.solve import _box, solve
 from vermilion.online.plan.steps import Steps
 from vermilion.online.record.journal import Journal
@@ -273,3 +275,19 @@ def test_values_that_the_kernel_has_stay_as_they_are():
         found = router.parameters()
         assert router.held.nearest(found) == found
     assert LinuxValues(discipline="pie").nearest({"alpha": 0.0}) == {"alpha": 0.0}
+
+
+def test_a_regime_that_is_in_force_already_is_not_recalled():
+    router = LinuxRouter("linux:dummy0", kernel=FakeKernel(answered("pie")))
+    router.apply(router.held.nearest(ASKED))
+    now = picture(flows=16, base_rtts_s=(0.028,) * 16)
+    regime = Regime(0.0, now, ASKED, "better", 30.0, 1.0, 9.0, 99.0)
+    controller = replace(in_charge(router), regimes=Regimes((regime,)), pictures=(now,) * 5)
+    turn = Turn(controller, 60.0)
+    assert turn.setting_of(regime) == router.held.nearest(ASKED)
+    assert not _recall(turn, now, 0.024)
+    router.apply({"alpha": 1.0})
+    other = Turn(replace(controller, in_force=router.parameters()), 60.0)
+    assert _recall(other, now, 0.024)
+    [asked] = [each for each in other.effects if isinstance(each, Apply)]
+    assert asked.parameters == router.held.nearest(ASKED)
