@@ -24,7 +24,8 @@
 //! 8. `adaptive` moves the maximum probability every half second, by the rule of Adaptive RED.
 //!
 //! Departures from the source:
-//! 1. Settings that are those in force already change nothing.
+//! 1. Settings that are those in force already change nothing, but that the idle table is computed anew, for
+//!    the rate that the link has by then.
 //! 2. ECN-capable packets are marked by default (`tc`: only with `ecn`), and the idle table is
 //!    computed for the link's rate (`tc`: for `bandwidth`, 10 Mbit/s unless given).
 //! 3. A packet that meets a full buffer counts as overflow, whatever RED had decided over it.
@@ -70,11 +71,12 @@ struct Configuration {
     adaptive: bool,
     shaped: bool,
     keep_packets: bool,
-    table: IdleTable,
+    /// Units of the idle table in a microsecond.
+    table_unit: f64,
 }
 
 /// By how many powers of two the average falls in an idle time.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 struct IdleTable {
     /// Microseconds in a cell, as a power of two.
     cell_log: u32,
@@ -86,6 +88,8 @@ struct IdleTable {
 #[derive(Clone, Debug)]
 pub struct LinuxRed {
     fixed: Configuration,
+    /// It depends on the link's rate, too: it may be another one though no setting has changed.
+    table: IdleTable,
     /// The maximum probability in force, a 32-bit fraction, and its part for each byte of the range.
     max_probability: u32,
     probability_per_byte: u32,
@@ -174,8 +178,9 @@ impl Listed for LinuxRed {
     };
 
     fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
-        let fixed = Configuration::new(settings, link)?;
+        let fixed = Configuration::new(settings)?;
         let mut red = Self {
+            table: fixed.table(link),
             fixed,
             max_probability: 0,
             probability_per_byte: 0,
@@ -192,7 +197,8 @@ impl Listed for LinuxRed {
 
 impl Discipline for LinuxRed {
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        let fixed = Configuration::new(settings, link)?;
+        let fixed = Configuration::new(settings)?;
+        self.table = fixed.table(link);
         if fixed != self.fixed {
             self.fixed = fixed;
             self.restart();
@@ -250,7 +256,7 @@ impl<C: Coin> Decide<C> for LinuxRed {
 }
 
 impl Configuration {
-    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
+    fn new(settings: &Settings) -> Result<Self, ParameterError> {
         let limit = settings.number("limit") as u64;
         let given_minimum = settings.automatic("min_threshold").map(|bytes| bytes as u64);
         let max_threshold = match (settings.automatic("max_threshold"), given_minimum) {
@@ -277,8 +283,7 @@ impl Configuration {
             );
             return Err(ParameterError::new("weight_log", weight_log, accepted));
         }
-        let unit = if settings.is("idle_table", "tc") { TICKS_IN_A_MICROSECOND } else { 1.0 };
-        let packet_time = 1e6 / link.packets_per_second(mean_packet_size) * unit;
+        let table_unit = if settings.is("idle_table", "tc") { TICKS_IN_A_MICROSECOND } else { 1.0 };
         Ok(Self {
             limit,
             min_threshold,
@@ -292,8 +297,14 @@ impl Configuration {
             adaptive: settings.switch("adaptive"),
             shaped: settings.switch("shaped"),
             keep_packets: settings.switch("keep_packets"),
-            table: IdleTable::new(weight_log, packet_time),
+            table_unit,
         })
+    }
+
+    /// The idle table in front of such a link.
+    fn table(&self, link: LinkFacts) -> IdleTable {
+        let packet_time = 1e6 / link.packets_per_second(self.mean_packet_size) * self.table_unit;
+        IdleTable::new(self.weight_log, packet_time)
     }
 
     /// Both thresholds with the binary places of the average.
@@ -381,7 +392,7 @@ impl LinuxRed {
 
     /// The average after an idle time in nanoseconds.
     fn decayed(&self, idle: u64) -> u64 {
-        let table = &self.fixed.table;
+        let table = &self.table;
         let microseconds = (idle / 1000).min(table.end());
         let shift = table.shifts[(microseconds >> table.cell_log) as usize];
         if shift > 0 {
@@ -448,7 +459,7 @@ impl LinuxRed {
             self.adapt_once(average >> self.fixed.weight_log);
             self.next_adaptation += ADAPTATION_INTERVAL;
             let settled = idle.map_or(idle_from.is_none_or(|since| since > now), |idle| {
-                idle / 1000 >= self.fixed.table.end()
+                idle / 1000 >= self.table.end()
             });
             if settled && before == (self.max_probability, self.probability_per_byte) {
                 let missed =

@@ -113,3 +113,20 @@ fn senders_repair_what_was_dropped_on_their_way_and_on_the_way_back() {
         assert_eq!(transfers.completed, 8, "seed {seed}: {transfers:?}");
     }
 }
+
+#[test]
+fn settings_that_are_in_force_already_change_nothing_after_a_change_of_rate_either() {
+    let queue = link("link", 10_000_000, "linux-red", json!({"limit": 300_000}));
+    let flows = bulk("flows", 10, &["link"], "sack", json!({}));
+    let network = scenario(8.0, &[queue], &[flows]);
+    let rate = json!({"at_ns": 3 * SECOND, "link": "link", "rate_bit_per_s": 9_000_000});
+    let same = json!({"at_ns": 5 * SECOND, "link": "link", "queue": {"limit": 300_000}});
+    let with = |changes: &[&Value]| {
+        let mut network = network.clone();
+        network["changes"] = json!(changes);
+        let total = simulate(&network, 1).links["link"].spans.total.clone();
+        let average = total.average_queue_packets.expect("RED has an average");
+        (total.drops, total.marks, total.packets_forwarded, average.mean, average.max)
+    };
+    assert_eq!(with(&[&rate, &same]), with(&[&rate]));
+}
