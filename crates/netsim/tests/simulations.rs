@@ -17,5 +17,6 @@ mod golden;
 mod laws;
 mod loss;
 mod return_path;
+mod round_trips;
 mod transfers;
 mod varying_rates;

@@ -210,11 +210,10 @@ impl Sender {
         self.flight.unacknowledged
     }
 
-    /// The round trip timed by the last acknowledgement, in nanoseconds.
+    /// The round trip timed by the last acknowledgement, in nanoseconds, unless somebody has taken it since.
     #[inline]
-    #[must_use]
-    pub fn last_round_trip(&self) -> Option<u64> {
-        self.flight.timer.last_round_trip()
+    pub fn take_last_round_trip(&mut self) -> Option<u64> {
+        self.flight.timer.take_last_round_trip()
     }
 
     /// The smoothed round trip, in nanoseconds; `None` before the first sample.

@@ -243,12 +243,12 @@ impl Simulation {
         flow.in_flight -= gone;
         let laid = flow.group as usize;
         let first_link = self.groups[laid].route.forward[0].link as usize;
-        let Source::Window(connection) = &flow.source else {
+        let Source::Window(connection) = &mut flow.source else {
             debug_assert!(false, "flow {number} may send, and has no sender");
             return;
         };
         if let Some(samples) = &mut self.monitor
-            && let Some(round_trip) = connection.sender.last_round_trip()
+            && let Some(round_trip) = connection.sender.take_last_round_trip()
         {
             samples.push((number, round_trip));
         }

@@ -273,7 +273,8 @@ impl Simulation {
         };
         let sender = &mut connection.sender;
         if let Some(samples) = &mut self.monitor
-            && let Some(round_trip) = sender.last_round_trip()
+            // A sender is also asked to send when its pacing lets it, and then nothing has been timed.
+            && let Some(round_trip) = sender.take_last_round_trip()
         {
             samples.push((number, round_trip));
         }

@@ -108,6 +108,12 @@ impl RetransmissionTimer {
         self.last_round_trip.map(NonZeroU64::get)
     }
 
+    /// The same, once: nobody else is told of it.
+    #[inline]
+    pub(crate) fn take_last_round_trip(&mut self) -> Option<u64> {
+        self.last_round_trip.take().map(NonZeroU64::get)
+    }
+
     /// Another acknowledgement has come, which has timed none so far.
     #[inline]
     pub(crate) fn forget_last_round_trip(&mut self) {
