@@ -5,7 +5,8 @@ use crate::calendar::NEVER;
 /// Something that happens at a time known beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Control {
-    /// A measured span begins or ends: before anything else at the same instant.
+    /// A measured span begins or ends: before anything else at the same instant, all of which belongs to the span
+    /// that begins.
     Boundary,
     /// The change of that number.
     Change(u32),

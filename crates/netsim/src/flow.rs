@@ -78,7 +78,7 @@ pub struct Flow {
     pub group: u32,
     /// When it began, in nanoseconds.
     pub began: Option<u64>,
-    /// When it ended, in nanoseconds.
+    /// The first nanosecond at which it was active no more.
     pub ended: Option<u64>,
     /// Where it comes from.
     pub origin: Origin,

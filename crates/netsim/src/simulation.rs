@@ -78,6 +78,9 @@ const CONTROL: usize = 0;
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     time: u64,
+    /// What has happened before this is in it: `time` at a boundary that was known beforehand, and a nanosecond
+    /// more where results are asked for at an instant of which all has happened.
+    before: u64,
     queued: Vec<u64>,
     /// Of the flows that the scenario names.
     tallies: Vec<Tally>,

@@ -18,5 +18,6 @@ mod laws;
 mod loss;
 mod return_path;
 mod round_trips;
+mod spans;
 mod transfers;
 mod varying_rates;

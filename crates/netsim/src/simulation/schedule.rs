@@ -132,7 +132,7 @@ impl Simulation {
         let unheard = self.unheard_before(end);
         self.complete_with(&unheard);
         self.close_windows();
-        let snapshot = self.snapshot(&unheard);
+        let snapshot = self.snapshot(end, &unheard);
         self.measured.snapshots.push(snapshot);
     }
 

@@ -33,9 +33,10 @@ impl Simulation {
         self.summarise(each)
     }
 
-    pub(super) fn snapshot(&self, unheard: &Unheard) -> Snapshot {
+    pub(super) fn snapshot(&self, before: u64, unheard: &Unheard) -> Snapshot {
         Snapshot {
             time: self.now,
+            before,
             queued: self.links.iter().map(|link| u64::from(link.queue().0)).collect(),
             transfers: self.transfer_counts(unheard),
             tallies: (0..)
@@ -157,12 +158,12 @@ impl Simulation {
             let before = self.scenario.flows[..group].iter().map(count).sum();
             let flows = self.flows.iter().enumerate().skip(before);
             for (number, flow) in flows.take(count(&self.scenario.flows[group])) {
-                let began = flow.began.is_some_and(|time| time < span.end);
-                let over = flow.ended.is_some_and(|time| time <= span.begin);
+                let began = flow.began.is_some_and(|time| time < end.before);
+                let over = flow.ended.is_some_and(|time| time <= begin.before);
                 if began && !over {
                     let completion = flow
                         .completed
-                        .filter(|&(time, _)| span.begin < time && time <= span.end)
+                        .filter(|&(time, _)| begin.before <= time && time < end.before)
                         .map(|(_, took)| took);
                     tallies.push((begin.tallies[number], end.tallies[number], completion));
                 }

@@ -102,7 +102,8 @@ impl Simulation {
     fn finish(&mut self, number: u32) {
         let flow = &mut self.flows[number as usize];
         let first_time = flow.ended.is_none();
-        flow.ended.get_or_insert(self.now);
+        // It was active at this very instant.
+        flow.ended.get_or_insert(self.now + 1);
         if first_time && let Source::Window(connection) = &mut flow.source {
             connection.sender.retire();
         }
