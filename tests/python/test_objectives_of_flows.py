@@ -62,6 +62,16 @@ def test_the_flows_of_several_groups_count_as_if_they_were_of_one():
     assert window["slowest_share"] == pytest.approx(1.0 / every.mean())
 
 
+def test_flows_without_a_goodput_are_pooled_without_one():
+    # As in results that are asked for before the warm-up is over.
+    near, far = goodputs(1, 1, 3.0), goodputs(1, 1, 1.0, 2.0)
+    for window in (near, far):
+        del window["goodput_bit_per_s"]
+    [window] = flow_windows(result(near=[near], far=[far]))
+    assert window["flows"] == 3
+    assert not {"goodput_bit_per_s", "jain_index", "goodput_cov", "slowest_share"} & set(window)
+
+
 def test_a_pattern_means_the_groups_that_fit():
     outcome = result(**{name: [goodputs(0, 1, 2.0)] for name in ("web-1", "web-2", "bulk")})
     assert [len(flow_windows(outcome, flows)) for flows in ("bulk", "*")] == [1, 1]

@@ -2,11 +2,14 @@
 
 import pytest
 
+from vermilion.objectives.windows import flow_windows
 from vermilion.routers import ROUTER_KINDS, ManagedQueue, RouterError, router_class
 from vermilion.routers.base import PushPrice
 from vermilion.routers.conformance import RouterConformance
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario, scenario_from_document
+from vermilion.simulate.bulk_flows import bulk_flows
+from vermilion.simulate.result import result_of
 
 CORE = load_scenario("varying-load").core_json(0.05)
 
@@ -53,6 +56,18 @@ def test_counters_only_grow(router):
     assert after.forwarded_packets > before.forwarded_packets
     assert after.drops >= before.drops
     assert router.active_flows() == 16
+
+
+def test_results_before_the_warm_up_is_over_have_no_goodput(router):
+    router.wait(2.0)  # it lasts 5 s
+    text, _ = router.result()
+    assert "null" not in text
+    outcome = result_of(text, seed=1, version="", timing={}, series={})
+    [together] = flow_windows(outcome, over="total")
+    assert together["flows"] == 16
+    for window in (together, *(outcome.flows(name).total for name in outcome.groups)):
+        assert not {"goodput_bit_per_s", "each", "starved", "jain_index"} & set(window)
+    assert bulk_flows(outcome.flows(name).total for name in outcome.groups) == {}
 
 
 def test_round_trips_are_given_once_and_include_the_queue(router):

@@ -16,6 +16,14 @@ pub struct Span {
     pub end: u64,
 }
 
+impl Span {
+    /// Whether it has no instant.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.begin >= self.end
+    }
+}
+
 /// The measured spans of a scenario.
 #[derive(Clone, Debug)]
 pub struct Phases {
@@ -48,7 +56,7 @@ impl Phases {
                 let settled = if pair[0] == 0 { 0 } else { pair[0] + settle };
                 Span { begin: settled.max(scenario.warm_up_ns), end: pair[1] }
             })
-            .filter(|span| span.begin < span.end)
+            .filter(|span| !span.is_empty())
             .collect();
         Self { total: Span { begin: scenario.warm_up_ns, end: duration }, phases }
     }

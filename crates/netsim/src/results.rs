@@ -266,6 +266,9 @@ impl GroupMetrics {
         each: bool,
     ) -> Self {
         let seconds = (span.end - span.begin) as f64 / 1e9;
+        let active = tallies.len() as u64;
+        // In no time nobody gets anything that could be told.
+        let tallies = if span.is_empty() { &[] } else { tallies };
         let flows: Vec<FlowMetrics> = tallies
             .iter()
             .map(|(begin, end, completion)| {
@@ -290,7 +293,7 @@ impl GroupMetrics {
         Self {
             start_s: span.begin as f64 / 1e9,
             end_s: span.end as f64 / 1e9,
-            flows: flows.len() as u64,
+            flows: active,
             goodput_bit_per_s: (!flows.is_empty()).then(|| Goodput {
                 total,
                 of_flows: Some(GoodputOfFlows {
@@ -335,7 +338,7 @@ impl GroupMetrics {
             start_s: span.begin as f64 / 1e9,
             end_s: span.end as f64 / 1e9,
             flows,
-            goodput_bit_per_s: (flows > 0)
+            goodput_bit_per_s: (flows > 0 && !span.is_empty())
                 .then_some(Goodput { total: bits / seconds, of_flows: None }),
             jain_index: None,
             goodput_cov: None,

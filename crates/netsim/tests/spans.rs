@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use crate::common::open_loop::open_loop;
-use crate::common::{MILLISECOND, SECOND, link, parse, scenario, simulate};
+use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use serde_json::{Value, json};
 use vermilion_netsim::Simulation;
 use vermilion_netsim::results::GroupMetrics;
@@ -98,6 +98,36 @@ fn what_happens_at_the_very_end_of_a_run_is_after_it() {
             assert_eq!(counts, expected, "{duration} ms, delayed {delayed}");
         }
     }
+}
+
+#[test]
+fn results_before_the_warm_up_is_over_have_nothing_that_cannot_be_computed() {
+    let link = link("link", 8_000_000, "drop-tail", json!({"limit": 100}));
+    let mut web = bulk("web", 1, &["link"], "sack", json!({}));
+    web["traffic"] = json!({
+        "kind": "web", "mean_gap_ns": 1e7, "size": {"distribution": "constant", "value": 1e5},
+    });
+    let mut network = scenario(4.0, &[link], &[bulk("bulk", 3, &["link"], "sack", json!({})), web]);
+    network["warm_up_ns"] = json!(3 * SECOND);
+    let mut simulation = Simulation::new(parse(&network), 1).unwrap();
+    for now in [0, 2 * SECOND, 3 * SECOND] {
+        simulation.advance(now, &AtomicBool::new(false)).unwrap();
+        let results = simulation.results(true);
+        for (name, spans) in &results.flows {
+            let total = &spans.total;
+            assert!(total.goodput_bit_per_s.is_none(), "{name} at {now}: {total:?}");
+            assert!(total.each.is_empty() && total.starved.is_none(), "{name} at {now}: {total:?}");
+            assert!(total.jain_index.is_none() && total.goodput_cov.is_none());
+            assert!(spans.phases.is_empty());
+        }
+        let text = serde_json::to_string(&results).unwrap();
+        assert!(!text.contains("null"), "{text}");
+    }
+    simulation.advance(4 * SECOND, &AtomicBool::new(false)).unwrap();
+    let results = simulation.results(true);
+    let bulk = &results.flows["bulk"].total;
+    assert!(bulk.goodput_bit_per_s.is_some() && bulk.starved.is_some() && bulk.each.len() == 3);
+    assert!(results.flows["web"].total.goodput_bit_per_s.is_some());
 }
 
 #[test]

@@ -51,7 +51,7 @@ impl Simulation {
 
     fn summarise(&mut self, each: bool) -> Results {
         let now = self.now;
-        // A span that is not over yet ends now; one that has not begun is not reported.
+        // A span that is not over yet ends now; of one that has not begun nothing is left.
         let cut = |span: Span| Span { begin: span.begin.min(now), end: span.end.min(now) };
         let total = cut(self.measured.phases.total);
         let phases: Vec<(usize, Span)> = self
@@ -61,7 +61,7 @@ impl Simulation {
             .iter()
             .map(|&span| cut(span))
             .enumerate()
-            .filter(|(_, span)| span.begin < span.end)
+            .filter(|(_, span)| !span.is_empty())
             .collect();
         let mut links = BTreeMap::new();
         for index in 0..self.links.len() {
