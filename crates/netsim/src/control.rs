@@ -14,7 +14,8 @@ pub enum Control {
     Start(u32),
     /// A flow stops.
     Stop(u32),
-    /// The probes take their next reading: after everything else at the same instant.
+    /// The probes take their next reading: after all other control events at the same instant, and before packets
+    /// that arrive, timers and turns.
     Probe,
 }
 
