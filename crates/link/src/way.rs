@@ -45,6 +45,8 @@ pub struct Way {
     link: TurnLink<Held>,
     pool: Pool,
     air: Air,
+    /// Whether the packet in transmission, or the last one, is in the air: the wire may lose it.
+    is_last_in_air: bool,
     now: u64,
     carried: Carried,
     lateness: Distribution,
@@ -77,6 +79,7 @@ impl Way {
             link: TurnLink::of(link, stream(Purpose::QueueCoin), stream(Purpose::WireLoss))?,
             pool: Pool::new(room)?,
             air: Air::new(jitter, stream(Purpose::Jitter), room.packets as usize),
+            is_last_in_air: false,
             now: 0,
             carried: Carried::default(),
             lateness: Distribution::default(),
@@ -223,6 +226,7 @@ impl Way {
                 };
                 sightings.note(turn, Sight::Departs, remark, pool.bytes(held.slot, held.size));
             }
+            self.is_last_in_air = !taken.lost;
             if taken.lost {
                 pool.give_back(held.slot);
                 continue;
@@ -257,7 +261,9 @@ impl Way {
     fn change(&mut self, change: Change) {
         if let Some(rate) = change.rate {
             self.close_windows();
-            if let Some((before, after)) = self.link.set_rate(self.now, rate) {
+            if let Some((before, after)) = self.link.set_rate(self.now, rate)
+                && self.is_last_in_air
+            {
                 self.air.move_last(before, after);
             }
         }

@@ -3,13 +3,27 @@
 use std::collections::HashMap;
 
 use crate::common::{MILLISECOND, WHOLE, link, number_of, packet, plain_sum, take_due, way};
-use serde_json::json;
+use serde_json::{Value, json};
 use vermilion_link::{
-    Change, Distances, Remark, Sight, Sighting, Sightings, capture_head, capture_packets,
+    Change, Distances, Remark, Sight, Sighting, Sightings, Way, capture_head, capture_packets,
 };
 use vermilion_monitor::CaptureReader;
 
+const HOUR: u64 = 3_600_000 * MILLISECOND;
 const ALL: [Sight; 4] = [Sight::Arrives, Sight::Departs, Sight::Dropped, Sight::HandedOn];
+
+/// A change of the link at a time in milliseconds.
+fn change_at(way: &mut Way, milliseconds: u64, what: &Value) {
+    let mut change = json!({"at_ns": milliseconds * MILLISECOND, "link": "uplink"});
+    change.as_object_mut().unwrap().extend(what.as_object().unwrap().clone());
+    let change = serde_json::from_value(change).expect("a test's change can be read");
+    way.change_at(milliseconds * MILLISECOND, Change::of(&change)).unwrap();
+}
+
+/// When everything that is still to come arrives, in milliseconds.
+fn arrivals(way: &mut Way) -> Vec<u64> {
+    take_due(way, HOUR).iter().map(|(due, _)| due / MILLISECOND).collect()
+}
 
 #[test]
 fn every_packet_is_seen_where_it_comes_by() {
@@ -126,4 +140,18 @@ fn changes_that_cannot_be_are_refused_or_counted() {
     way.advance(10);
     assert_eq!(way.carried().changes_refused, 1);
     assert_eq!(way.next_due(), None);
+}
+
+#[test]
+fn a_rate_change_while_a_lost_packet_is_sent_leaves_the_packet_before_it_alone() {
+    // 10 ms of transmission and 10 ms of wire. The second packet is sent from 10 or from 15 ms on.
+    for (second, rate) in [(0, 10_000), (0, 10_000_000), (15, 10_000), (15, 10_000_000)] {
+        let mut way = way(&link(1_000_000, "drop-tail", json!({})), 1);
+        change_at(&mut way, 5, &json!({"loss": {"model": "bernoulli", "probability": 1.0}}));
+        change_at(&mut way, 16, &json!({"rate_bit_per_s": rate}));
+        way.arrive(0, &WHOLE, &packet(0, 1250, 0, 0));
+        way.arrive(second * MILLISECOND, &WHOLE, &packet(1, 1250, 0, 0));
+        assert_eq!(arrivals(&mut way), [20], "{second} ms, {rate} bit/s");
+        assert_eq!(way.ledger(HOUR).losses, 1);
+    }
 }
