@@ -39,10 +39,19 @@ pub enum Remark {
     Forced = 4,
     /// The queue was full.
     Overflow = 5,
+    /// New parameters emptied the queue.
+    Flush = 6,
 }
 
-const REMARKS: [Remark; 6] =
-    [Remark::None, Remark::Marked, Remark::Lost, Remark::Early, Remark::Forced, Remark::Overflow];
+const REMARKS: [Remark; 7] = [
+    Remark::None,
+    Remark::Marked,
+    Remark::Lost,
+    Remark::Early,
+    Remark::Forced,
+    Remark::Overflow,
+    Remark::Flush,
+];
 
 impl From<DropReason> for Remark {
     fn from(reason: DropReason) -> Self {
@@ -65,6 +74,7 @@ impl Remark {
             Self::Early => "dropped: early",
             Self::Forced => "dropped: forced",
             Self::Overflow => "dropped: overflow",
+            Self::Flush => "dropped: flush",
         }
     }
 }

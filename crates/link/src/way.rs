@@ -282,8 +282,8 @@ impl Way {
 
     fn take_parameters(&mut self, changed: &Values) -> Result<(), ParameterError> {
         if self.link.set_parameters(self.now, changed)? {
-            let pool = &mut self.pool;
-            self.link.flush(self.now, &mut |held| pool.give_back(held.slot));
+            let (now, pool, sightings) = (self.now, &mut self.pool, &mut self.sightings);
+            self.link.flush(now, &mut |held| note_drop(pool, sightings, now, held, Remark::Flush));
         }
         Ok(())
     }
@@ -420,9 +420,21 @@ fn check_rate(rate: u64) -> Result<(), ParameterError> {
 
 #[inline]
 fn drop_packet(pool: &mut Pool, sightings: &mut Option<Sightings>, now: u64, gone: Dropped<Held>) {
+    note_drop(pool, sightings, now, gone.packet, gone.reason.into());
+}
+
+/// The queue has dropped a packet, for the reason that the remark tells.
+#[inline]
+fn note_drop(
+    pool: &mut Pool,
+    sightings: &mut Option<Sightings>,
+    now: u64,
+    held: Held,
+    remark: Remark,
+) {
     if let Some(sightings) = sightings {
-        let bytes = pool.bytes(gone.packet.slot, gone.packet.size);
-        sightings.note(now, Sight::Dropped, gone.reason.into(), bytes);
+        let bytes = pool.bytes(held.slot, held.size);
+        sightings.note(now, Sight::Dropped, remark, bytes);
     }
-    pool.give_back(gone.packet.slot);
+    pool.give_back(held.slot);
 }

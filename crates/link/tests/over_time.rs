@@ -155,3 +155,22 @@ fn a_rate_change_while_a_lost_packet_is_sent_leaves_the_packet_before_it_alone()
         assert_eq!(way.ledger(HOUR).losses, 1);
     }
 }
+
+#[test]
+fn packets_that_new_settings_flush_are_seen() {
+    let mut way = way(&link(100_000, "linux-red", json!({"limit": 100_000.0})), 1);
+    way.watch(Some(Sightings::new(&ALL, 64, 1 << 16)));
+    for number in 0..10 {
+        way.arrive(0, &WHOLE, &packet(number, 1250, 0, 0));
+    }
+    let values = serde_json::from_value(json!({"limit": 90_000.0})).unwrap();
+    way.set_parameters(20 * MILLISECOND, &values).unwrap();
+    assert_eq!(way.ledger(20 * MILLISECOND).drops, 9);
+    let notes = way.sightings().unwrap().take(<[u8]>::to_vec);
+    let dropped: Vec<_> =
+        Sighting::read(&notes).filter(|each| each.sight == Sight::Dropped).collect();
+    let numbers: Vec<u64> = dropped.iter().map(|each| number_of(each.bytes)).collect();
+    assert_eq!(numbers, Vec::from_iter(1..10));
+    let flushed = (20 * MILLISECOND, Remark::Flush, "dropped: flush");
+    assert!(dropped.iter().all(|each| (each.time, each.remark, each.remark.words()) == flushed));
+}
