@@ -131,7 +131,8 @@ impl Way {
 
     /// Reads the queue every so many nanoseconds from now on.
     pub fn read_every(&mut self, interval: u64) {
-        self.readings = Some((interval.max(1), Series::default()));
+        let series = Series::since(self.link.ledger(self.now));
+        self.readings = Some((interval.max(1), series));
         self.timetable.read_from(self.now, interval);
     }
 

@@ -174,3 +174,21 @@ fn packets_that_new_settings_flush_are_seen() {
     let flushed = (20 * MILLISECOND, Remark::Flush, "dropped: flush");
     assert!(dropped.iter().all(|each| (each.time, each.remark, each.remark.words()) == flushed));
 }
+
+#[test]
+fn the_first_reading_holds_nothing_from_before_anyone_asked_for_readings() {
+    let mut way = way(&link(10_000_000, "drop-tail", json!({"limit": 5.0})), 1);
+    for number in 0..100 {
+        way.arrive(0, &WHOLE, &packet(number, 1250, 0, 0));
+    }
+    take_due(&mut way, 100 * MILLISECOND);
+    way.read_every(100 * MILLISECOND);
+    way.arrive(150 * MILLISECOND, &WHOLE, &packet(100, 1250, 0, 0));
+    way.advance(250 * MILLISECOND);
+    let readings = way.take_readings();
+    assert_eq!(readings.time_s, [0.1, 0.2]);
+    assert_eq!(readings.arrivals, [0.0, 1.0]);
+    assert_eq!(readings.drops, [0.0, 0.0]);
+    // One packet in 100 ms.
+    assert_eq!(readings.throughput_bit_per_s, [0.0, 100_000.0]);
+}

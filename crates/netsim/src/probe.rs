@@ -41,6 +41,12 @@ pub struct Series {
 }
 
 impl Series {
+    /// No readings yet: the first will tell what has happened since the totals were these.
+    #[must_use]
+    pub fn since(last: Ledger) -> Self {
+        Self { last, ..Self::default() }
+    }
+
     /// Reads `link` at `now`; `interval` is the time since the last reading, in nanoseconds.
     pub(crate) fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink) {
         let state = State {
@@ -85,7 +91,7 @@ impl Series {
 
     /// The readings so far, which are forgotten here; the next one goes on from the last.
     pub fn take(&mut self) -> Self {
-        let rest = Self { last: self.last, ..Self::default() };
+        let rest = Self::since(self.last);
         std::mem::replace(self, rest)
     }
 }
