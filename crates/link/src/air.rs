@@ -1,10 +1,11 @@
 //! Packets on the wire, from the end of their transmission until they arrive.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashMap, VecDeque};
+use std::collections::{BinaryHeap, VecDeque};
 
 use vermilion_netsim::random::Stream;
 
+use crate::lanes::{Distances, Lanes};
 use crate::packet::Held;
 
 /// By how much the propagation of single packets differs.
@@ -13,48 +14,8 @@ pub struct Jitter {
     /// Each packet takes longer by something from 0 to this, uniformly, in nanoseconds.
     pub most_ns: u64,
     /// Whether one packet may overtake another because of it. If not, who would have overtaken
-    /// arrives with the packet before.
+    /// arrives with the packet before that goes to the same address.
     pub reorders: bool,
-}
-
-/// How much farther than the end of the wire addresses are, in nanoseconds.
-///
-/// Packets to different addresses may overtake each other; those to one address do not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Distances {
-    of: HashMap<[u8; 4], u64>,
-}
-
-impl Distances {
-    /// From IPv4 addresses and what packets to them take longer.
-    #[must_use]
-    pub fn new(of: HashMap<[u8; 4], u64>) -> Self {
-        Self { of }
-    }
-
-    /// Whether all is at the end of the wire.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.of.is_empty()
-    }
-
-    /// The longest.
-    #[must_use]
-    pub fn longest(&self) -> u64 {
-        self.of.values().copied().max().unwrap_or(0)
-    }
-
-    /// What a packet takes longer; nothing to an address that is not known.
-    #[inline]
-    pub fn of(&self, packet: &[u8]) -> u64 {
-        match packet {
-            [first, rest @ ..] if *first >> 4 == 4 && rest.len() >= 19 => {
-                let address = [rest[15], rest[16], rest[17], rest[18]];
-                self.of.get(&address).copied().unwrap_or(0)
-            }
-            _ => 0,
-        }
-    }
 }
 
 /// See the module's head.
@@ -62,17 +23,36 @@ impl Distances {
 pub struct Air {
     jitter: Jitter,
     stream: Stream,
+    lanes: Lanes,
+    last: Last,
     flying: Flying,
+}
+
+/// The packet that was put in last.
+#[derive(Clone, Copy, Debug, Default)]
+struct Last {
+    lane: usize,
+    /// When it would arrive were it alone.
+    alone: u64,
+    /// When the packet arrives that it must not overtake.
+    ahead: u64,
+}
+
+impl Last {
+    fn due(self) -> u64 {
+        self.alone.max(self.ahead)
+    }
 }
 
 #[derive(Debug)]
 enum Flying {
+    /// While all go to one place and none overtakes another.
     InOrder(VecDeque<(u64, Held)>),
-    /// By time, and at one time by number.
-    InAnyOrder(BinaryHeap<Reverse<Numbered>>, u64),
+    /// By time, and at one time by number; the number of the next.
+    ByTime(BinaryHeap<Reverse<Numbered>>, u64),
 }
 
-/// A packet on a wire that does not keep the order.
+/// A packet of those that may arrive in another order than they left.
 #[derive(Debug)]
 struct Numbered {
     due: u64,
@@ -109,41 +89,51 @@ impl Ord for Numbered {
 impl Air {
     /// An empty wire that never holds more than `most` packets.
     pub fn new(jitter: Jitter, stream: Stream, most: usize) -> Self {
-        let flying = if jitter.reorders && jitter.most_ns > 0 {
-            Flying::InAnyOrder(BinaryHeap::with_capacity(most), 0)
+        // Without jitter nothing can be overtaken because of it.
+        let jitter = Jitter { reorders: jitter.reorders && jitter.most_ns > 0, ..jitter };
+        let flying = if jitter.reorders {
+            Flying::ByTime(BinaryHeap::with_capacity(most), 0)
         } else {
             Flying::InOrder(VecDeque::with_capacity(most))
         };
-        Self { jitter, stream, flying }
+        Self { jitter, stream, lanes: Lanes::default(), last: Last::default(), flying }
     }
 
-    /// From now on, each packet arrives at its own time.
-    pub fn let_overtake(&mut self) {
-        let Flying::InOrder(packets) = &mut self.flying else { return };
-        let mut numbered = BinaryHeap::with_capacity(packets.capacity());
-        for (number, (due, held)) in (0..).zip(packets.drain(..)) {
-            numbered.push(Reverse(Numbered { due, number, held }));
+    /// From now on, addresses are farther away than the end of the wire. What is on its way arrives
+    /// when it would have.
+    pub fn set_distances(&mut self, distances: &Distances) {
+        self.lanes.set_distances(distances);
+        if distances.is_empty() {
+            return;
         }
-        let next = numbered.len() as u64;
-        self.flying = Flying::InAnyOrder(numbered, next);
+        let Flying::InOrder(packets) = &mut self.flying else { return };
+        let mut by_time = BinaryHeap::with_capacity(packets.capacity());
+        for (number, (due, held)) in (0..).zip(packets.drain(..)) {
+            by_time.push(Reverse(Numbered { due, number, held }));
+        }
+        let next = by_time.len() as u64;
+        self.flying = Flying::ByTime(by_time, next);
     }
 
-    /// A packet will have been sent and have passed the wire at `due`, jitter left out.
+    /// A packet of these bytes will have been sent and have passed the wire at `due`, jitter and
+    /// distance left out.
     #[inline]
-    pub fn push(&mut self, due: u64, held: Held) {
+    pub fn push(&mut self, due: u64, held: Held, bytes: &[u8]) {
         let late = match self.jitter.most_ns {
             0 => 0,
             most => self.stream.uniform_between(0, most),
         };
-        let due = due + late;
+        let number = self.lanes.number(bytes);
+        let lane = self.lanes.lane(number);
+        let ahead = if self.jitter.reorders { 0 } else { lane.last_due };
+        self.last = Last { lane: number, alone: due + lane.farther + late, ahead };
+        let due = self.last.due();
+        lane.last_due = due;
         match &mut self.flying {
-            Flying::InOrder(packets) => {
-                let last = packets.back().map_or(0, |&(due, _)| due);
-                packets.push_back((due.max(last), held));
-            }
-            Flying::InAnyOrder(packets, number) => {
-                packets.push(Reverse(Numbered { due, number: *number, held }));
-                *number += 1;
+            Flying::InOrder(packets) => packets.push_back((due, held)),
+            Flying::ByTime(packets, next) => {
+                packets.push(Reverse(Numbered { due, number: *next, held }));
+                *next += 1;
             }
         }
     }
@@ -153,7 +143,7 @@ impl Air {
     pub fn next_due(&self) -> Option<u64> {
         match &self.flying {
             Flying::InOrder(packets) => packets.front().map(|&(due, _)| due),
-            Flying::InAnyOrder(packets, _) => packets.peek().map(|Reverse(first)| first.due),
+            Flying::ByTime(packets, _) => packets.peek().map(|Reverse(first)| first.due),
         }
     }
 
@@ -162,24 +152,33 @@ impl Air {
     pub fn pop(&mut self) -> Option<(u64, Held)> {
         match &mut self.flying {
             Flying::InOrder(packets) => packets.pop_front(),
-            Flying::InAnyOrder(packets, _) => {
+            Flying::ByTime(packets, _) => {
                 packets.pop().map(|Reverse(first)| (first.due, first.held))
             }
         }
     }
 
-    /// The end of the transmission of the packet that was put in last has moved. On a wire that does
-    /// not keep the order it arrives when it would have.
+    /// The end of the transmission of the packet that was put in last has moved: it is still in
+    /// transmission.
     pub fn move_last(&mut self, before: u64, after: u64) {
-        if let Flying::InOrder(packets) = &mut self.flying
-            && let Some((due, _)) = packets.back_mut()
-        {
-            *due = *due - before + after;
-            if let Some(last) = packets.len().checked_sub(2).and_then(|place| packets.get(place)) {
-                let earliest = last.0;
-                if let Some((due, _)) = packets.back_mut() {
-                    *due = earliest.max(*due);
+        self.last.alone = self.last.alone - before + after;
+        let due = self.last.due();
+        self.lanes.lane(self.last.lane).last_due = due;
+        match &mut self.flying {
+            Flying::InOrder(packets) => {
+                if let Some(last) = packets.back_mut() {
+                    last.0 = due;
                 }
+            }
+            Flying::ByTime(packets, next) => {
+                // A heap is put in order again in its own memory; rates seldom change.
+                let mut unsorted = std::mem::take(packets).into_vec();
+                if let Some(Reverse(last)) =
+                    unsorted.iter_mut().find(|Reverse(each)| each.number + 1 == *next)
+                {
+                    last.due = due;
+                }
+                *packets = BinaryHeap::from(unsorted);
             }
         }
     }
@@ -188,7 +187,7 @@ impl Air {
     pub fn len(&self) -> usize {
         match &self.flying {
             Flying::InOrder(packets) => packets.len(),
-            Flying::InAnyOrder(packets, _) => packets.len(),
+            Flying::ByTime(packets, _) => packets.len(),
         }
     }
 }

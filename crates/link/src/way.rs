@@ -8,8 +8,9 @@ use vermilion_netsim::turn_link::TurnLink;
 use vermilion_netsim::{Distribution, Ledger, Series, Span, State};
 use vermilion_parameters::{ParameterError, Values};
 
-use crate::air::{Air, Distances, Jitter};
+use crate::air::{Air, Jitter};
 use crate::header::{Label, mark};
+use crate::lanes::Distances;
 use crate::measured::Measured;
 use crate::packet::Held;
 use crate::pool::{Pool, Room};
@@ -55,7 +56,6 @@ pub struct Way {
     /// Time between readings, and those that nobody has taken.
     readings: Option<(u64, Series)>,
     sightings: Option<Sightings>,
-    distances: Distances,
 }
 
 impl Way {
@@ -87,7 +87,6 @@ impl Way {
             timetable: Timetable::default(),
             readings: None,
             sightings: None,
-            distances: Distances::default(),
         })
     }
 
@@ -101,8 +100,7 @@ impl Way {
             let accepted = format!("from 0 to {LONGEST_DELAY} ns");
             return Err(ParameterError::new("distances", distances.longest(), accepted));
         }
-        self.air.let_overtake();
-        self.distances = distances;
+        self.air.set_distances(&distances);
         Ok(())
     }
 
@@ -232,11 +230,8 @@ impl Way {
                 pool.give_back(held.slot);
                 continue;
             }
-            let farther = match self.distances.is_empty() {
-                true => 0,
-                false => self.distances.of(pool.bytes(held.slot, held.size)),
-            };
-            self.air.push(taken.end + self.link.delay() + farther, held);
+            let bytes = pool.bytes(held.slot, held.size);
+            self.air.push(taken.end + self.link.delay(), held, bytes);
         }
     }
 

@@ -2,10 +2,11 @@
 
 use std::collections::HashMap;
 
-use crate::common::{MILLISECOND, WHOLE, link, number_of, packet, plain_sum, take_due, way};
+use crate::common::{MILLISECOND, ROOM, WHOLE, link, number_of, packet, plain_sum, take_due, way};
 use serde_json::{Value, json};
 use vermilion_link::{
-    Change, Distances, Remark, Sight, Sighting, Sightings, Way, capture_head, capture_packets,
+    Change, Distances, Jitter, Remark, Sight, Sighting, Sightings, Way, capture_head,
+    capture_packets,
 };
 use vermilion_monitor::CaptureReader;
 
@@ -153,6 +154,87 @@ fn a_rate_change_while_a_lost_packet_is_sent_leaves_the_packet_before_it_alone()
         way.arrive(second * MILLISECOND, &WHOLE, &packet(1, 1250, 0, 0));
         assert_eq!(arrivals(&mut way), [20], "{second} ms, {rate} bit/s");
         assert_eq!(way.ledger(HOUR).losses, 1);
+    }
+}
+
+#[test]
+fn a_packet_held_back_by_the_one_before_it_is_moved_by_no_more_than_its_own_way() {
+    let mut way = way(&link(1_000_000, "drop-tail", json!({})), 1);
+    change_at(&mut way, 5, &json!({"delay_ns": 0}));
+    change_at(&mut way, 11, &json!({"rate_bit_per_s": 100_000}));
+    way.arrive(0, &WHOLE, &packet(0, 1250, 0, 0));
+    // It is sent from 10 to 12 ms and held back until 20. When the rate changes, its last
+    // millisecond becomes ten.
+    way.arrive(0, &WHOLE, &packet(1, 250, 0, 0));
+    assert_eq!(arrivals(&mut way), [20, 21]);
+}
+
+/// A way whose packets differ in how long they take, and what distances are set.
+fn jittery(most: u64, reorders: bool, distances: &[(u8, u64)]) -> Way {
+    let jitter = Jitter { most_ns: most * MILLISECOND, reorders };
+    let link = link(1_000_000, "drop-tail", json!({"limit": 200.0}));
+    let mut way = Way::new(&link, jitter, 1, 0, ROOM).unwrap();
+    let far = distances.iter().map(|&(last, far)| ([10, 0, 0, last], far * MILLISECOND));
+    way.set_distances(Distances::new(far.collect())).unwrap();
+    way
+}
+
+/// 120 packets of 1 ms each, to three addresses in turn: the numbers of those to each, as they arrive.
+fn orders(way: &mut Way) -> [Vec<u64>; 3] {
+    for number in 0..120 {
+        let mut bytes = packet(number, 125, 0, 0);
+        bytes[19] = 2 + (number % 3) as u8;
+        way.arrive(0, &WHOLE, &bytes);
+    }
+    let mut numbers = [const { Vec::new() }; 3];
+    for (_, bytes) in take_due(way, HOUR) {
+        numbers[usize::from(bytes[19] - 2)].push(number_of(&bytes));
+    }
+    numbers
+}
+
+#[test]
+fn jitter_reorders_no_packets_to_one_address_unless_it_may() {
+    let far = [(3, 7), (4, 30)];
+    let kept = orders(&mut jittery(50, false, &far));
+    assert!(kept.iter().all(|numbers| numbers.len() == 40 && numbers.is_sorted()), "{kept:?}");
+    let overtaken = orders(&mut jittery(50, true, &far));
+    assert!(overtaken.iter().all(|numbers| !numbers.is_sorted()), "{overtaken:?}");
+}
+
+#[test]
+fn a_shorter_delay_reorders_no_packets_to_one_address() {
+    let mut way = jittery(0, false, &[(3, 7), (4, 30)]);
+    change_at(&mut way, 50, &json!({"delay_ns": 0}));
+    let kept = orders(&mut way);
+    assert!(kept.iter().all(|numbers| numbers.len() == 40 && numbers.is_sorted()), "{kept:?}");
+    // The same if an address comes nearer.
+    let mut way = jittery(0, false, &[(2, 300), (3, 7), (4, 30)]);
+    way.arrive(0, &WHOLE, &packet(0, 125, 0, 0));
+    way.advance(50 * MILLISECOND);
+    way.set_distances(Distances::new(HashMap::from([([10, 0, 0, 2], 0)]))).unwrap();
+    way.arrive(50 * MILLISECOND, &WHOLE, &packet(1, 125, 0, 0));
+    assert_eq!(arrivals(&mut way), [311, 311]);
+}
+
+#[test]
+fn what_is_far_away_changes_nothing_for_other_addresses() {
+    let due = |reorders, distances: &[(u8, u64)]| {
+        let mut way = jittery(3, reorders, distances);
+        for (at, rate) in [(20, 50_000), (60, 10_000_000), (70, 10_000), (300, 1_000_000)] {
+            change_at(&mut way, at, &json!({"rate_bit_per_s": rate}));
+        }
+        change_at(&mut way, 40, &json!({"delay_ns": 2_000_000}));
+        change_at(&mut way, 310, &json!({"delay_ns": 0}));
+        for number in 0..120 {
+            way.arrive(number / 3 * MILLISECOND, &WHOLE, &packet(number, 125, 0, 0));
+        }
+        take_due(&mut way, HOUR)
+    };
+    for reorders in [false, true] {
+        let alone = due(reorders, &[]);
+        assert_eq!(alone.len(), 120);
+        assert!(alone == due(reorders, &[(9, 40)]), "reorders: {reorders}");
     }
 }
 
