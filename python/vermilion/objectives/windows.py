@@ -126,7 +126,7 @@ def _together(windows: Sequence[GroupMetrics]) -> FlowsWindow:
 
 def _add_fairness(pooled: FlowsWindow, windows: Sequence[GroupMetrics]) -> None:
     """Goodput and its indices over the flows of several groups."""
-    # Results that are asked for before the warm-up is over have a window of no length, and no goodput in it.
+    # Before the warm-up is over a window has no length, and nobody any goodput in it.
     windows = [window for window in windows if "goodput_bit_per_s" in window]
     if not windows:
         return
