@@ -18,6 +18,7 @@ use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
 use crate::packet::{Half, Packet};
+use crate::propagation::Propagation;
 use crate::random::Stream;
 use crate::scenario;
 use crate::transmitter::Transmitter;
@@ -44,7 +45,7 @@ pub const LOST: u32 = u32::MAX;
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct ArrivalLink {
-    delay: u64,
+    propagation: Propagation,
     transmitter: Transmitter,
     discipline: AnyDiscipline,
     values: Values,
@@ -74,7 +75,7 @@ impl ArrivalLink {
         wire: Stream,
     ) -> Self {
         Self {
-            delay: link.delay_ns,
+            propagation: Propagation::new(link.delay_ns),
             transmitter: Transmitter::of(link),
             books: LinkBooks::new(discipline.average_queue()),
             discipline,
@@ -149,7 +150,7 @@ impl ArrivalLink {
     /// Propagation delay in nanoseconds.
     #[inline]
     pub fn delay(&self) -> u64 {
-        self.delay
+        self.propagation.delay()
     }
 
     /// Of the packet that was accepted last, at `now`: when its transmission begins, and whether the wire
@@ -269,7 +270,7 @@ impl ArrivalLink {
         self.catch_up(now);
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let link = facts(self.transmitter.rate(), self.delay);
+        let link = facts(self.transmitter.rate(), self.delay());
         let settings = self.discipline.set_values(&values, link)?;
         let values = settings.to_values();
         let changed = values != self.values;
@@ -297,6 +298,7 @@ impl ArrivalLink {
                 dropped.extend(line.pop_last());
             }
         }
+        self.propagation.flush(self.books.forwarded());
         self.transmitter.take_back(self.in_service.end, self.queue_bytes);
         self.next_start = NEVER;
         self.queue_bytes = 0;
@@ -307,7 +309,9 @@ impl ArrivalLink {
     /// Changes the propagation delay for packets accepted from now on.
     pub fn set_delay(&mut self, now: u64, delay: u64) {
         self.catch_up(now);
-        self.delay = delay;
+        let begun = self.books.forwarded();
+        let accepted = begun + self.waiting.len() as u64;
+        self.propagation.change(begun.saturating_sub(1), accepted, delay);
         self.tell_discipline();
     }
 
@@ -321,34 +325,33 @@ impl ArrivalLink {
     /// calendar.
     pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
         self.catch_up(now);
-        let (old_rate, old_free_at) = (self.transmitter.rate(), self.transmitter.free_at());
-        let mut moved: Vec<(u32, u64, u64)> = Vec::with_capacity(self.waiting.len() + 1);
+        let old_rate = self.transmitter.rate();
+        let begun = self.books.forwarded();
+        // The lines of those that move, and when they arrive at the end of the wire.
+        let mut moved: Vec<(u32, u64)> = Vec::with_capacity(self.waiting.len() + 1);
         let old_end = self.in_service.end;
         if old_end > now {
             let left = u128::from(old_end - now) * u128::from(old_rate);
             self.in_service.end = now + left.div_ceil(u128::from(rate)) as u64;
-            moved.push((self.in_service.line, old_end, self.in_service.end));
+            let delay = self.propagation.of(begun.saturating_sub(1));
+            moved.push((self.in_service.line, self.in_service.end + delay));
         }
         self.transmitter.replace(rate, self.in_service.end);
         let mut start = self.in_service.end;
-        for index in 0..self.waiting.len() {
-            let old_end = self.waiting.get(index + 1).map_or(old_free_at, |next| next.start);
-            let packet = &mut self.waiting[index];
+        for (number, packet) in (begun..).zip(&mut self.waiting) {
             packet.start = start;
             start = self.transmitter.transmit(start, packet.size);
-            moved.push((packet.line, old_end, start));
+            moved.push((packet.line, start + self.propagation.of(number)));
         }
         self.next_start = self.waiting.front().map_or(NEVER, |first| first.start);
         // The packets of one line stand in it in this order, at its end.
         let mut seen = vec![0; lines.len()];
-        for (line, old_end, new_end) in moved.into_iter().rev() {
+        for (line, time) in moved.into_iter().rev() {
             if line == LOST {
                 continue;
             }
             let line = line as usize;
-            if let Some(packet) = lines[line].nth_from_end(seen[line]) {
-                packet.time = packet.time - old_end + new_end;
-            }
+            lines[line].move_from_end(seen[line], time);
             seen[line] += 1;
         }
         for (line, count) in lines.iter_mut().zip(seen) {
@@ -360,7 +363,7 @@ impl ArrivalLink {
     }
 
     fn tell_discipline(&mut self) {
-        self.discipline.link_changed(facts(self.transmitter.rate(), self.delay));
+        self.discipline.link_changed(facts(self.transmitter.rate(), self.delay()));
     }
 }
 

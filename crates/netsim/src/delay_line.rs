@@ -136,10 +136,13 @@ impl DelayLine {
         self.packets.push_back(packet);
     }
 
-    /// The packet that is `distance` places before the last.
-    pub fn nth_from_end(&mut self, distance: usize) -> Option<&mut Packet> {
-        let index = self.packets.len().checked_sub(distance + 1)?;
-        self.packets.get_mut(index)
+    /// The packet that is `distance` places before the last would leave at `time`, were it alone and had
+    /// the stretch no delay beyond the link's. Times have to be made to ascend afterwards.
+    pub fn move_from_end(&mut self, distance: usize, time: u64) {
+        let index = self.packets.len().checked_sub(distance + 1);
+        if let Some(packet) = index.and_then(|index| self.packets.get_mut(index)) {
+            packet.time = time + self.extra_delay;
+        }
     }
 
     /// Every packet in it.

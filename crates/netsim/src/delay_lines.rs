@@ -384,8 +384,8 @@ mod tests {
                 let change = |lines: &mut [DelayLine]| {
                     let line = &mut lines[(state >> 8) as usize % 9];
                     let taken = line.pop_last().map(|packet| packet.sequence());
-                    if let Some(packet) = line.nth_from_end(0) {
-                        packet.time += 500;
+                    if let Some(time) = line.packets().last().map(|packet| packet.time) {
+                        line.move_from_end(0, time + 500 - line.extra_delay);
                     }
                     line.restore_order();
                     taken

@@ -506,12 +506,10 @@ impl DepartureLink {
     pub fn set_rate(&mut self, now: u64, rate: u64, lines: &mut [DelayLine]) {
         let moved = self.link.set_rate(now, rate);
         // The packet in transmission is the last that was put on its line, unless it will be lost.
-        if let Some((old_end, end)) = moved
+        if let Some((_, end)) = moved
             && let Some(line) = lines.get_mut(self.around.line_in_service as usize)
         {
-            if let Some(packet) = line.nth_from_end(0) {
-                packet.time = packet.time - old_end + end;
-            }
+            line.move_from_end(0, end + self.link.delay_in_service());
             line.restore_order();
         }
     }

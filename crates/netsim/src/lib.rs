@@ -40,6 +40,7 @@ pub mod pcapng;
 mod phases;
 mod prefetch;
 mod probe;
+mod propagation;
 mod quantiles;
 mod queue_record;
 pub mod random;

@@ -62,6 +62,11 @@ impl LinkBooks {
         }
     }
 
+    /// Packets whose transmission has begun since time 0.
+    pub fn forwarded(&self) -> u64 {
+        self.ledger.forwarded + self.window.forwarded
+    }
+
     /// Whether the discipline keeps an average.
     #[inline]
     pub fn has_average(&self) -> bool {

@@ -22,6 +22,7 @@ use crate::calendar::NEVER;
 use crate::link_books::{Ledger, LinkBooks};
 use crate::link_window::LinkWindow;
 use crate::loss::{LossModel, LossyWire};
+use crate::propagation::Propagation;
 use crate::random::Stream;
 use crate::scenario;
 use crate::transmitter::Transmitter;
@@ -73,7 +74,7 @@ pub struct TurnLink<P> {
 /// code for each.
 #[derive(Clone, Debug)]
 pub(crate) struct Turns {
-    delay: u64,
+    propagation: Propagation,
     transmitter: Transmitter,
     /// What waits in the queue: kept here, because which queue it is has to be looked up to ask it.
     standing: Standing,
@@ -133,7 +134,7 @@ impl Turns {
     /// See [`TurnLink::delay`].
     #[inline(always)]
     pub fn delay(&self) -> u64 {
-        self.delay
+        self.propagation.delay()
     }
 
     /// See [`TurnLink::offer`].
@@ -250,7 +251,7 @@ impl<P: Packet> TurnLink<P> {
         wire: Stream,
     ) -> Self {
         let turns = Turns {
-            delay: link.delay_ns,
+            propagation: Propagation::new(link.delay_ns),
             transmitter: Transmitter::of(link),
             books: LinkBooks::new(queue.average_queue()),
             standing: queue.standing(),
@@ -296,7 +297,12 @@ impl<P: Packet> TurnLink<P> {
     #[inline]
     #[must_use]
     pub fn delay(&self) -> u64 {
-        self.turns.delay
+        self.turns.delay()
+    }
+
+    /// That of the packet in transmission, or of the last one.
+    pub(crate) fn delay_in_service(&self) -> u64 {
+        self.turns.propagation.of(self.turns.books.forwarded().saturating_sub(1))
     }
 
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
@@ -366,7 +372,7 @@ impl<P: Packet> TurnLink<P> {
     pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
-        let link = facts(self.turns.transmitter.rate(), self.turns.delay);
+        let link = facts(self.turns.transmitter.rate(), self.turns.delay());
         let values = self.queue.set_values(&values, link)?.to_values();
         let changed = values != self.values;
         self.values = values;
@@ -391,7 +397,8 @@ impl<P: Packet> TurnLink<P> {
 
     /// Changes the propagation delay for packets whose transmission begins from now on.
     pub fn set_delay(&mut self, delay: u64) {
-        self.turns.delay = delay;
+        let begun = self.turns.books.forwarded();
+        self.turns.propagation.change(begun.saturating_sub(1), begun, delay);
         self.tell_discipline();
     }
 
@@ -420,7 +427,7 @@ impl<P: Packet> TurnLink<P> {
     }
 
     fn tell_discipline(&mut self) {
-        self.queue.link_changed(facts(self.turns.transmitter.rate(), self.turns.delay));
+        self.queue.link_changed(facts(self.turns.transmitter.rate(), self.turns.delay()));
     }
 }
 

@@ -65,6 +65,50 @@ fn both_kinds_of_link_measure_the_same() {
     }
 }
 
+/// The delay becomes shorter while packets are on the wire: those that follow are held back behind them. Then
+/// the rate changes, which moves the packet in transmission and those that wait.
+#[test]
+fn both_kinds_of_link_move_packets_that_were_held_back_to_the_same_times() {
+    let run = |watches_departures, (rate, delay): (u64, u64), extra: u64, seed| {
+        let (discipline, parameters) = plain(watches_departures, 1000);
+        let mut link = link("link", 10_000_000, discipline, parameters);
+        link["delay_ns"] = json!(SECOND);
+        let mut flows = [1e6, 100e6].map(|rate| {
+            let traffic = json!({"kind": "constant-rate", "rate_bit_per_s": rate});
+            let mut flow = open_loop("link", traffic);
+            flow["rtt_ns"] = json!(2 * SECOND);
+            flow
+        });
+        // A packet every 8 ms until the delay is shorter, and then 125 within 10 ms.
+        flows[1]["name"] = json!("burst");
+        flows[1]["rtt_ns"] = json!(2 * SECOND + extra);
+        flows[1]["start_ns"] = json!([5060 * MILLISECOND, 5060 * MILLISECOND]);
+        flows[1]["stop_ns"] = json!([5070 * MILLISECOND, 5070 * MILLISECOND]);
+        let mut network = scenario(9.0, &[link], &flows);
+        network["flow_delays"] = json!(true);
+        // The burst is at the link a quarter of what is not the link's of its round trip later.
+        let burst = 5310 * MILLISECOND + extra / 4;
+        network["changes"] = json!([
+            {"at_ns": burst - 300 * MILLISECOND, "link": "link", "delay_ns": delay},
+            {"at_ns": burst + MILLISECOND, "link": "link", "rate_bit_per_s": rate},
+            {"at_ns": burst + 200 * MILLISECOND, "link": "link", "rate_bit_per_s": 300_000},
+            {"at_ns": burst + 400 * MILLISECOND, "link": "link", "rate_bit_per_s": 20_000_000},
+        ]);
+        simulate(&network, seed)
+    };
+    for change in [(1_000_000, 0), (100_000, 0), (50_000_000, 0), (1_000_000, 700 * MILLISECOND)] {
+        for (seed, extra) in [(0, 0), (1, 0), (2, 10 * MILLISECOND), (3, 100 * MILLISECOND)] {
+            let [at_arrival, at_departure] =
+                [false, true].map(|kind| run(kind, change, extra, seed));
+            let burst = at_arrival.flows["burst"].total.packets.as_ref().unwrap();
+            assert!(burst.packets_delivered > 100, "{burst:?}");
+            let waited = at_arrival.links["link"].spans.total.sojourn_ms.unwrap().max;
+            assert!(waited > 5.0, "{waited} ms");
+            assert_eq!(measured(&at_arrival), measured(&at_departure), "{change:?}, seed {seed}");
+        }
+    }
+}
+
 #[test]
 fn both_kinds_of_link_measure_the_same_on_a_schedule_on_a_trace_and_with_a_lossy_wire() {
     let run = |watches_departures, seed| {
