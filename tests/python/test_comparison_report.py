@@ -513,3 +513,8 @@ def test_drawing_leaves_the_users_settings_alone(outcome):
     before = dict(mpl.rcParams)
     outcome.rendered("svg")
     assert dict(mpl.rcParams) == before
+
+
+def test_a_seed_that_is_there_twice_is_refused():
+    with pytest.raises(ScenarioError, match="seeds: .*1, which is there twice"):
+        vermilion.compare(parse_scenario(TWO_LINKS), ["drop-tail"], seeds=[1, 2, 1])

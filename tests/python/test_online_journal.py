@@ -163,7 +163,10 @@ def test_what_was_condemned_is_not_recalled_by_a_later_run(tmp_path):
         assert known.of_earlier_run  # whose clock says nothing here
         journal.keep(REGIME)  # it did well again
     with Journal(path, **ABOUT) as journal:
-        assert [each.picture.flows for each in journal.regimes("bottleneck", GOAL).known] == [64, 16]
+        assert [each.picture.flows for each in journal.regimes("bottleneck", GOAL).known] == [
+            64,
+            16,
+        ]
 
 
 def test_what_was_learned_for_another_goal_is_not_recalled(tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from copy import deepcopy
 from itertools import product
+from operator import index
 from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import Scenario, load_scenario, scenario_from_document
@@ -168,9 +169,13 @@ def chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     """The seeds that are meant: so many from 1 on, or those that are listed.
 
     Raises:
-        ScenarioError: there are none.
+        ScenarioError: there are none, or one is there twice: the same run again says nothing more,
+            and an interval would be narrower than it is.
     """
-    chosen = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(seeds)
+    chosen = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(map(index, seeds))
     if not chosen:
         raise ScenarioError("seeds", seeds, "at least one seed")
+    for place, seed in enumerate(chosen):
+        if seed in chosen[:place]:
+            raise ScenarioError("seeds", f"{seed}, which is there twice,", "each of them once")
     return chosen
