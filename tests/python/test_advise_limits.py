@@ -217,7 +217,8 @@ class TestHarm:
     @pytest.mark.parametrize(
         "text",
         ["", "goodput", "goodput=", "goodput=lots", "fairness=0.1", "links.other.drop_rate=1",
-         "flows.{0}.jain_index=0.1", "links.{x.y}.drop_rate=0.1", "goodput=2 ms"],
+         "flows.{0}.jain_index=0.1", "links.{x.y}.drop_rate=0.1", "goodput=2 ms",
+         "jain_index=-1", "starved=-3"],
     )  # fmt: skip
     def test_what_is_no_margin_is_one_line(self, capsys, text):
         options = [f"--{name.replace('_', '-')}={value}" for name, value in ASKED.items()]

@@ -19,6 +19,8 @@ from vermilion.objectives.harm import NOTHING, margins_of
 from vermilion.scenario.errors import ScenarioError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.advise.question import Question
 
 OWN: Final = {
@@ -75,6 +77,19 @@ class Margins:
         return tuple(each for each in self.own if each.metric not in known)
 
 
+def _check_leaves_room(bound: Constraint, name: str, texts: Sequence[str]) -> None:
+    """A margin says how much worse something may get; less than nothing is no margin.
+
+    Raises:
+        ScenarioError: it asks for more than there was.
+    """
+    slack = -bound.offset if bound.at_least else bound.offset
+    share = 1.0 - bound.bound if bound.at_least else bound.bound - 1.0
+    if slack < 0.0 or share < 0.0:
+        text = next((each for each in texts if each.partition("=")[0].strip() == name), name)
+        raise ScenarioError("--harm", text, "a margin of 0 or more")
+
+
 @lru_cache(maxsize=16)
 def margins_for(question: Question) -> Margins:
     """The margins of a question.
@@ -97,6 +112,7 @@ def margins_for(question: Question) -> Margins:
                 continue
             text = f"{margin.path.replace('{link}', LINK)} {margin.bound}"
             bound = Constraint.parse(text, scenario=scenario)
+            _check_leaves_room(bound, name, question.harm)
             metric = "delay_p95_ms" if str(bound.path) == DELAY_PATH else OWN.get(name)
             own.append(OwnMargin(metric or str(bound.path), bound))
     except ScenarioError as error:

@@ -21,9 +21,10 @@ _RATE: Final = Quantity(RATE, 10e3, 1e12)
 _ROUND_TRIP: Final = Quantity(TIME, 10e-6, 10.0)
 _BOUND: Final = Quantity(TIME, 1e-6, 10.0)
 _FLOWS: Final = Quantity(RATIO, 1, 10_000, integer=True)
-_WORD: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.:@/-]{0,63}")
+_WORD: Final = re.compile(r"[A-Za-z0-9:][A-Za-z0-9_.:@/-]{0,63}")
 """Names of interfaces and classes: they are printed in commands that somebody pastes, so there is
-nothing in them that a shell would take for more than a letter."""
+nothing in them that a shell would take for more than a letter. The classes of the kernel's own mq
+begin with a colon."""
 
 
 def read_question(

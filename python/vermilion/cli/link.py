@@ -217,6 +217,7 @@ def link(
     from vermilion.link.emulation import Surroundings, emulate
     from vermilion.link.errors import LinkError
     from vermilion.link.inside import EXIT_NOT_FOUND
+    from vermilion.simulate.runs import check_seed
 
     command = context.meta.get(_COMMAND)
     if not command:
@@ -229,6 +230,7 @@ def link(
         raise UserError(message)
     outputs = LinkOutputs(target, series, probe, figure, packets, most_packets)
     outputs.check()
+    check_seed(seed)
     options.load_plugins(plugins)
     jitter_s = 0.0 if jitter is None else options.seconds("--jitter", jitter)
     surroundings = Surroundings(

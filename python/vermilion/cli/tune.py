@@ -262,6 +262,7 @@ def tune(
     table. The best setting found meets the present one on fresh seeds; it is recommended only
     if it is significantly better and keeps every constraint.
     """
+    from vermilion.advise.options import check_word
     from vermilion.profiles import Place
     from vermilion.scenario import load_scenario
     from vermilion.tuning import TuningPlan, execute
@@ -320,7 +321,7 @@ def tune(
         robustness=not no_robustness,
         rivals=not no_rivals,
         profile=profile,
-        place=Place(device, parent),
+        place=Place(check_word("--device", device), check_word("--parent", parent)),
         search=search,
         budget=session.usual_budget,
         seed=seed,
