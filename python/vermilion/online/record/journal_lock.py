@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 from contextlib import contextmanager
@@ -18,6 +17,11 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.online.record.journal import JournalError
 from vermilion.scenario.errors import printable
+
+try:
+    import fcntl
+except ImportError:  # a system that has none: there is nothing to hold
+    fcntl = None  # type: ignore[assignment]
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -40,7 +44,8 @@ def only_run(path: Path | None, title: str, *details: str) -> Iterator[None]:
     Raises:
         JournalError: one is under way, or nothing can be written beside the journal.
     """
-    if path is None:
+    # A folder is no journal, which is said where it is opened.
+    if path is None or fcntl is None or path.is_dir():
         yield
         return
     shown = printable(str(path))
