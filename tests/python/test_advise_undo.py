@@ -209,6 +209,18 @@ class TestLinux:
         assert undo_words(asked, present) == []
         assert commands(asked, present, pie(), keep=False).save == ""
 
+    def test_what_the_kernel_puts_below_a_card_with_several_queues_is_read(self):
+        asked = question()
+        text = (
+            "qdisc mq 0: dev eth0 root\n"
+            "qdisc fq_codel 0: dev eth0 parent :2 limit 10240p flows 1024 target 5ms ecn\n"
+            "qdisc fq_codel 0: dev eth0 parent :1 limit 10240p flows 1024 target 5ms ecn\n"
+        )
+        present = present_of(asked, read_tc_text(text), "")
+        own = commands(asked, present, pie(), keep=False)
+        assert own.undo == "tc qdisc del dev eth0 root"  # the kernel puts the same there again
+        assert undo_words(asked, present) == []
+
     def test_queues_below_mq_are_not_put_back_as_one(self):
         asked = question()
         text = (

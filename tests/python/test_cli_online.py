@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from test_cli import PROGRAM, SHORT, refused, strict, vermilion
+from vermilion.cli import main
 
 __all__ = ["vermilion"]
 
@@ -112,3 +113,9 @@ def test_ctrl_c_ends_it_with_130():
         _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("seed", ["-1", "12345678901234567890123"])
+def test_a_seed_that_is_none_is_refused(seed, capsys):
+    assert main(["online", "varying-load", "--seed", seed]) == 2
+    assert f"seed: {seed} is not accepted" in capsys.readouterr().err

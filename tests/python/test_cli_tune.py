@@ -264,9 +264,3 @@ def test_nothing_but_a_name_gets_into_a_command_to_paste(option, capsys):
     arguments = ["tune", "varying-load", "--budget=3", "--profile=linux-red"]
     assert main([*arguments, option, "eth0; reboot"]) == 2
     assert f'{option}: "eth0; reboot" is not accepted' in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("seed", ["-1", "12345678901234567890123"])
-def test_a_seed_that_is_none_is_refused_on_line_too(seed, capsys):
-    assert main(["online", "varying-load", "--seed", seed]) == 2
-    assert f"seed: {seed} is not accepted" in capsys.readouterr().err

@@ -117,6 +117,7 @@ def test_a_plan_can_be_simulated():
         (["--rate", "1Mbit/s", "--reverse", "--", "true"], "--reverse"),
         (["varying-load", "--rate", "1Mbit/s", "--", "true"], "--rate does not go with a scenario"),
         (["--rate", "1Mbit/s", "--jitter", "soon", "--", "true"], "--jitter"),
+        (["--rate", "1Mbit/s", "--seed", "-1", "--", "true"], "seed: -1 is not accepted"),
         (["--", "true"], "rate"),
     ],
 )

@@ -283,3 +283,16 @@ def test_a_script_is_played_as_it_is_written(path):
 
 def test_there_are_scripts():
     assert len(list(SCRIPTS.glob("*.txt"))) >= 10
+
+
+@pytest.mark.parametrize(("known", "stays"), [(20.0, False), (35.0, True)])
+def test_what_a_person_takes_back_is_recalled_no_more_and_what_else_did_well_is(known, stays):
+    script = Script()
+    played("regime flows=16 level=20\nuntil 2\ndone\nuntil 8\n", script)
+    assert script.controller.in_force["level"] == 20.0
+    [regime] = script.controller.regimes.known
+    other = replace(regime, setting={**regime.setting, "level": known})
+    script.controller = replace(script.controller, regimes=Regimes((other,)))
+    played("command undo\ndone\nuntil 9\n", script)
+    assert script.controller.in_force["level"] == FIRST["level"]
+    assert script.controller.regimes.known == ((other,) if stays else ())

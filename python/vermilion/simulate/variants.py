@@ -175,7 +175,9 @@ def chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     chosen = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(map(index, seeds))
     if not chosen:
         raise ScenarioError("seeds", seeds, "at least one seed")
-    for place, seed in enumerate(chosen):
-        if seed in chosen[:place]:
+    met: set[int] = set()
+    for seed in chosen:
+        if seed in met:
             raise ScenarioError("seeds", f"{seed}, which is there twice,", "each of them once")
+        met.add(seed)
     return chosen

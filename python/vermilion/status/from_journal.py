@@ -46,8 +46,8 @@ class QueueStatus:
         doing: what it does, in words.
         mode: ``observe``, ``propose`` or ``control``.
         last_look: when it last looked at the queue (UTC).
-        next_look: when it looks again, which routers that are asked over a network let it do less
-            often; ``None`` unless it runs and has looked.
+        next_look: when it looks again: as long after the last look as that was after the one
+            before; ``None`` unless it runs and has looked.
         setting: every parameter in force, as last read back.
         setting_since: since when (UTC).
         last_decision: the kind of the last decision.

@@ -262,44 +262,44 @@ def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
     """
     controller = turn.controller
     words = setting_in_words(change.parameters, controller.configuration)
+    policy = controller.policy
     # Nothing is free for who only watches: what stands there is not this controller's.
-    if not change.is_free or controller.policy.mode == "observe":
-        if controller.policy.mode == "observe" or controller.paused_by_person:
-            turn.decide(
-                DecisionKind.PROPOSED,
-                f"would put in force {words}: {change.reason}",
-                setting=dict(change.parameters),
-                **change.details,
-            )
-            if instead is not None:
-                turn.become(instead)
-            return
-        if not controller.budget.allows(turn.now_s):
-            again_s = controller.budget.next_s(turn.now_s)
-            turn.decide(
-                DecisionKind.HELD_BACK,
-                f"{words} not put in force, because the last minute had "
-                f"{how_many(controller.policy.changes_per_minute, 'change')}, which is the limit; "
-                f"next try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
-                setting=dict(change.parameters),
-                changes_per_minute=controller.policy.changes_per_minute,
-                next_try_in_s=again_s - turn.now_s,
-            )
-            if instead is not None:
-                turn.become(replace(instead, ask_again_s=again_s))
-            return
-        if controller.policy.mode == "propose":
-            number = turn.number()
-            turn.decide(
-                DecisionKind.PROPOSED,
-                f"proposal {number}, to put in force {words}: {change.reason}",
-                setting=dict(change.parameters),
-                number=number,
-                **change.details,
-            )
-            turn.ask_person(number, change.parameters, change.reason)
-            turn.become(Proposing(number, change))
-            return
+    if policy.mode == "observe" or (controller.paused_by_person and not change.is_free):
+        turn.decide(
+            DecisionKind.PROPOSED,
+            f"would put in force {words}: {change.reason}",
+            setting=dict(change.parameters),
+            **change.details,
+        )
+        if instead is not None:
+            turn.become(instead)
+        return
+    if not change.is_free and not controller.budget.allows(turn.now_s):
+        again_s = controller.budget.next_s(turn.now_s)
+        turn.decide(
+            DecisionKind.HELD_BACK,
+            f"{words} not put in force, because the last minute had "
+            f"{how_many(policy.changes_per_minute, 'change')}, which is the limit; "
+            f"next try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
+            setting=dict(change.parameters),
+            changes_per_minute=policy.changes_per_minute,
+            next_try_in_s=again_s - turn.now_s,
+        )
+        if instead is not None:
+            turn.become(replace(instead, ask_again_s=again_s))
+        return
+    if not change.is_free and policy.mode == "propose":
+        number = turn.number()
+        turn.decide(
+            DecisionKind.PROPOSED,
+            f"proposal {number}, to put in force {words}: {change.reason}",
+            setting=dict(change.parameters),
+            number=number,
+            **change.details,
+        )
+        turn.ask_person(number, change.parameters, change.reason)
+        turn.become(Proposing(number, change))
+        return
     send(turn, change)
 
 

@@ -187,7 +187,7 @@ class RouterChange:
 
     @property
     def is_free(self) -> bool:
-        """Whether it may be made whatever the budget and the mode: it takes something back."""
+        """Whether it takes something back: that needs no budget, and nobody is asked."""
         return self.purpose in {"roll back", "restore"}
 
 

@@ -81,7 +81,7 @@ def solve(task: Task) -> Finding:
         KeyboardInterrupt: at Ctrl-C.
     """
     if not task.policy.parameters:
-        obstacle = "the queue moves every parameter that may be changed by itself"
+        obstacle = "the queue itself moves every parameter that may be changed"
         return without_answer(task, obstacle)
     task = replace(task, belief=task.belief.after_seeing(task.picture.selective_share))
     if isinstance(task.policy, SetPolicy):

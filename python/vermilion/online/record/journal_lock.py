@@ -21,7 +21,7 @@ from vermilion.scenario.errors import printable
 try:
     import fcntl
 except ImportError:  # a system that has none: there is nothing to hold
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment] # asked for before it is used
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
