@@ -41,5 +41,7 @@ pub use round_trip::{RoundTripEstimator, TimeoutEstimator, TimeoutFloor, TimerRu
 pub use rule::WindowRule;
 pub use rules::AnyRule;
 pub use segment::{Acknowledgement, KeptAcknowledgement, MOST_BLOCKS, SackBlocks, Segment};
-pub use sender::{Counters, Ecn, EcnOptions, LossWindow, Sender, SenderOptions, SenderState};
+pub use sender::{
+    Counters, Ecn, EcnOptions, HandshakeLoss, LossWindow, Sender, SenderOptions, SenderState,
+};
 pub use window::Window;

@@ -51,6 +51,7 @@ const LINUX: &[(&str, Preset)] = &[
     ("dialect", Choice("linux")),
     ("ecn_capable_retransmissions", Switch(false)),
     ("ecn_fallback", Switch(true)),
+    ("handshake_loss", Choice("linux")),
     ("linear_handshake_timeouts", Number(4.0)),
     ("proportional_rate_reduction", Switch(true)),
     ("window_validation", Switch(true)),

@@ -7,7 +7,7 @@ use crate::named::Named;
 use crate::receiver::{AcknowledgementPolicy, LinuxHabits, LinuxReceiver};
 use crate::recovery::{RecoveryOptions, ReductionBound};
 use crate::rule::WindowRule;
-use crate::sender::{Ecn, EcnOptions, LossWindow, SenderOptions};
+use crate::sender::{Ecn, EcnOptions, HandshakeLoss, LossWindow, SenderOptions};
 use crate::senders::{BBR, BBR1, CUBIC, DCTCP, LEDBAT, NEWRENO, PRAGUE, REM, RENO, SACK, TAHOE};
 use crate::{
     AnyRule, HostClock, Receiver, Recovery, Sender, TimeoutEstimator, TimeoutFloor, TimerRules,
@@ -135,6 +135,13 @@ impl Profile {
                 window_validation: settings.switch("window_validation"),
                 timestamps: settings.switch("timestamps"),
                 handshake: settings.switch("handshake"),
+                handshake_loss: if settings.is("handshake_loss", "rfc5681") {
+                    HandshakeLoss::OneSegment
+                } else if settings.is("handshake_loss", "linux") {
+                    HandshakeLoss::OneSegmentFromSecond
+                } else {
+                    HandshakeLoss::Timeout
+                },
                 linear_handshake_timeouts: settings.number("linear_handshake_timeouts") as u8,
                 ecn: EcnOptions {
                     feedback,

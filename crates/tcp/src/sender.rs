@@ -39,7 +39,7 @@ use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, HostClock, Segment};
 use flight::Flight;
-pub use options::{Ecn, EcnOptions, LossWindow, SenderOptions};
+pub use options::{Ecn, EcnOptions, HandshakeLoss, LossWindow, SenderOptions};
 use pacing::Pacing;
 pub use state::{Counters, SenderState};
 use state::{Load, Reduction};
@@ -351,14 +351,16 @@ impl Sender {
     fn on_timeout(&mut self, now: u64) {
         let Self { flight, recovery, .. } = self;
         flight.counters.timeouts += 1;
-        if !recovery.has_reduced(flight) {
-            let base = flight.loss_window(Load::of(recovery.pipe(flight)));
-            flight.reduce_threshold(now, Congestion::Timeout, base);
+        if flight.timeout_tells_of_congestion() {
+            if !recovery.has_reduced(flight) {
+                let base = flight.loss_window(Load::of(recovery.pipe(flight)));
+                flight.reduce_threshold(now, Congestion::Timeout, base);
+            }
+            flight.rule.timed_out(now);
+            flight.marks.announce_reduction();
+            flight.last_reduction = Reduction::Timeout;
         }
-        flight.rule.timed_out(now);
         flight.recover = flight.highest;
-        flight.marks.announce_reduction();
-        flight.last_reduction = Reduction::Timeout;
         recovery.on_timeout(flight, now);
         // One segment more than the recovery does not take for lost (Linux: tcp_enter_loss). Where that is nothing, it is
         // the loss window of RFC 5681.

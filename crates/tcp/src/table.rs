@@ -6,7 +6,7 @@ use crate::Recovery;
 use crate::option_sets::NAMES;
 
 /// Number of parameters that every sender has.
-pub const COMMON_COUNT: usize = 38;
+pub const COMMON_COUNT: usize = 39;
 
 /// What differs from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
@@ -159,6 +159,11 @@ pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
             .described("a connection whose SYN is lost goes on without ECN", "Linux: tcp_ecn_fallback"),
         Parameter::switch("handshake", true)
             .described("a 40-byte exchange (SYN) precedes the data", "ns-2.35: syn_"),
+        Parameter::choice("handshake_loss", "timeout", &["timeout", "rfc5681", "linux"]).described(
+            "what follows from a lost SYN: the same as from any timeout, so that slow start ends at two segments, or \
+             (rfc5681) a connection that opens with one segment, or (linux) the same from the second lost SYN on",
+            "ns-2.35: TcpAgent::timeout; RFC 5681, section 3.1; Linux: tcp_init_transfer, tcp_init_metrics",
+        ),
         Parameter::number("linear_handshake_timeouts", "1", Some(0.0), 0.0, 200.0)
             .whole()
             .described(

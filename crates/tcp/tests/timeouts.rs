@@ -252,3 +252,74 @@ fn a_mark_in_the_same_window_excuses_a_timeout() {
         assert_eq!(sender.threshold(), 5.0, "{recovery}");
     }
 }
+
+/// Window and threshold of a connection that opens after so many lost SYNs. With RFC 6298's first timeout of 1 s, and
+/// Linux's four that do not double it, the SYNs leave at 0, 1, 2 s.
+#[track_caller]
+fn opened_after(lost: u64, recovery: &str, rule: &str) -> (f64, f64) {
+    let rule = ("handshake_loss", Value::Choice(rule.to_owned()));
+    let handshake = ("handshake", Value::Switch(true));
+    let [first] = window(10.0);
+    let mut sender = started(&[first, by(recovery), rule, handshake], 100);
+    assert_eq!(sent(&mut sender, 0), [0]);
+    let second = 1000 * MS;
+    for at in 1..=lost {
+        assert_eq!(timed_out(&mut sender, at * second), [0]);
+    }
+    let [echo, now] = [lost * second, lost * second + 100 * MS];
+    answered(&mut sender, [echo, now], 1, &[]);
+    windows(&sender)
+}
+
+#[test]
+fn a_lost_syn_costs_the_first_window_and_not_the_threshold() {
+    let cap = 10_000.0;
+    for recovery in ["rack", "sack", "sack1", "newreno", "reno", "tahoe", "linux-newreno"] {
+        for rule in ["timeout", "rfc5681", "linux"] {
+            assert_eq!(opened_after(0, recovery, rule), (10.0, cap), "{recovery}, {rule}");
+        }
+        // RFC 5681, section 3.1: one segment. Linux: from the second one on.
+        for (lost, window) in [(1, 1.0), (2, 1.0)] {
+            assert_eq!(opened_after(lost, recovery, "rfc5681"), (window, cap), "{recovery}");
+        }
+        for (lost, window) in [(1, 10.0), (2, 1.0)] {
+            assert_eq!(opened_after(lost, recovery, "linux"), (window, cap), "{recovery}");
+        }
+        // ns-2.35, `TcpAgent::timeout`: like any timeout; the window is the initial one all the same.
+        for lost in [1, 2] {
+            assert_eq!(opened_after(lost, recovery, "timeout"), (10.0, 2.0), "{recovery}");
+        }
+    }
+}
+
+#[test]
+fn a_lost_syn_tells_a_rule_nothing() {
+    let [first] = window(10.0);
+    for name in ["cubic", "bbr", "bbr1", "ledbat", "dctcp", "prague"] {
+        let begin = |lost: u64| {
+            let mut sender =
+                started_as(name, &[("handshake", Value::Switch(true)), first.clone()], 400);
+            let begun = 5000 * MS - lost * 1000 * MS;
+            assert_eq!(sent(&mut sender, begun), [0]);
+            for at in 1..=lost {
+                assert_eq!(timed_out(&mut sender, begun + at * 1000 * MS), [0]);
+            }
+            // Three round trips of 100 ms, each answered as a whole.
+            let mut seen = Vec::new();
+            let mut next = 1;
+            for round in 0..3 {
+                let echo = (5000 + 100 * round) * MS;
+                let mut now = echo + 100 * MS;
+                let mut left = answered(&mut sender, [echo, now], next, &[]);
+                while sender.release() > now {
+                    now = sender.release();
+                    left.extend(sent(&mut sender, now));
+                }
+                seen.push((windows(&sender), left.len()));
+                next += left.len() as u32;
+            }
+            seen
+        };
+        assert_eq!(begin(0), begin(1), "{name}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What all recoveries share: sequence numbers, the window and its rule, the timer.
 
 use super::marks::Marks;
-use super::options::{LossWindow, SenderOptions};
+use super::options::{HandshakeLoss, LossWindow, SenderOptions};
 use super::state::{Counters, Load, Reduction};
 use super::timer::RetransmissionTimer;
 use super::window_use::WindowUse;
@@ -32,6 +32,7 @@ pub(crate) struct Flight {
     pub(crate) open: bool,
     pub(crate) last_reduction: Reduction,
     loss_window: LossWindow,
+    handshake_loss: HandshakeLoss,
     /// Whether windows grow by the segments acknowledged, and are whole.
     pub(crate) byte_counting: bool,
     pub(crate) initial_window: f64,
@@ -69,6 +70,7 @@ impl Flight {
             open: !handshake,
             last_reduction: Reduction::None,
             loss_window: options.loss_window,
+            handshake_loss: options.handshake_loss,
             byte_counting: options.byte_counting,
             initial_window: options.initial_window,
             rule: Additive::default().into(),
@@ -165,8 +167,7 @@ impl Flight {
     #[inline(always)] // nearly every acknowledgement
     pub(crate) fn grow_or_open(&mut self, now: u64, delivered: u32, marked: u32) {
         if !self.open {
-            self.open = true;
-            self.window.congestion = self.initial_window;
+            self.open_connection();
         } else if !self.window_is_used() {
             self.tell_rule_of_marks(now, delivered, marked);
         } else if let AnyRule::Additive(rule) = &mut self.rule {
@@ -178,6 +179,21 @@ impl Flight {
         } else {
             self.grow_by_rule(now, delivered, marked);
         }
+    }
+
+    /// The opening segment has been acknowledged: the window is the initial one.
+    #[inline(never)] // once for each connection
+    pub(crate) fn open_connection(&mut self) {
+        self.open = true;
+        // So far only the SYN can have been lost.
+        let repetitions = self.counters.timeouts;
+        self.window.congestion = self.handshake_loss.window(repetitions, self.initial_window);
+    }
+
+    /// Whether a timeout says something about the network's load: that of a handshake, which carries no data, only as
+    /// ns-2 has it. Linux takes back what it did to the threshold (`tcp_init_metrics`).
+    pub(crate) fn timeout_tells_of_congestion(&self) -> bool {
+        self.open || self.handshake_loss == HandshakeLoss::Timeout
     }
 
     /// The same for a rule that needs to be told more.

@@ -13,6 +13,30 @@ pub enum LossWindow {
     Pipe,
 }
 
+/// What follows from a lost SYN, besides that it is sent again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HandshakeLoss {
+    /// What follows from any timeout: the threshold falls to two segments, and slow start is over when the connection
+    /// opens (ns-2).
+    Timeout,
+    /// The connection opens with a window of one segment (RFC 5681, section 3.1).
+    OneSegment,
+    /// The same, unless the SYN was sent again only once (Linux: `tcp_init_transfer`).
+    OneSegmentFromSecond,
+}
+
+impl HandshakeLoss {
+    /// The window with which a connection opens whose SYN was sent again so many times, and which would be `usual`.
+    pub(crate) fn window(self, repetitions: u64, usual: f64) -> f64 {
+        let tolerated = match self {
+            Self::Timeout => u64::MAX,
+            Self::OneSegment => 0,
+            Self::OneSegmentFromSecond => 1,
+        };
+        if repetitions > tolerated { 1.0 } else { usual }
+    }
+}
+
 /// How marks are told to the sender and answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ecn {
@@ -65,6 +89,8 @@ pub struct SenderOptions {
     pub timestamps: bool,
     /// Whether a SYN precedes the data.
     pub handshake: bool,
+    /// What follows from a lost SYN.
+    pub handshake_loss: HandshakeLoss,
     /// Retransmissions of the SYN that do not back the timer off.
     pub linear_handshake_timeouts: u8,
     /// Explicit congestion notification.

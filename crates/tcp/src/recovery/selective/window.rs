@@ -58,8 +58,7 @@ impl<J: Judge> Selective<J> {
             return;
         }
         if !flight.open {
-            flight.open = true;
-            flight.window.congestion = flight.initial_window;
+            flight.open_connection();
         }
         if !matches!(flight.rule, AnyRule::Bbr(_)) {
             return self.tell_other_rule(flight, now, delivered, marked, lost);
