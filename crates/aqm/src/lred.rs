@@ -20,8 +20,9 @@
 //!    leaves a high loss ratio in force for long after the queue has emptied.
 //! 2. Losses are all drops, those of a full buffer too: as long as nothing was ever lost p is 0, and
 //!    it is the first overflow that starts the estimate. A marked packet counts as a lost one.
-//! 3. Periods in which no packet arrived at all say nothing about losses: if all the last ones are
-//!    such, l stays as it is.
+//! 3. Where no packet arrived in all of the last periods, nothing was lost either: l falls. Nothing else would ever open
+//!    a link again whose few senders have been silenced: at a loss ratio of 1 only a packet that gets
+//!    through could lower it, and none does.
 //! 4. Periods are not timed: those that have passed are made up for when a packet arrives.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
@@ -184,9 +185,14 @@ impl Lred {
         let ended = (now - self.began) / self.interval;
         if ended > 0 {
             self.began += ended * self.interval;
-            // Once all the periods looked back to are empty, further ones change nothing.
-            for _ in 0..ended.min(MOST_PERIODS as u64 + 1) {
+            let one_by_one = ended.min(MOST_PERIODS as u64 + 1);
+            for _ in 0..one_by_one {
                 self.close_period();
+            }
+            // From then on all the periods looked back to are empty.
+            if ended > one_by_one {
+                let kept = self.memory.powf((ended - one_by_one) as f64);
+                self.set_loss_ratio(self.loss_ratio * kept);
             }
         }
     }
@@ -201,10 +207,12 @@ impl Lred {
             arrived += u64::from(period.arrived);
             lost += u64::from(period.lost);
         }
-        if arrived > 0 {
-            let measured = lost as f64 / arrived as f64;
-            self.loss_ratio = self.memory * self.loss_ratio + (1.0 - self.memory) * measured;
-            self.slope = self.gain * self.loss_ratio.sqrt();
-        }
+        let measured = if arrived > 0 { lost as f64 / arrived as f64 } else { 0.0 };
+        self.set_loss_ratio(self.memory * self.loss_ratio + (1.0 - self.memory) * measured);
+    }
+
+    fn set_loss_ratio(&mut self, loss_ratio: f64) {
+        self.loss_ratio = loss_ratio;
+        self.slope = self.gain * loss_ratio.sqrt();
     }
 }

@@ -16,8 +16,8 @@
 use crate::law::{assert_follows, assert_share};
 use crate::seeded::Seeded;
 use vermilion_aqm::{
-    AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, DropReason, Dropped,
-    Ecn, LinkFacts, Packet, Scheduler, Verdict,
+    AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, Discipline, DropReason,
+    Dropped, Ecn, LinkFacts, Packet, Scheduler, Verdict,
 };
 use vermilion_parameters::{Value, Values};
 
@@ -163,6 +163,20 @@ fn lred_drops_with_the_loss_ratio_corrected_by_the_queue() {
         }
         let draws = spacings(&mut lred, &packet(queue), &mut coin);
         assert_follows(&draws, geometric(p), &format!("lred, queue {queue}"));
+    }
+}
+
+#[test]
+fn lred_forgets_losses_while_nothing_arrives() {
+    let settings = values([("limit", 1.0), ("memory", 0.5), ("gain", 0.0), ("interval", 1.0)]);
+    // The only packet of the first second is lost. Four periods are looked back to, so that it is four times half of the
+    // way from the estimate to 1; from then on the estimate is halved in every period.
+    for (seconds, p) in [(1, 0.5), (4, 0.9375), (5, 0.46875), (12, 0.9375 / 256.0)] {
+        let (mut lred, mut coin) = (discipline("lred", &settings), Seeded::new(1));
+        let full = Arrival { now: 0, ..packet(1) };
+        assert_eq!(lred.on_arrival(&full, &mut coin), Verdict::Drop(DropReason::Overflow));
+        lred.on_arrival(&Arrival { now: seconds * 1_000_000_000, ..packet(0) }, &mut coin);
+        assert_eq!(lred.drop_probability(), Some(p), "after {seconds} s");
     }
 }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use serde_json::{Value, json};
+use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_netsim::Simulation;
 use vermilion_netsim::scenario::{HIGHEST_RATE, LONGEST_DURATION};
 use vermilion_tcp::registry::Profile;
@@ -61,6 +62,21 @@ fn a_bit_a_second_for_eleven_days_carries_what_it_can() {
         assert!((100..200).contains(&books.forwarded), "{} {books:?}", sender.name);
         let goodput = results.flows["flow"].total.goodput_bit_per_s.expect("it ran");
         assert!(goodput.total <= 1.0, "{goodput:?}");
+    }
+}
+
+#[test]
+fn no_discipline_shuts_a_link_for_good() {
+    // A flow that is alone is silenced now and then, by losses in a row. The discipline has to let it through again.
+    for discipline in ALGORITHMS {
+        for seed in 1..=20 {
+            let queue = link("link", 10_000_000, discipline.name, json!({}));
+            let flow = bulk("flow", 1, &["link"], "sack", json!({}));
+            let mut network = scenario(200.0, &[queue], &[flow]);
+            network["warm_up_ns"] = json!(100 * SECOND);
+            let used = simulate(&network, seed).links["link"].spans.total.utilization;
+            assert!(used.is_some_and(|used| used > 0.5), "{} {seed}: {used:?}", discipline.name);
+        }
     }
 }
 

@@ -5,8 +5,8 @@ The rules:
 - Time is cut into periods of `interval`; an arrival at a border belongs to the later one. Counted
   are arrivals, and losses among them: drops for whatever reason, and marks.
 - At the end of each period, with the sums over the last `periods` periods (fewer at first):
-  l <- memory l + (1 - memory) losses / arrivals; if nothing arrived in any of them l stays. At the
-  beginning l is 0.
+  l <- memory l + (1 - memory) losses / arrivals; if nothing arrived in any of them nothing was lost,
+  and the ratio is 0. At the beginning l is 0.
 - A packet that meets q packets: p = l + gain sqrt(l) (q - target_queue), kept within 0 and 1. The
   target is automatic: half of `limit`.
 - A packet that meets `limit` packets is dropped, without a coin. Else it is notified with
@@ -95,10 +95,9 @@ class Lred:
         counted = self._history[-int(self._number("periods")) :]
         arrived = sum(period[0] for period in counted)
         lost = sum(period[1] for period in counted)
-        if arrived:
-            memory = self._number("memory")
-            measured = Decimal(lost) / arrived
-            self._loss_ratio = memory * self._loss_ratio + (1 - memory) * measured
+        memory = self._number("memory")
+        measured = Decimal(lost) / arrived if arrived else ZERO
+        self._loss_ratio = memory * self._loss_ratio + (1 - memory) * measured
 
     def figures(self) -> dict[str, Decimal | None]:
         return {"average_queue_packets": None, "drop_probability": self._probability}
@@ -187,18 +186,19 @@ def _hand() -> list[Case]:
             ],
         ),
         Case(
-            name="marks are losses, and nothing measured changes nothing",
-            about="two periods are looked back to. 1 of 1: l = 1, which needs no coin. A mark "
-            "counts: 2 of 2. Then periods without a packet: l stays 1",
-            parameters=DIRECT | {"periods": 2.0, "gain": 0.0},
+            name="marks are losses, and where nothing arrives nothing is lost",
+            about="two periods are looked back to, and half of l is kept. 1 of 1: l = 1/2. A mark "
+            "counts: 2 of 2, l = 3/4. At the ends of the next two periods it is 7/8 (the packet that is "
+            "marked now) and 15/16; then there are none: 15/32",
+            parameters=DIRECT | {"periods": 2.0, "gain": 0.0, "memory": 0.5},
             link=LINK,
             by_hand=True,
             ties=True,
             steps=[
                 step(100, "drop overflow"),
-                step(20, "mark", time_ns=100 * MILLISECOND, ecn=True, probability=1.0),
-                step(20, "mark", time_ns=200 * MILLISECOND, ecn=True, probability=1.0),
-                step(20, "drop forced", time_ns=600 * MILLISECOND, probability=1.0),
+                step(20, "mark", time_ns=100 * MILLISECOND, ecn=True, coins=[0.4], probability=0.5),
+                step(20, "mark", time_ns=200 * MILLISECOND, ecn=True, coins=[0.7], probability=0.75),
+                step(20, time_ns=500 * MILLISECOND, coins=[0.47], probability=0.46875),
             ],
         ),
         Case(

@@ -141,11 +141,8 @@ impl Counted {
         if acknowledged < first || flight.highest == first {
             return; // overtaken, or nothing outstanding
         }
-        if marked > 0
-            && let Some(old) =
-                flight.respond_to_marks(now, acknowledged, Load::of(flight.flight_size()))
-        {
-            self.spread_reduction(flight, old);
+        if marked > 0 {
+            self.answer_marks(flight, now, acknowledged);
         }
         let newly = acknowledged - first;
         if newly > 0 {
@@ -164,11 +161,7 @@ impl Counted {
             }
             // What is sent after the start tells that it is over; before, duplicates may be old ones.
             if acknowledged > flight.recover {
-                self.in_recovery = false;
-                self.after_timeout = false;
-                if self.reduction.take().is_some() {
-                    flight.window.congestion = flight.window.slow_start_threshold;
-                }
+                self.end(flight);
             }
         } else if self.in_recovery {
             delivered = self.count(flight);
@@ -187,6 +180,27 @@ impl Counted {
         self.set_window(flight, now, delivered, newly, marked, lost);
         flight.whole = self.is_whole(flight);
         flight.allowance = u32::MAX;
+    }
+
+    /// An acknowledgement tells of marks. Where it ends a recovery it does so first (Linux: `tcp_fastretrans_alert`):
+    /// the answer to the marks is a reduction of its own, and begins another window.
+    fn answer_marks(&mut self, flight: &mut Flight, now: u64, acknowledged: u32) {
+        if acknowledged > flight.recover && !flight.rule.answers_marks() {
+            self.end(flight);
+        }
+        let load = Load::of(flight.flight_size());
+        if let Some(old) = flight.respond_to_marks(now, acknowledged, load) {
+            self.spread_reduction(flight, old);
+        }
+    }
+
+    /// Something sent after the start of the recovery, or of a reduction for marks, has been acknowledged.
+    fn end(&mut self, flight: &mut Flight) {
+        self.in_recovery = false;
+        self.after_timeout = false;
+        if self.reduction.take().is_some() {
+            flight.window.congestion = flight.window.slow_start_threshold;
+        }
     }
 
     /// Whether nothing is missing, and no reduction is under way. Where the receiver allows a part of a segment, a

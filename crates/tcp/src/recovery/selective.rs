@@ -349,11 +349,11 @@ impl<J: Judge> Selective<J> {
             self.judge_probe(flight, now, acknowledged, answer.blocks.is_empty());
             return; // nothing outstanding
         }
-        if marked > 0
-            && let Some(old) =
-                flight.respond_to_marks(now, acknowledged, Load::of(self.in_network(flight)))
-        {
-            self.spread_reduction(flight, old);
+        // What was sent again and has arrived tells of what was sent before it, also if that is the first
+        // outstanding segment and nothing is reported.
+        let told_by_repairs = J::WATCHES && self.is_repairing_anything();
+        if marked > 0 {
+            self.answer_marks(flight, now, acknowledged);
         }
         let newly = acknowledged - first;
         if flight.whole {
@@ -387,16 +387,13 @@ impl<J: Judge> Selective<J> {
         }
         self.judge_probe(flight, now, acknowledged, newly == 0 && answer.blocks.is_empty());
         let mut counted = if self.cumulative_counting { newly } else { delivered };
-        // What was sent again and has arrived tells of what was sent before it, also if that is the first
-        // outstanding segment and nothing is reported.
-        let told_by_repairs = J::WATCHES && self.is_repairing_anything();
         if acknowledged >= flight.recover {
             if self.after_timeout
                 && (self.cumulative_counting || self.judge.counts_beyond_timeout())
             {
                 counted = acknowledged - flight.recover;
             }
-            self.end(flight);
+            self.end(flight, acknowledged);
         }
         let mut lost = 0;
         if told_by_repairs || !self.board.is_clean() {
@@ -412,11 +409,23 @@ impl<J: Judge> Selective<J> {
         flight.allowance = u32::MAX;
     }
 
+    /// An acknowledgement tells of marks. Where it ends a recovery it does so first (Linux: `tcp_fastretrans_alert`):
+    /// the answer to the marks is a reduction of its own, and begins another window.
+    fn answer_marks(&mut self, flight: &mut Flight, now: u64, acknowledged: u32) {
+        if acknowledged > flight.recover && !flight.rule.answers_marks() {
+            self.end(flight, acknowledged);
+        }
+        let load = Load::of(self.in_network(flight));
+        if let Some(old) = flight.respond_to_marks(now, acknowledged, load) {
+            self.spread_reduction(flight, old);
+        }
+    }
+
     /// Everything outstanding at the beginning has been acknowledged.
-    fn end(&mut self, flight: &mut Flight) {
+    fn end(&mut self, flight: &mut Flight, acknowledged: u32) {
         self.after_timeout = false;
         // A reduction for marks lasts until something sent after it is acknowledged.
-        let over = std::mem::take(&mut self.in_recovery) || flight.unacknowledged > flight.recover;
+        let over = std::mem::take(&mut self.in_recovery) || acknowledged > flight.recover;
         if over && self.reduction.take().is_some() {
             flight.window.congestion = flight.window.slow_start_threshold;
         }

@@ -8,6 +8,9 @@
 //! whole one (RFC 3465, Linux). ns-3's TcpLinuxReno counts segments, but keeps the count when the window is
 //! halved, and what slow start leaves of an acknowledgement is lost (`cumulative_counting`).
 //!
+//! An acknowledgement adds one segment at most in congestion avoidance, however many windows it covers, as RFC 5681 and
+//! RFC 3465 say. Linux adds as many as it covers (`tcp_cong_avoid_ai`), which shows where windows are of two or three.
+//!
 //! As an option a window adds another number of segments than one (`linear_increase`): AIMD(a, b) of
 //! Floyd, Handley and Padhye ("A comparison of equation-based and AIMD congestion control", 2000).
 
