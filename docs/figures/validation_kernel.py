@@ -262,7 +262,7 @@ ten more than the kernel's (58 and 53 in 20 s), so more of them reduce at once. 
 loses as many as there (3.3 and 3.2). Why four do not is not known.
 
 **RED with ECN** agrees only because seeds differ so much: the kernel drops 3.9 % and the
-simulator 2.6 %. What decides is when the flows begin. A lost SYN is sent again without ECN, and
+simulator 2.7 %. What decides is when the flows begin. A lost SYN is sent again without ECN, and
 the flow stays without; so it loses packets where the others are marked. In the kernel 6.3 of 16
 flows lose their SYN (mean of twelve seeds), in the simulator 3.9. Before senders had bursts it was
 3.5. With the starts of the kernel's seeds it was 4.3 (and 2.9 % of the packets), with slow
