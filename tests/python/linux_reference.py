@@ -40,7 +40,17 @@ def named(case: dict[str, Any]) -> str:
 
 CASES = {named(case): case for case in reference("linux")["cases"]}
 
-DEVIATIONS: list[Deviation] = []
+LOCKED_OUT = (
+    "two of the twelve seeds lock their queue again within the window, one of them until 37 s. "
+    "Of 96 seeds here a third lose more than 2 % of the link so, and five more than a tenth; of 24 on "
+    "the same kernel, five and none. Those three seeds of the reference did not"
+)
+
+DEVIATIONS: list[Deviation] = [
+    Deviation(
+        Where("X2: L1 without SACK (NewReno)", "r0", (10, 60), "drop rate"), 0.92, 0.96, LOCKED_OUT
+    ),
+]
 
 
 def queue_table(settings: dict[str, Any]) -> str:
