@@ -42,8 +42,8 @@ CASES = {named(case): case for case in reference("linux")["cases"]}
 
 LOCKED_OUT = (
     "two of the twelve seeds lock their queue again within the window, one of them until 37 s. "
-    "Of 96 seeds here a third lose more than 2 % of the link so, and five more than a tenth; of 24 on "
-    "the same kernel, five and none. Those three seeds of the reference did not"
+    "Of 96 seeds here a third lose more than 2 % of the link so, and five more than a tenth; of 24 "
+    "on the same kernel, five and none. The three of the reference do not"
 )
 
 DEVIATIONS: list[Deviation] = [
