@@ -15,10 +15,10 @@ others; and what stands there: half the time the device's default, else on Linux
 kind with its defaults or with a buffer of a random size.
 
 For each network the advice is compared with what stands there on ten other seeds over the whole
-grid, by the same judgement as in the product (docs/advise.md): better, no different or worse on the
-user's own goal, and whether a margin is broken. Whether the bound could have been kept is asked of
-every default and every rule of thumb of the device, and of what the advice itself compared, on
-three of these seeds.
+grid, after transfers have settled, by the same judgement as in the product (docs/advise.md):
+better, no different or worse on the user's own goal, and whether a margin is broken. Whether the
+bound could have been kept is asked of every default and every rule of thumb of the device, and of
+what the advice itself compared, on three of these seeds.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
     advice = advise(question, present, threads=threads)
     spent = time.process_time() - begin
     laboratory = Laboratory(question, threads, None, PACKETS)
-    conditions = grid(question, buffer_bytes(present.queue))
+    conditions = [each.settled() for each in grid(question, buffer_bytes(present.queue))]
     first = FIRST_SEED + 1000 * question.seed
     seeds = range(first, first + SEEDS)
     length = laboratory.length_for(conditions, 2, SEEDS, PACKETS)

@@ -14,14 +14,24 @@ from vermilion.advise.interrupting import answering_at_interrupt
 from vermilion.advise.judgement import (
     By,
     Judgement,
+    continued,
     goodput_share,
     judge,
     keeps,
     worst_p95_ms,
 )
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.plan import LEAST_SEEDS, conditions_for, least_cost, seeds_for
-from vermilion.advise.timekeeping import Timekeeper, TimeUpError
+from vermilion.advise.plan import (
+    LEAST_SEEDS,
+    UP_TO_COMPARISON,
+    conditions_for,
+    least_cost,
+    seeds_for,
+    settled_conditions,
+    settled_cost,
+    settling_budget,
+)
+from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError
 from vermilion.scenario import ScenarioError, format_quantity
 from vermilion.scenario.quantities import TIME
 from vermilion.simulate.runs import check_seed
@@ -35,7 +45,14 @@ if TYPE_CHECKING:
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
 
-Verdict = Literal["keep: nothing better", "keep: harm", "set: bound", "set: goodput", "set: delay"]
+Verdict = Literal[
+    "keep: nothing better",
+    "keep: harm",
+    "keep: not settled",
+    "set: bound",
+    "set: goodput",
+    "set: delay",
+]
 
 _SET: Final[Mapping[By, Verdict]] = {
     "bound": "set: bound",
@@ -60,9 +77,6 @@ _PART: Final = 0.9
 """Of the margins that a recommendation may use up, so that other seeds find them kept."""
 
 _COMPARISON: Final = 0.3
-_UP_TO_COMPARISON: Final = 1.25
-"""The comparison decides, so it gets what a search has left, and some of what is kept for aiming
-further: on a fast line, where runs are short, length is worth more than that."""
 
 _SEARCH_TIME: Final = 0.6
 _COMPARISON_TIME: Final = 0.75
@@ -70,6 +84,7 @@ _AIMING_TIME: Final = 0.6
 _AIMING_SEARCH_TIME: Final = 0.5
 """Of the time that is left at the beginning of each, where there is a deadline."""
 
+_SPARE: Final = 1.1
 _PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
 _FULL_SEEDS: Final = 8
@@ -96,11 +111,13 @@ class Compared:
         measured: the candidate.
         judgement: of it.
         keeps_bound: whether it keeps the bound in all nominal conditions.
+        lasts: whether it is still better if what changed while it was measured goes on changing.
     """
 
     measured: Measured
     judgement: Judgement
     keeps_bound: bool
+    lasts: bool = True
 
     @property
     def accepted(self) -> bool:
@@ -141,6 +158,8 @@ class Advice:
         deadline_s: seconds that the answer might take; ``None`` for as long as it takes.
         time_was_up: whether anything was left out to keep that.
         interrupted: whether Ctrl-C ended it with what it had.
+        settled: whether the runs were long enough to show more than how transfers begin.
+        deadline_needed_s: where they were not, the deadline with which they would be, about.
     """
 
     question: Question
@@ -160,6 +179,8 @@ class Advice:
     deadline_s: float | None = None
     time_was_up: bool = False
     interrupted: bool = False
+    settled: bool = True
+    deadline_needed_s: float | None = None
 
     @property
     def keep(self) -> bool:
@@ -200,7 +221,8 @@ def advise(
     """Answers a question.
 
     The same question, with the same seed, gives the same answer on all machines of one platform,
-    slow or fast. A deadline may cut it short, which the answer tells.
+    slow or fast. A deadline may cut it short, which the answer tells. One that is longer than usual
+    lets it simulate more where transfers take more than usual to settle.
 
     Args:
         question: what is asked.
@@ -218,18 +240,17 @@ def advise(
     """
     begun = clock()
     check_seed(question.seed)
-    budget = QUICK_PACKETS if question.quick else FULL_PACKETS
+    budget, usual_s = _usual(question)
     keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
-    laboratory = Laboratory(question, threads, progress, budget, whole=_MOST * budget, time=keeper)
+    laboratory = Laboratory(question, threads, progress, budget, time=keeper)
     buffer = buffer_bytes(present.queue)
     with answering_at_interrupt(keeper):
-        case = _Case(
-            question,
-            laboratory,
-            families(question),
-            conditions_for(question, buffer, laboratory),
-            present.queue,
-        )
+        conditions = conditions_for(question, buffer, laboratory)
+        if deadline_s is not None and deadline_s > usual_s:
+            most = deadline_s / usual_s * budget
+            laboratory.budget = min(max(budget, settling_budget(conditions, laboratory)), most)
+        laboratory.whole = _MOST * laboratory.budget
+        case = _Case(question, laboratory, families(question), conditions, present.queue)
         before = case.compare()
         if not case.seeds and keeper.hurried:
             raise KeyboardInterrupt
@@ -239,17 +260,12 @@ def advise(
                 format_quantity(deadline_s or 0.0, TIME),
                 "more time: this machine has not even simulated what is there now",
             )
-        taken = _taken(case.compared)
-        for number, factor in enumerate(_RELAXED):
-            bound_ms = factor * question.bound_ms
-            if taken is not None or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
-                break
-            # What keeps the bound does harm. Something in between may help without.
-            if not case.aim_further(number, factor, before):
-                break
-            taken = _taken(case.compared)
+        if case.settled:
+            before = case.compare_further(before)
+        taken = _taken(case.compared) if case.settled else None
         after = before if taken is None else taken.measured
-        around = case.around(probes(question, buffer), after.queue)
+        outside = probes(question, buffer) if case.settled else []
+        around = case.around(outside, after.queue)
         if progress is not None:
             progress(1.0)
     verdict: Verdict
@@ -259,6 +275,8 @@ def advise(
     else:
         refused = [each for each in case.compared if each.judgement.by is not None]
         verdict = "keep: harm" if refused else "keep: nothing better"
+        if case.seemed or not case.settled:
+            verdict = "keep: not settled"
         judgement = refused[0].judgement if refused else Judgement(None)
     return Advice(
         question,
@@ -278,12 +296,20 @@ def advise(
         deadline_s,
         keeper.was_up,
         keeper.hurried,
+        case.settled,
+        None if case.settled else case.deadline_needed_s(),
     )
 
 
 @dataclass(slots=True)
 class _Case:
-    """A question while it is worked on: what was compared, on which seeds, for how long."""
+    """A question while it is worked on: what was compared, on which seeds, where and for how long.
+
+    Attributes:
+        conditions: of the search, in which runs may be too short for anything but a ranking.
+        places: the conditions of the comparison.
+        settled: whether no run of the comparison is.
+    """
 
     question: Question
     laboratory: Laboratory
@@ -294,11 +320,18 @@ class _Case:
     tried: dict[str, int] = field(default_factory=dict)
     seeds: list[int] = field(default_factory=list)
     length: float = 1.0
+    places: Sequence[Condition] = ()
+    settled: bool = False
 
     @property
     def first(self) -> int:
         """The first seed of all."""
         return _SEEDS_APART * self.question.seed % _SEEDS
+
+    @property
+    def seemed(self) -> list[Compared]:
+        """What would be recommended if it lasts."""
+        return [each for each in self.compared if each.accepted]
 
     def compare(self) -> Measured:
         """Searches, and compares the best with what is there: which this returns."""
@@ -308,9 +341,12 @@ class _Case:
         with laboratory.time.part(_SEARCH_TIME):
             found = selector.run(self.first)
         self.tried = dict(found.tried)
-        left = max(_COMPARISON * budget, _UP_TO_COMPARISON * budget - laboratory.spent)
+        left = max(_COMPARISON * budget, UP_TO_COMPARISON * budget - laboratory.spent)
         with laboratory.time.part(_COMPARISON_TIME):
             left = laboratory.time.in_time(left)
+        long_enough = settled_conditions(conditions, laboratory, left)
+        self.settled = long_enough is not None
+        self.places = conditions = long_enough or conditions
         most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
         count = seeds_for(conditions, laboratory, most, left)
         self.seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
@@ -331,6 +367,56 @@ class _Case:
             self._judge(rows[0], rows[1:])
         return rows[0]
 
+    def compare_further(self, before: Measured) -> Measured:
+        """Compares more, where nothing can be recommended yet.
+
+        Returns:
+            The queue in force.
+        """
+        for number, factor in enumerate(_RELAXED):
+            bound_ms = factor * self.question.bound_ms
+            if self.seemed or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
+                break
+            # What keeps the bound does harm. Something in between may help without.
+            if not self.aim_further(number, factor, before):
+                break
+        if self.seemed and _taken(self.compared) is None:
+            return self.compare_later(before)
+        return before
+
+    def compare_later(self, before: Measured) -> Measured:
+        """Compares what seemed better once more, after the time that was measured.
+
+        Returns:
+            The queue in force; what it was before, where there was no room for that.
+        """
+        laboratory = self.laboratory
+        places = [each.later(self.length) for each in self.places]
+        queues = [self.now, *(each.measured.queue for each in self.seemed[:_RELAXED_COMPARED])]
+        room = (_MOST - _PROBES) * laboratory.budget - laboratory.spent
+        if laboratory.cost(places, 1.0, len(queues), len(self.seeds)) > room:
+            return before
+        try:
+            with laboratory.time.part(_COMPARISON_TIME):
+                now, *rows = laboratory.measure(queues, places, self.seeds, 1.0)
+        except TimeUpError:
+            return before
+        self.places, self.length, self.compared = places, 1.0, []
+        self._judge(now, rows)
+        return now
+
+    def deadline_needed_s(self) -> float:
+        """The deadline with which the comparison would be long enough, about."""
+        laboratory, keeper = self.laboratory, self.laboratory.time
+        packets, seconds = _usual(self.question)
+        needed = seconds * max(settling_budget(self.conditions, laboratory) / packets, 1.0)
+        if keeper.was_up and keeper.packets > 0.0:
+            part = CAUTION * (1.0 - _SEARCH_TIME) * _COMPARISON_TIME
+            cost = settled_cost(self.conditions, laboratory)
+            needed = max(_SPARE * cost * keeper.simulated_s / keeper.packets / part, needed)
+        digits = 10.0 ** (math.floor(math.log10(needed)) - 1)
+        return math.ceil(needed / digits) * digits
+
     def aim_further(self, number: int, factor: float, before: Measured) -> bool:
         """Searches for a multiple of the bound; tells whether there was room for that."""
         laboratory, conditions = self.laboratory, self.conditions
@@ -338,7 +424,7 @@ class _Case:
         share = _RELAXED_BUDGET * budget
         smaller = replace(laboratory, budget=share, spent=0.0, runs=0, done=laboratory.spent)
         search = max(share, least_cost(conditions, smaller))
-        each = laboratory.cost(conditions, self.length, 1, len(self.seeds))
+        each = laboratory.cost(self.places, self.length, 1, len(self.seeds))
         affordable = int(((_MOST - _PROBES) * budget - laboratory.spent - search) / each)
         if affordable < 1 or len(self.seeds) < LEAST_SEEDS:
             return False
@@ -353,7 +439,7 @@ class _Case:
         few = found.chosen[: min(affordable, _RELAXED_COMPARED)]
         try:
             with laboratory.time.part(_AIMING_TIME):
-                rows = laboratory.measure(few, conditions, self.seeds, self.length)
+                rows = laboratory.measure(few, self.places, self.seeds, self.length)
         except TimeUpError:
             return False
         self._judge(before, rows)
@@ -362,31 +448,45 @@ class _Case:
     def around(self, places: Sequence[Condition], chosen: QueueSetting) -> list[Measured]:
         """What is there and what is chosen, or either if they are the same, around the range.
 
-        Nothing where time is up.
+        Nothing where time is up, or is too short for them to settle.
         """
         laboratory = self.laboratory
         packets = laboratory.time.in_time(_PROBES * laboratory.budget)
-        places = list(places)
+        places = [each.settled() for each in places]
         while len(places) > 1 and laboratory.cost(places, 0.0, 2, 1) > packets:
             places.pop()
-        affordable = int(packets / laboratory.cost(places, 0.0, 2, 1))
-        seeds = self.seeds[: min(max(affordable, 1), _PROBE_SEEDS)]
+        once = laboratory.cost(places, 0.0, 2, 1)
+        affordable = int(packets / once) if once else 0
         queues = list({each.same_as: each for each in (self.now, chosen)}.values())
+        if not affordable:
+            return [Measured(each) for each in queues]
+        seeds = self.seeds[: min(max(affordable, 1), _PROBE_SEEDS)]
         length = laboratory.length_for(places, len(queues), len(seeds), packets)
         met, rows = laboratory.measure_in_time(queues, places, seeds, length)
         return rows if met else [Measured(each) for each in queues]
 
     def _judge(self, before: Measured, rows: Sequence[Measured]) -> None:
         question = self.question
+        later = continued(question, before)
         self.compared += [
-            Compared(row, judge(question, before, row, _PART), keeps(row, question.bound_ms))
+            Compared(
+                row,
+                judge(question, before, row, _PART),
+                keeps(row, question.bound_ms),
+                judge(question, later, continued(question, row)).by is not None,
+            )
             for row in rows
         ]
 
 
+def _usual(question: Question) -> tuple[float, float]:
+    """The packets' work that an answer usually comes to, and the seconds that it may take."""
+    return (QUICK_PACKETS, QUICK_S) if question.quick else (FULL_PACKETS, FULL_S)
+
+
 def _taken(compared: Sequence[Compared]) -> Compared | None:
-    """What is recommended: the first that may be, those that keep the bound first."""
-    accepted = [each for each in compared if each.accepted]
+    """What is recommended: the first that may be and lasts, those that keep the bound first."""
+    accepted = [each for each in compared if each.accepted and each.lasts]
     accepted.sort(key=lambda each: (not each.keeps_bound, bool(each.judgement.harms)))
     return accepted[0] if accepted else None
 

@@ -11,12 +11,17 @@ Around the range lie the probes, which tell where an answer stops being true.
 How long is simulated follows from the conditions alone: a CUBIC flow with a fair share W packets
 takes (0.3 W / 0.4)^(1/3) seconds from one loss to the next (RFC 9438, section 4.2), or 0.6 W round
 trips where that is less, as Reno would.
+
+Before that, transfers begin: within a second they all start, double their windows for a few round
+trips, fill a queue that takes up to seconds to drain, and go on to the first loss that is not of
+their beginning. Only then is what is measured how the line stays (:meth:`Condition.settled`).
+Shorter runs rank settings; nothing is claimed from them.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.scenario import format_quantity, scenario_from_document
@@ -47,6 +52,14 @@ _RENO_SHARE: Final = 0.6
 _LEAST_MEASURED_S: Final = 1.5
 _LEAST_ROUND_TRIPS: Final = 12.0
 _LONGEST_S: Final = 90.0
+_DRAINING_S: Final = 2.0
+"""Slow start may leave packets that wait 500 ms. At every drop a sender goes to 0.7 of its window.
+The next drop comes when these packets have left, or after CoDel's interval of 100 ms. Eleven drops
+bring 500 ms to 10 ms, in 11 x 0.1 + 0.5 / (1 - 0.7) = 2.8 s, of which nearly one is in the full
+warm-up anyway. As measured, 2 s more are enough for FQ-CoDel from 10 Mbit/s to 1 Gbit/s, with 1 to
+200 flows over 12 to 200 ms. CoDel alone takes longer where flows are many: :func:`continued` of
+:mod:`vermilion.advise.judgement` sees what still changes."""
+
 _PACKETS_WANTED: Final = 4000.0
 _EACH_RUN: Final = 5400.0
 _EACH_FLOW: Final = 75.0
@@ -66,11 +79,12 @@ class Condition:
         round_trip_s: their mean base round trip.
         traffic: "bulk": CUBIC alone; "web": with short transfers besides; "mixed": with Reno and
             BBR.
-        warm_up_s: simulated and not measured, in full length.
+        warm_up_s: simulated and not measured, in full length: until transfers have settled.
         measured_s: measured, in full length.
-        least_warm_up_s: the shortest in which slow start is over.
+        least_warm_up_s: the shortest in which slow start is over, of most of them.
         least_measured_s: the shortest that still tells something.
         between_losses_s: from one loss of a flow with a fair share to its next, about.
+        is_settled: whether no run is so short that transfers are still beginning.
     """
 
     flows: int
@@ -81,6 +95,7 @@ class Condition:
     least_warm_up_s: float
     least_measured_s: float
     between_losses_s: float
+    is_settled: bool = False
 
     @property
     def robustness(self) -> bool:
@@ -102,6 +117,37 @@ class Condition:
     def warm_up(self, length: float) -> float:
         """Seconds that are not measured, at such a length."""
         return self.least_warm_up_s + length * (self.warm_up_s - self.least_warm_up_s)
+
+    def settled(self) -> Condition:
+        """The same, in which no run shows how transfers begin, however short it is.
+
+        The warm-up is never shortened, and what slow start has left in the queue has drained. What
+        is measured is at least as long as from one loss to the next: within a shorter time the
+        windows only grow.
+        """
+        if self.is_settled:
+            return self
+        warm_up = min(self.warm_up_s + _DRAINING_S, _LONGEST_S)
+        least = min(max(self.least_measured_s, self.between_losses_s), self.measured_s)
+        return replace(
+            self,
+            warm_up_s=warm_up,
+            least_warm_up_s=warm_up,
+            least_measured_s=least,
+            is_settled=True,
+        )
+
+    def later(self, length: float) -> Condition:
+        """The same, measured for as long as at such a length, but after that time."""
+        seconds = self.seconds(length)
+        begin = self.warm_up(length) + seconds
+        return replace(
+            self,
+            warm_up_s=begin,
+            least_warm_up_s=begin,
+            measured_s=seconds,
+            least_measured_s=seconds,
+        )
 
     def cost(self, question: Question, length: float) -> float:
         """About how many packets' work a run with the simplest queue is."""
@@ -218,15 +264,19 @@ def network(
             "sender": sender("cubic"),
             "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},
         }
-    warm_up = at.warm_up(length)
+    warm_up, seconds = at.warm_up(length), at.seconds(length)
+    rate = f"{question.rate_bit_per_s!r} bit/s"
     return scenario_from_document(
         {
             "title": at.name,
-            "duration": f"{warm_up + at.seconds(length)!r} s",
+            "duration": f"{warm_up + seconds!r} s",
             "warm_up": f"{warm_up!r} s",
+            # Nothing changes; but both halves of what is measured are told apart.
+            "settle": "0 s",
+            "changes": [{"at": f"{warm_up + 0.5 * seconds!r} s", "link": LINK, "rate": rate}],
             "links": {
                 LINK: {
-                    "rate": f"{question.rate_bit_per_s!r} bit/s",
+                    "rate": rate,
                     "delay": "0 s",
                     "queue": queue.document(),
                 }

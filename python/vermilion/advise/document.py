@@ -112,6 +112,12 @@ def document(advice: Advice) -> dict[str, Any]:
         **({} if advice.deadline_s is None else {"deadline_s": advice.deadline_s}),
         "time_was_up": advice.time_was_up,
         "interrupted": advice.interrupted,
+        "settled": advice.settled,
+        **(
+            {}
+            if advice.deadline_needed_s is None
+            else {"deadline_needed_s": advice.deadline_needed_s}
+        ),
         "version": _core.VERSION,
     }
 

@@ -9,11 +9,12 @@ then as much goodput as possible; then less delay. A difference counts where it 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
 from vermilion.advise.margins import margins_for
+from vermilion.advise.measuring import DRIFT
 from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
 from vermilion.simulate import mean_interval
 
@@ -65,7 +66,12 @@ data centre: see :func:`absolute_ms`."""
 AIM: Final = 0.95
 """Of the bound: what a search aims at, so that the fresh seeds find the bound kept."""
 
+_HALVES_ON: Final = 1.5
+"""From the middle of what was measured to the middle of a third half are as many halves, and from
+one half to the next there is one."""
+
 _MOST_OF_BOUND: Final = 0.25
+_CONTINUED: Final = ("delay_p95_ms", "goodput_bit_per_s")
 _USUAL_LOSS: Final = 1.0 - MARGINS["goodput_ratio"]
 _ROBUSTNESS_WEIGHT: Final = 0.05
 _SLACK: Final = 2.0
@@ -168,6 +174,42 @@ def tier(question: Question, now: Measured, measured: Measured) -> int:
     if not found:
         return 0 if kept else 2
     return 1 if kept and all(each.condition.robustness for each in found) else 3
+
+
+def continued(question: Question, measured: Measured) -> Measured:
+    """What a queue would show if whatever differs between the two halves went on for another half.
+
+    How transfers begin is over when both halves are alike. Where they are not (95 %, over the
+    seeds), the delay and the goodput are those of a line through both. No more arrives than the
+    line carries: what does had waited since before.
+    """
+    runs = {}
+    for at, rows in measured.runs.items():
+        changes = {name: _change(measured, at, name) for name in _CONTINUED}
+        runs[at] = [
+            {
+                **row,
+                **{
+                    name: max(row[name] + _HALVES_ON * change, 0.0)
+                    for name, change in changes.items()
+                    if name in row
+                },
+            }
+            for row in rows
+        ]
+        for row in runs[at]:
+            if "goodput_bit_per_s" in row:
+                row["goodput_bit_per_s"] = min(row["goodput_bit_per_s"], _most_goodput(question))
+    return replace(measured, runs=runs)
+
+
+def _change(measured: Measured, at: Condition, name: str) -> float:
+    """By how much the second half differs from the first; 0 where that may be chance."""
+    drifts = measured.values(at, f"{name}{DRIFT}")
+    interval = mean_interval(drifts) if drifts else None
+    if interval is None or interval.half_width is None:
+        return 0.0
+    return interval.mean if abs(interval.mean) > interval.half_width else 0.0
 
 
 def absolute_ms(question: Question, usual_ms: float) -> float:

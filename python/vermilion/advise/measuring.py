@@ -37,6 +37,8 @@ METRICS: Final[Mapping[str, str]] = {
 }
 """What is told of a condition, and the units."""
 
+DRIFT: Final = "_drift"
+"""Behind the name of a metric: by how much its second half exceeds its first."""
 
 WORK: Final[Mapping[str, float]] = {
     "drop-tail": 1.0,
@@ -253,6 +255,7 @@ def _metrics(result: Result, besides: Sequence[OwnMargin] = ()) -> Metrics:
         "utilization": metric_of(link, "utilization"),
     }
     long = [group for group in flows.values() if "jain_index" in group]
+    found |= _drifts(result)
     found["jain_index"] = _jain_index(long)
     if long and all("starved" in group for group in long):
         found["starved_flows"] = math.fsum(group["starved"] for group in long)
@@ -260,6 +263,19 @@ def _metrics(result: Result, besides: Sequence[OwnMargin] = ()) -> Metrics:
         [window] = each.bound.path.windows(result, "total")
         found[each.metric] = each.bound.path.value(window)
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _drifts(result: Result) -> dict[str, float | None]:
+    """By how much delay and goodput of the second half exceed those of the first."""
+    delays = [metric_of(each, "sojourn_ms.p95") for each in result.link(LINK).phases]
+    goodputs = [
+        math.fsum(metric_of(each, "goodput_bit_per_s.total") or 0.0 for each in groups)
+        for groups in zip(*(result.flows(name).phases for name in result.groups), strict=True)
+    ]
+    found: dict[str, float | None] = {f"goodput_bit_per_s{DRIFT}": goodputs[-1] - goodputs[0]}
+    if delays[0] is not None and delays[-1] is not None:
+        found[f"delay_p95_ms{DRIFT}"] = delays[-1] - delays[0]
+    return found
 
 
 def _jain_index(groups: Sequence[Mapping[str, Any]]) -> float | None:

@@ -10,7 +10,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.candidates import LEAST_SCREENED, LEAST_SECOND
+from vermilion.advise.candidates import (
+    LEAST_SCREENED,
+    LEAST_SECOND,
+    SCREENING,
+    SELECTION,
+    TUNING,
+)
 from vermilion.advise.conditions import grid, subset
 from vermilion.scenario import RATE, ScenarioError, format_quantity
 
@@ -30,6 +36,15 @@ _STRETCH: Final = 1.4
 COMPARED: Final = 4
 """Queues in a comparison, that in force among them."""
 
+UP_TO_COMPARISON: Final = 1.25
+"""Of the budget, for the search and the comparison. The comparison decides, so it gets what a
+search has left, and some of what is kept for aiming further: on a fast line, where runs are short,
+length is worth more than that."""
+
+COMPARABLE: Final = UP_TO_COMPARISON - SCREENING - TUNING - SELECTION
+"""Of the budget, for the comparison where the search takes all of its part."""
+
+_SPARE: Final = 1.1
 _MORE: Final = 3
 _STEPS: Final = 40
 
@@ -72,6 +87,38 @@ def least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float
     return laboratory.cost(few, 0.0, LEAST_SCREENED + 1, 1) + laboratory.cost(
         conditions, 0.0, LEAST_SECOND + 1, 1
     )
+
+
+def settled_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
+    """What the least comparison costs in which no transfer is beginning any more."""
+    settled = [each.settled() for each in conditions]
+    return laboratory.cost(settled, 0.0, 2, LEAST_SEEDS)
+
+
+def settled_conditions(
+    conditions: Sequence[Condition], laboratory: Laboratory, packets: float
+) -> list[Condition] | None:
+    """The conditions with runs that are long enough, or the corners that matter most.
+
+    Args:
+        conditions: of the search.
+        laboratory: of which the costs are.
+        packets: what the comparison may cost.
+
+    Returns:
+        ``None`` where not even the least comparison is affordable.
+    """
+    for some in (conditions, subset(conditions)):
+        if settled_cost(some, laboratory) <= packets:
+            return [each.settled() for each in some]
+    return None
+
+
+def settling_budget(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
+    """The budget with which the comparison can be as long as it has to be."""
+    cost = settled_cost(conditions, laboratory)
+    searched = least_cost(conditions, laboratory)
+    return _SPARE * max(cost / COMPARABLE, (cost + searched) / UP_TO_COMPARISON)
 
 
 def seeds_for(

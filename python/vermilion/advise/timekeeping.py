@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _HURRIED_STAGE: Final = 0.1
-_CAUTION: Final = 0.85
+CAUTION: Final = 0.85
 """Of what the pace so far promises: the last runs of a batch do not keep all cores busy."""
 
 
@@ -80,7 +80,7 @@ class Timekeeper:
         if not math.isfinite(self.until) or self.simulated_s <= 0.0:
             return packets
         pace = self.packets / self.simulated_s
-        can = _CAUTION * pace * self.left_s
+        can = CAUTION * pace * self.left_s
         self.was_up = self.was_up or can < packets
         return min(packets, can)
 

@@ -66,13 +66,8 @@ def reason(advice: Advice) -> str:
         f"in the worst case of your range ({worst_condition(before).name})"
     )
     asked = f"you asked for at most {bound:.4g} ms"
-    if advice.verdict == "keep: nothing better":
-        if worst_before <= bound:
-            return f"{_capital(now)}; {asked}. Nothing that was tried is noticeably better."
-        return f"{_capital(now)}; {asked}. {_nearest(advice)}"
-    if advice.verdict == "keep: harm":
-        refused = next(each for each in advice.compared if each.judgement.by is not None)
-        return f"{_capital(now)}; {asked}. {_refusal(advice, refused)}"
+    if advice.keep:
+        return _keep_reason(advice, now, asked)
     then = (
         f"with this, 95 % of the packets wait at most {milliseconds(worst_after)} in the worst "
         f"case of your range ({worst_condition(after).name})"
@@ -85,6 +80,17 @@ def reason(advice: Advice) -> str:
         gain = _more_goodput(advice, after)
         return f"It fills {gain:.1f} % more of the line. {_capital(then)}; {asked}."
     return f"{_capital(then)}; {now}. Both are within what you asked for; this is much shorter."
+
+
+def _keep_reason(advice: Advice, now: str, asked: str) -> str:
+    if advice.verdict == "keep: not settled":
+        return _not_settled(advice, now, asked)
+    if advice.verdict == "keep: harm":
+        refused = next(each for each in advice.compared if each.judgement.by is not None)
+        return f"{_capital(now)}; {asked}. {_refusal(advice, refused)}"
+    kept = worst_p95_ms(advice.before) <= advice.question.bound_ms
+    why = "Nothing that was tried is noticeably better." if kept else _nearest(advice)
+    return f"{_capital(now)}; {asked}. {why}"
 
 
 def price_words(advice: Advice) -> str:
@@ -116,7 +122,7 @@ def limits(advice: Advice) -> list[str]:
     said = [
         _beside(advice, at)
         for at in advice.after.runs
-        if at.robustness and advice.after.p95_ms(at) > bound
+        if advice.settled and at.robustness and advice.after.p95_ms(at) > bound
     ]
     for at in advice.around_after.runs:
         before, after = advice.around_before.p95_ms(at), advice.around_after.p95_ms(at)
@@ -132,9 +138,8 @@ def limits(advice: Advice) -> list[str]:
                 f"from {megabits(had)}."
             )
     if not advice.around_after.runs:
-        said.append(
-            "Whether it holds with half and twice of what you gave was not tried: time was up."
-        )
+        why = "time was up" if advice.time_was_up else "that takes too long on this line"
+        said.append(f"Whether it holds with half and twice of what you gave was not tried: {why}.")
     if not said:
         low, high = (each.name for each in _around_ends(advice))
         said.append(
@@ -323,6 +328,29 @@ def percent_of_possible(advice: Advice, measured: Measured) -> float:
     At most 100, though a little more can arrive in a window: what had waited for a lost packet.
     """
     return min(100.0 * goodput_share(advice.question, measured), 100.0)
+
+
+def _not_settled(advice: Advice, now: str, asked: str) -> str:
+    """That nothing can be said about how the line stays, and what would help."""
+    if advice.settled:
+        seemed = next(each for each in advice.compared if each.accepted)
+        return (
+            f"{_capital(now)}; {asked}. {_capital(seemed.measured.queue.label)} seemed better, but "
+            "the figures were still changing while they were measured, and it may not last. So "
+            "nothing is recommended."
+        )
+    at = max(nominal(advice.conditions), key=lambda each: each.settled().warm_up(0.0))
+    seconds = at.warm_up(advice.length) + at.seconds(advice.length)
+    settling = at.settled().warm_up(0.0) + at.settled().seconds(0.0)
+    enough = ""
+    if advice.deadline_needed_s is not None:
+        needed = format_quantity(advice.deadline_needed_s, TIME)
+        enough = f" Enough is about --deadline '{needed}'."
+    return (
+        "There was not enough time to see how the line goes on once all transfers have settled: "
+        f"with {at.name}, that takes {settling:.2g} s of the line, and {seconds:.2g} s were "
+        f"simulated. So nothing is recommended.{enough} While transfers begin, {now}; {asked}."
+    )
 
 
 def _nearest(advice: Advice) -> str:

@@ -131,7 +131,7 @@ def advise(
         typer.Option(
             metavar="TIME",
             help="Of simulating: then it answers with what it has (default: 57 s, with --quick "
-            "9 s).",
+            "9 s). A longer one simulates more if the line needs it to settle.",
             show_default=False,
         ),
     ] = None,
