@@ -414,6 +414,16 @@ class TestWhatAnEngineerWouldSign:
             question(**{name: value})
         assert refused.value.field == field
 
+    def test_an_interface_slower_than_the_bottleneck_is_refused_with_what_to_say(self, capsys):
+        options = [f"--{name.replace('_', '-')}={value}" for name, value in ASKED.items()]
+        assert main(["advise", *options, "--interface-rate=8 Mbit/s"]) == 2
+        said = capsys.readouterr().err
+        assert said.count("\n") == 1
+        assert said.startswith('vermilion: --interface-rate: "8 Mbit/s" is not accepted; expected')
+        assert "10 Mbit/s of --rate" in said
+        assert "give --rate '8 Mbit/s'" in said
+        assert question(interface_rate="10 Mbit/s").interface_rate_bit_per_s == 10e6
+
     def test_a_device_without_the_discipline_names_those_it_has(self):
         with pytest.raises(ScenarioError, match='"wred", "tail-drop", for the device cisco'):
             families(question(device="cisco", discipline="fq_codel"))

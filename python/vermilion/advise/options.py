@@ -62,9 +62,7 @@ def read_question(
         parent=check_word("--parent", parent),
         discipline=discipline.strip() or ANY,
         ecn=_choice("--ecn", ecn, ("off", "on")) == "on",
-        interface_rate_bit_per_s=(
-            None if interface_rate is None else _one("--interface-rate", interface_rate, _RATE)
-        ),
+        interface_rate_bit_per_s=_interface_rate(interface_rate, rate),
         seed=seed,
         quick=quick,
         harm=tuple(harm),
@@ -114,6 +112,24 @@ def _one(option: str, text: str, quantity: Quantity) -> float:
         return float(quantity.parse(text))
     except QuantityError as error:
         raise ScenarioError(option, text, error.accepted) from None
+
+
+def _interface_rate(text: str | None, rate: str) -> float | None:
+    """What the interface carries, which is no less than the bottleneck does.
+
+    Raises:
+        ScenarioError: it is less: then the bottleneck is the interface, and has its rate.
+    """
+    if text is None:
+        return None
+    found = _one("--interface-rate", text, _RATE)
+    if found < _one("--rate", rate, _RATE):
+        accepted = (
+            f"at least the {rate} of --rate. If the interface is slower than the line, it is the "
+            f"bottleneck: give --rate '{text}'"
+        )
+        raise ScenarioError("--interface-rate", text, accepted)
+    return found
 
 
 def _plain_number(text: str) -> object:

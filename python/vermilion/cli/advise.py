@@ -86,7 +86,8 @@ def advise(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Of the interface itself. If it is no faster than the line, no shaper is needed.",
+            help="Of the interface itself, at least --rate. If both are the same, no shaper is "
+            "needed.",
             show_default=False,
         ),
     ] = None,
