@@ -42,6 +42,7 @@ from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.judgement import judge, keeps, worst_p95_ms
 from vermilion.advise.measuring import Laboratory
 from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.ramp import with_ramp
 
 if TYPE_CHECKING:
     from vermilion.advise import Advice, Present, Question
@@ -131,7 +132,8 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
     advice = advise(question, present, threads=threads)
     spent = time.process_time() - begin
     laboratory = Laboratory(question, threads, None, PACKETS)
-    conditions = [each.settled() for each in grid(question, buffer_bytes(present.queue))]
+    places = with_ramp(grid(question, buffer_bytes(present.queue)), question, present.queue)
+    conditions = [each.settled() for each in places]
     first = FIRST_SEED + 1000 * question.seed
     seeds = range(first, first + SEEDS)
     length = laboratory.length_for(conditions, 2, SEEDS, PACKETS)

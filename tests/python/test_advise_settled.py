@@ -14,6 +14,7 @@ from vermilion.advise.document import document
 from vermilion.advise.judgement import continued, goodput_share, judge, nominal
 from vermilion.advise.measuring import DRIFT, Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.ramp import with_ramp
 from vermilion.advise.wording import limits, reason
 from vermilion.simulate.runs import run_jobs
 
@@ -54,6 +55,16 @@ class TestConditions:
         assert at.warm_up(0.0) >= 1.0 + math.log2(window) * rtt + cycle
         assert at.seconds(0.0) >= cycle
 
+    def test_a_fast_line_drains_sooner(self):
+        # 10,240 packets of 1514 bytes take 12.4 ms at 10 Gbit/s, and show for twenty times as long.
+        slow, fast = (
+            condition(question(rate=rate), 20, 0.04, "bulk", 0.0)
+            for rate in ("100 Mbit/s", "10 Gbit/s")
+        )
+        for at, longer_s in ((slow, 2.0), (fast, 20 * 0.0124)):
+            found = at.settled().warm_up(0.0) - at.warm_up(1.0)
+            assert found == pytest.approx(longer_s, rel=0.01)
+
     @pytest.mark.parametrize("flows", [4, 20])
     def test_a_short_settled_run_says_what_a_long_one_says(self, flows):
         asked = question(flows=str(flows))
@@ -67,6 +78,25 @@ class TestConditions:
         if flows > 4:
             # What slow start has left in the queue drains into the measurement.
             assert found.p95_ms(brief) > 3.0 * truth
+
+    def test_codel_is_waited_for_until_it_drops_often_enough(self):
+        # 200 flows over 50 ms at 100 Mbit/s have 2.3 packets each, and 0.75 / 2.3^2 of them are to
+        # be dropped: 1190 in a second. 1 / (2 x 0.1^2) more in each second come to that after 24 s.
+        asked = question(rate="100 Mbit/s", rtt="50 ms", flows="200")
+        [codel, fair] = [QueueSetting(each, each, each) for each in ("codel", "fq-codel")]
+        places = nominal(grid(asked, 0.0))
+        [plain], [ramped] = (with_ramp(places, asked, queue) for queue in (fair, codel))
+        assert plain == places[0]
+        longer_s = ramped.settled().warm_up(0.0) - plain.settled().warm_up(0.0)
+        assert longer_s == pytest.approx(24.0, rel=0.05)
+        laboratory = Laboratory(asked, None, None, 1e9)
+        late = replace(ramped.settled(), warm_up_s=60.0, least_warm_up_s=60.0)
+        rows = laboratory.measure(
+            [codel], [plain.settled(), ramped.settled(), late], [1, 2, 3], 0.0
+        )
+        early, waited, truth = (rows[0].p95_ms(at) for at in rows[0].runs)
+        assert early > 2.0 * truth
+        assert waited == pytest.approx(truth, rel=0.35)
 
     def test_telling_the_halves_apart_changes_nothing(self):
         asked = question()

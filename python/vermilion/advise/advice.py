@@ -31,6 +31,7 @@ from vermilion.advise.plan import (
     settled_cost,
     settling_budget,
 )
+from vermilion.advise.ramp import with_ramp
 from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError
 from vermilion.scenario import ScenarioError, format_quantity
 from vermilion.scenario.quantities import TIME
@@ -246,6 +247,7 @@ def advise(
     buffer = buffer_bytes(present.queue)
     with answering_at_interrupt(keeper):
         conditions = conditions_for(question, buffer, laboratory)
+        conditions = with_ramp(conditions, question, present.queue)
         if deadline_s is not None and deadline_s > usual_s:
             most = deadline_s / usual_s * budget
             laboratory.budget = min(max(budget, settling_budget(conditions, laboratory)), most)
@@ -264,8 +266,8 @@ def advise(
             before = case.compare_further(before)
         taken = _taken(case.compared) if case.settled else None
         after = before if taken is None else taken.measured
-        outside = probes(question, buffer) if case.settled else []
-        around = case.around(outside, after.queue)
+        outside = with_ramp(probes(question, buffer), question, present.queue)
+        around = case.around(outside if case.settled else [], after.queue)
         if progress is not None:
             progress(1.0)
     verdict: Verdict
