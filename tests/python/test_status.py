@@ -32,6 +32,7 @@ from vermilion.scenario import ScenarioError
 from vermilion.status import log_line, read_status
 from vermilion.status.doing import DOING
 from vermilion.status.listener import Listener, ListenerError, listener_of, read_token
+from vermilion.status.live_page.journal_reader import JournalReader
 from vermilion.status.metrics import ControllerMetrics
 from vermilion.status.metrics_server import MetricsServer
 
@@ -98,6 +99,20 @@ def test_one_that_has_not_looked_for_long_is_silent_and_not_running(journal):
     assert queue.doing.startswith("nothing that can be seen; before: verifying")
 
 
+def test_a_persons_pause_is_not_a_queue_that_tells_nothing(journal):
+    path, looked = journal
+    database = sqlite3.connect(path)
+    for details, words in (('{"by": "a person"}', "a person has asked"), ("{}", "tells nothing")):
+        database.execute(
+            "INSERT INTO decision (run, time_s, kind, reason, details) VALUES (1, 3.5, ?, '', ?)",
+            (DecisionKind.PAUSED, details),
+        )
+        database.commit()
+        [queue] = read_status(path, looked)
+        assert words in queue.doing
+    database.close()
+
+
 def looking(path, steps, seconds=40, **changed):
     """A run that looks every tenth of a second; the wall clock at its last look.
 
@@ -129,6 +144,9 @@ def test_a_clock_that_is_set_after_the_start_confuses_nobody(tmp_path, step_s):
     assert queue.since == now - timedelta(seconds=40)
     assert queue.setting_since == now - timedelta(seconds=10)
     assert queue.next_change == now
+    # The page shows times of now, too.
+    about = JournalReader(tmp_path / "j.sqlite").snapshot(1)[1]["run"]
+    assert datetime.fromisoformat(about["zero_utc"]) == now - timedelta(seconds=40)
     [later] = read_status(tmp_path / "j.sqlite", now + timedelta(seconds=6))
     assert (later.state, later.last_look) == ("silent", now)
 

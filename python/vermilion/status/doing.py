@@ -50,6 +50,9 @@ DOING: Final[dict[DecisionKind, str]] = {
 }
 """By the kind of the last decision."""
 
+PAUSED_BY_PERSON: Final = "paused; a person has asked that nothing be changed"
+"""Where it is not the queue that makes it pause."""
+
 LOUD: Final = frozenset(
     {
         DecisionKind.UNREADABLE,

@@ -10,16 +10,19 @@ import json
 import sqlite3
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from vermilion.online.kinds import DecisionKind
-from vermilion.status.doing import DOING
+from vermilion.status.doing import DOING, PAUSED_BY_PERSON
+from vermilion.status.run_clock import run_clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
+
+    from vermilion.status.run_clock import RunClock
 
 SILENT_S: Final = 5.0
 """A controller that has not looked for so long is not running, or cannot see its router."""
@@ -110,7 +113,7 @@ def read_status(path: Path, now: datetime) -> list[QueueStatus]:
 
 
 def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> QueueStatus:
-    clock = _clock(database, run)
+    clock = run_clock(database, run)
     last = _last(database, "decision", run["id"])
     setting = _last(database, "setting", run["id"])
     looked_s, interval_s = _looks(database, run["id"])
@@ -137,7 +140,7 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
         version=run["version"],
         since=clock.at(_first_s(database, run["id"])) if clock.is_kept else clock.utc,
         state=state,
-        doing=_doing(state, None if last is None else last["kind"]),
+        doing=_doing(state, last),
         mode=found.get("mode"),
         last_look=None if looked_s is None else clock.at(looked_s),
         next_look=None
@@ -152,42 +155,6 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
         changes_per_minute=allowed,
         next_change=_next_change(clock, now, changes, allowed, found.get("mode"), state),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Clock:
-    """The wall clock of a run's machine, as it goes now.
-
-    Attributes:
-        time_s: of the run.
-        utc: what the wall clock showed then.
-        is_kept: whether the controller keeps that up to date when somebody sets the clock. Earlier
-            versions did not, nor do simulated networks; then it is the clock of the beginning.
-    """
-
-    time_s: float
-    utc: datetime
-    is_kept: bool
-
-    def at(self, time_s: float) -> datetime:
-        """What the wall clock showed, had it gone then as it goes now."""
-        return self.utc + timedelta(seconds=time_s - self.time_s)
-
-    def seconds(self, moment: datetime) -> float:
-        """The inverse of :meth:`at`."""
-        return self.time_s + (moment - self.utc).total_seconds()
-
-
-def _clock(database: sqlite3.Connection, run: sqlite3.Row) -> _Clock:
-    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'wall_clock'").fetchone()
-    row = (
-        known
-        and database.execute(
-            "SELECT time_s, utc FROM wall_clock WHERE run = ?", (run["id"],)
-        ).fetchone()
-    )
-    time_s, utc = (0.0, run["begun_utc"]) if row is None else row
-    return _Clock(time_s, datetime.fromisoformat(utc).astimezone(UTC), row is not None)
 
 
 def _first_s(database: sqlite3.Connection, run: int) -> float:
@@ -234,7 +201,7 @@ def _found(database: sqlite3.Connection, run: int) -> dict[str, Any]:
     return details
 
 
-def _state(*, ended: bool, looked: datetime, now: datetime, clock: _Clock) -> str:
+def _state(*, ended: bool, looked: datetime, now: datetime, clock: RunClock) -> str:
     if ended:
         return "ended"
     ago_s = (now - looked).total_seconds()
@@ -242,22 +209,25 @@ def _state(*, ended: bool, looked: datetime, now: datetime, clock: _Clock) -> st
     return "silent" if ago_s > SILENT_S or is_ahead else "running"
 
 
-def _doing(state: str, kind: str | None) -> str:
+def _doing(state: str, last: sqlite3.Row | None) -> str:
     if state == "ended":
         return DOING[DecisionKind.END]
-    if kind is None:
+    if last is None:
         return "starting"
+    kind: str = last["kind"]
     try:
         words = DOING[DecisionKind(kind)]
     except ValueError:  # of a later version
         words = kind
+    if kind == DecisionKind.PAUSED and "by" in json.loads(last["details"] or "{}"):
+        words = PAUSED_BY_PERSON
     if state == "silent":
         return f"nothing that can be seen; before: {words}"
     return words
 
 
 def _next_change(
-    clock: _Clock,
+    clock: RunClock,
     now: datetime,
     changes_s: list[float],
     allowed: int | None,

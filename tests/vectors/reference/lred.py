@@ -5,8 +5,8 @@ The rules:
 - Time is cut into periods of `interval`; an arrival at a border belongs to the later one. Counted
   are arrivals, and losses among them: drops for whatever reason, and marks.
 - At the end of each period, with the sums over the last `periods` periods (fewer at first):
-  l <- memory l + (1 - memory) losses / arrivals; if nothing arrived in any of them nothing was lost,
-  and the ratio is 0. At the beginning l is 0.
+  l <- memory l + (1 - memory) losses / arrivals; if nothing arrived in any of them nothing was
+  lost, and the ratio is 0. At the beginning l is 0.
 - A packet that meets q packets: p = l + gain sqrt(l) (q - target_queue), kept within 0 and 1. The
   target is automatic: half of `limit`.
 - A packet that meets `limit` packets is dropped, without a coin. Else it is notified with
@@ -188,8 +188,8 @@ def _hand() -> list[Case]:
         Case(
             name="marks are losses, and where nothing arrives nothing is lost",
             about="two periods are looked back to, and half of l is kept. 1 of 1: l = 1/2. A mark "
-            "counts: 2 of 2, l = 3/4. At the ends of the next two periods it is 7/8 (the packet that is "
-            "marked now) and 15/16; then there are none: 15/32",
+            "counts: 2 of 2, l = 3/4. At the ends of the next two periods it is 7/8 (the packet that "
+            "is marked now) and 15/16; then there are none: 15/32",
             parameters=DIRECT | {"periods": 2.0, "gain": 0.0, "memory": 0.5},
             link=LINK,
             by_hand=True,
@@ -197,7 +197,9 @@ def _hand() -> list[Case]:
             steps=[
                 step(100, "drop overflow"),
                 step(20, "mark", time_ns=100 * MILLISECOND, ecn=True, coins=[0.4], probability=0.5),
-                step(20, "mark", time_ns=200 * MILLISECOND, ecn=True, coins=[0.7], probability=0.75),
+                step(
+                    20, "mark", time_ns=200 * MILLISECOND, ecn=True, coins=[0.7], probability=0.75
+                ),
                 step(20, time_ns=500 * MILLISECOND, coins=[0.47], probability=0.46875),
             ],
         ),

@@ -18,6 +18,7 @@ from vermilion.status.live_page.asking import asked
 from vermilion.status.live_page.band import bands
 from vermilion.status.live_page.of_queues import concerning, queues_now, queues_of
 from vermilion.status.live_page.sharing import SHARING_SERIES, has_sharing, sharing_series
+from vermilion.status.run_clock import run_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -207,6 +208,8 @@ def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str,
     if row is None:
         raise KeyError(run)
     about = _run(row)
+    # Where the clock was set since, this is not when the run began: what is shown are times of now.
+    about["zero_utc"] = run_clock(database, row).at(0.0).isoformat()
     about["last_s"] = _last_look_s(database, run)
     about["queues"] = queues_of(database, run, about["link"])
     if queue and queue not in about["queues"]:

@@ -51,7 +51,7 @@ function percentile(values, share) {
 
 function clock(seconds) {
   if (page.about && !page.about.simulated) {
-    const moment = new Date(Date.parse(page.about.begun_utc) + 1000 * seconds);
+    const moment = new Date(Date.parse(page.about.zero_utc) + 1000 * seconds);
     return moment.toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   }
   return `${seconds.toFixed(seconds < 100 ? 1 : 0)} s`;
