@@ -9,6 +9,7 @@ from vermilion.cli.atlas import atlas
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
 from vermilion.cli.groups import GroupedHelp, epilog
+from vermilion.cli.kept_inputs import KeepsItsInputs
 from vermilion.cli.link import CommandBehindDashes, link
 from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
@@ -65,7 +66,8 @@ def application() -> typer.Typer:
         senders,
         objectives,
     ):
-        app.command(epilog=epilog(command.__name__.replace("_", "-")))(command)
+        name = command.__name__.replace("_", "-")
+        app.command(cls=KeepsItsInputs, epilog=epilog(name))(command)
     app.command(cls=CommandBehindDashes, epilog=epilog("link"))(link)
     return app
 

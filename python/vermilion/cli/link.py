@@ -7,9 +7,9 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer.core import TyperCommand
 
 from vermilion.cli import instruments, options
+from vermilion.cli.kept_inputs import KeepsItsInputs
 from vermilion.cli.output import note
 from vermilion.cli.user_error import UserError
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COMMAND = "vermilion.link.command"
 
 
-class CommandBehindDashes(TyperCommand):
+class CommandBehindDashes(KeepsItsInputs):
     """Everything behind ``--`` is the command, with options of its own."""
 
     # Typer brings a Click of its own along, whose context the type checker takes for another one.

@@ -1,0 +1,80 @@
+"""Results never go to a file that the same command reads, or to one file twice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from typer.core import TyperCommand
+
+from vermilion.cli.output import STANDARD_OUTPUT
+from vermilion.cli.user_error import UserError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RESULTS: Final = frozenset(
+    {
+        "--distributions",
+        "--figure",
+        "--flent",
+        "--flow-series",
+        "--json",
+        "--maps",
+        "--output",
+        "--packets",
+        "--report",
+        "--rules",
+        "--series",
+        "--table",
+    }
+)
+"""Options with a file that is replaced. Any other that names a file reads it, or adds to it."""
+
+_FILES: Final = ("FILE", "SCENARIO", "CAPTURE", "JOURNAL")
+"""What the name of a value has in it that may be a file."""
+
+
+class KeepsItsInputs(TyperCommand):
+    """A command that refuses to replace a file which it reads, before anything else."""
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer has no public name for either
+        """Compares the files that are named, then does what the command does.
+
+        Raises:
+            UserError: a result would replace one of them.
+        """
+        results: list[tuple[str, str]] = []
+        others: list[tuple[str, str]] = []
+        for parameter in self.params:
+            for name in _named_files(parameter, ctx.params.get(parameter.name)):
+                option = parameter.opts[0] if parameter.param_type_name == "option" else ""
+                (results if option in RESULTS else others).append((option, name))
+        for place, (option, name) in enumerate(results):
+            for other, file in (*others, *results[:place]):
+                if _same_file(name, file):
+                    taken = f"is that of {other} too" if other in RESULTS else "is read as well"
+                    message = f'{option}: "{name}" {taken}; expected another file for the results'
+                    raise UserError(message)
+        return super().invoke(ctx)
+
+
+def _named_files(parameter: Any, value: object) -> Iterator[str]:  # noqa: ANN401 - as above
+    """The files that an option or an argument names."""
+    metavar = str(parameter.metavar or "")
+    if value is None or not any(word in metavar for word in _FILES):
+        return
+    for each in value if isinstance(value, list | tuple) else [value]:
+        if str(each) not in {"", STANDARD_OUTPUT}:
+            yield str(each)
+
+
+def _same_file(one: str, other: str) -> bool:
+    """Whether both name one file, which may not be there yet; a device is no such file."""
+    try:
+        first, second = Path(one), Path(other)
+        if first.exists() and second.exists():
+            return first.is_file() and first.samefile(second)
+        return first.resolve() == second.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return False  # whatever is wrong with a name is said where it is used
