@@ -207,6 +207,28 @@ def test_the_study_of_another_tuning_is_refused(vermilion, finished, tmp_path, c
     assert words in message or "profile" in change[0]
 
 
+def test_a_smaller_budget_leaves_what_a_study_has_come_to(vermilion, finished, tmp_path):
+    path = tmp_path / "x.study"
+    shutil.copy(finished, path)
+    (before,) = read_studies(path)
+    for options in ([], ["varying-load", *SHORT]):
+        message = refused(vermilion("tune", *options, f"--study={path}", "--budget=10"))
+        assert f"a budget of 10 is not accepted; expected at least {BUDGET}" in message
+    with Study(path) as study, pytest.raises(StudyError, match="a budget of 10 is not accepted"):
+        resume_study(study, budget=10)
+    (after,) = read_studies(path)
+    assert (after.recommendation, after.budget) == (before.recommendation, BUDGET)
+    assert after.state == before.state
+
+
+def test_a_study_that_is_named_beside_its_scenario_keeps_its_budget(vermilion, finished, tmp_path):
+    path = tmp_path / "x.study"
+    shutil.copy(finished, path)
+    assert vermilion("tune", "varying-load", *SHORT, f"--study={path}")[0] == 0
+    (after,) = read_studies(path)
+    assert (after.budget, len(after.evaluations)) == (BUDGET, BUDGET)
+
+
 def test_a_study_whose_points_meant_other_settings_is_refused(vermilion, finished, tmp_path):
     path = tmp_path / "x.study"
     shutil.copy(finished, path)

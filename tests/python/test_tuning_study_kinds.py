@@ -69,6 +69,13 @@ def test_a_study_that_was_begun_with_less_goes_on_exactly(finished, tmp_path, st
     assert numbers(outcome) == finished.whole
 
 
+def test_a_smaller_budget_leaves_what_a_study_has_come_to(copied):
+    with Study(copied.path) as study, pytest.raises(StudyError, match="a budget of 7 is not"):
+        resume_study(study, budget=7)
+    [record] = read_studies(copied.path)
+    assert record.recommendation == copied.whole
+
+
 @pytest.mark.parametrize("share", [0.0, 0.1, 0.5, 0.95])
 def test_whatever_part_of_the_simulations_is_known_the_outcome_is_the_same(copied, share):
     execute(

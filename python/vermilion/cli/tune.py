@@ -1,7 +1,6 @@
 """``vermilion tune``: searches the best setting of a queue, and says whether to use it."""
 
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -334,7 +333,7 @@ def tune(
     if kind == "front":
         return tune_front(plan, session, figure)
     if kind == "robust":
-        outcome = session.perform(partial(execute, plan))
+        outcome = session.perform(lambda of: execute(session.planned(plan, of.study), of))
         return exit_code(outcome, tells_conclusion=tells_conclusion)
     with drawn:
         return _tune_one(plan, session, scenarios[0], warm_start, resume, drawn)
@@ -358,7 +357,8 @@ def _tune_one(
 
     def tuned(of_session: "TuningSession") -> "Recommendation":
         with _mistakes_in_files(warm_start, resume):
-            return execute_setting(plan, replace(of_session, answers=answers, resume=state))
+            meant = session.planned(plan, of_session.study)
+            return execute_setting(meant, replace(of_session, answers=answers, resume=state))
 
     outcome = session.perform(tuned)
     if session.target != STANDARD_OUTPUT and outcome.accepted:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.cli.figure import figure_format
@@ -32,7 +31,7 @@ def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
     kind = "" if figure is None else figure_format(figure)
     with ExitStack() as outputs:
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
-        front = session.perform(partial(execute_front, plan))
+        front = session.perform(lambda of: execute_front(session.planned(plan, of.study), of))
         if drawing:
             from vermilion.report.front_figure import rendered
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 import typer
@@ -19,7 +19,7 @@ from vermilion.scenario.how_many import how_many
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from vermilion.tuning import ProgressReport, Study, TuningProgress, TuningSession
+    from vermilion.tuning import ProgressReport, Study, TuningPlan, TuningProgress, TuningSession
     from vermilion.tuning.recommend.conclusion import Conclusion
 
 EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "refused": 11}
@@ -79,6 +79,11 @@ class Session:
         from vermilion.tuning import DEFAULT_BUDGET
 
         return self.budget or DEFAULT_BUDGET
+
+    def planned(self, plan: TuningPlan, study: Study | None) -> TuningPlan:
+        """A plan with the budget that is said, or else with what its study has."""
+        begun = None if study is None else study.budget
+        return replace(plan, budget=self.budget or begun or plan.budget)
 
     def perform(self, tuning: Callable[[TuningSession], AnyTuned]) -> AnyTuned:
         """Tunes, and shows and writes what it has come to.

@@ -82,8 +82,6 @@ def go_on(session: Session) -> int:
         UserError: there is none, or it cannot be used.
         ScenarioError: its scenario names files that are not there any more.
     """
-    from dataclasses import replace
-
     from vermilion.tuning import execute
     from vermilion.tuning.study_resumption import plan_of
 
@@ -93,8 +91,7 @@ def go_on(session: Session) -> int:
             raise UserError(NO_SCENARIO)
         plan = plan_of(study)
         check_exit_code(plan.kind, asked=session.tells_conclusion)
-        budget = session.budget or study.budget or session.usual_budget
-        return execute(replace(plan, budget=budget), of_session)
+        return execute(session.planned(plan, study), of_session)
 
     return exit_code(session.perform(resumed), tells_conclusion=session.tells_conclusion)
 

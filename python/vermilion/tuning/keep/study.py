@@ -103,7 +103,8 @@ class Study:
             The plan to follow: the study's own, with the earlier answers that it began with.
 
         Raises:
-            StudyError: the study is of another tuning, or the file cannot be written.
+            StudyError: the study is of another tuning, it has used more than this budget, or the
+                file cannot be written.
         """
         if self._database is None:
             self._database = open_to_write(self.path)
@@ -116,6 +117,7 @@ class Study:
                     "the study was begun with, another name for the study, or a new file"
                 )
                 raise StudyError(message)
+            self._check_budget(budget)
             with self._transaction() as database:
                 database.execute(
                     "UPDATE study SET changed_utc = ?, budget = ? WHERE id = ?",
@@ -267,6 +269,30 @@ class Study:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+    def _check_budget(self, budget: int) -> None:
+        """Refuses a budget with which less would come out than the study has already.
+
+        Raises:
+            StudyError: saying which would be accepted.
+        """
+        with self._reading() as database:
+            (least,) = database.execute(
+                "SELECT count(*) FROM evaluation WHERE study = ?", (self._id,)
+            ).fetchone()
+            (text,) = database.execute(
+                "SELECT recommendation FROM study WHERE id = ?", (self._id,)
+            ).fetchone()
+            if self.plan is not None and self.plan.kind == "front":
+                # Its searches begin again with another budget; what is unfinished loses nothing.
+                finished = text is not None and json.loads(text)["end"] == "budget"
+                least = self.budget if finished and self.budget is not None else 0
+        if budget < least:
+            message = (
+                f'"{self.path}", study "{self.name}": a budget of {budget} is not accepted; '
+                f"expected at least {least}, or its result would be replaced by a poorer one"
+            )
+            raise StudyError(message)
 
     def _load(self) -> None:
         with self._reading() as database:
