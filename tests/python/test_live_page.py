@@ -418,7 +418,7 @@ class TestServer:
         begun = time.monotonic()
         process.send_signal(signal.SIGINT)
         process.wait(timeout=60)
-        assert process.returncode in {130, -signal.SIGINT}
+        assert process.returncode == 0  # it runs until then, so that is its ordinary end
         # Well within the time that a supervisor would wait before it kills.
         assert time.monotonic() - begun < 10
         for stream in streams:

@@ -1,6 +1,7 @@
 """The entry point: runs a command and turns whatever happens into an exit code.
 
-0: done; 2: a user's mistake, with one line saying which; 130: interrupted with Ctrl-C.
+0: done; 2: a user's mistake, with one line saying which; 130: interrupted with Ctrl-C; 143: by
+SIGTERM.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from vermilion.cli.closed_pipe import forget_output, output_that_may_close
+from vermilion.cli.ending_signals import like_interrupts
 from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import PluginError, ScenarioError
@@ -42,8 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # A terminal that cannot show "±" shows "?"; that is no reason to fail.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-    with output_that_may_close():
-        return _outcome(arguments)
+    with like_interrupts() as ending, output_that_may_close():
+        code = _outcome(arguments)
+        return ending.exit_code(code) if code == EXIT_INTERRUPTED else code
 
 
 def _outcome(arguments: Sequence[str] | None) -> int:

@@ -1,7 +1,7 @@
 """``vermilion watch``: a page that shows what the on-line controller does while it does it."""
 
 import sqlite3
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -83,7 +83,9 @@ def watch(
         raise UserError(str(error)) from None
     with closing(server):
         typer.echo(f"The page is {server.address}\nIt shows {path}. Ctrl-C ends it.")
-        server.run()
+        # It runs until then, so that is its ordinary end.
+        with suppress(KeyboardInterrupt):
+            server.run()
 
 
 def _journal(journal: Path | None, state_dir: Path | None) -> Path:
