@@ -257,7 +257,7 @@ def _kept(path: Path | None) -> dict[str, Any] | None:
         return None
     try:
         kept = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return kept if isinstance(kept, dict) else None
 

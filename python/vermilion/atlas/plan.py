@@ -237,6 +237,8 @@ def read_plan_file(path: str) -> dict[str, object]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
+    except RecursionError:
+        problem = "is nested too deeply"
     except ValueError as error:
         problem = f"is not valid TOML ({' '.join(str(error).split())})"
     raise ScenarioError("", problem, "a TOML file with the table of an atlas", path)

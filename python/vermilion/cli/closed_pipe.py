@@ -2,6 +2,8 @@
 
 A command that only shows something stops when nobody reads it any more. One that also writes files
 does what it was asked for: it goes on to its end without showing anything, and writes them.
+
+Whoever closes a stream from the beginning (``>&-``) wants to see nothing of it.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ import io
 import os
 import sys
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -53,6 +56,18 @@ def output_that_may_close() -> Iterator[None]:
         yield
     finally:
         sys.stdout = standard
+
+
+def closed_streams_to_nowhere() -> None:
+    """Has what is said on a stream that is closed from the beginning go nowhere.
+
+    Python has no such stream then, and the next file that is opened would get its number.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            # The lowest number that is free: the closed stream's own, as the lower ones are open.
+            nowhere = Path(os.devnull).open(mode, encoding="utf-8")  # noqa: SIM115 - until the end
+            setattr(sys, name, nowhere)
 
 
 def finish_anyway() -> None:

@@ -11,7 +11,11 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from vermilion.cli.closed_pipe import forget_output, output_that_may_close
+from vermilion.cli.closed_pipe import (
+    closed_streams_to_nowhere,
+    forget_output,
+    output_that_may_close,
+)
 from vermilion.cli.ending_signals import like_interrupts
 from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
 from vermilion.cli.user_error import UserError
@@ -40,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Args:
         arguments: without the program's name; ``None`` for those of the process.
     """
+    closed_streams_to_nowhere()
     for stream in (sys.stdout, sys.stderr):
         # A terminal that cannot show "±" shows "?"; that is no reason to fail.
         if isinstance(stream, io.TextIOWrapper):

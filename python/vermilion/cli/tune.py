@@ -407,7 +407,7 @@ def _search_state(path: Path) -> dict[str, Any]:
     except OSError as error:
         message = f'--resume: "{path}" cannot be read ({error.strerror}); expected {expected}'
         raise UserError(message) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         message = f'--resume: "{path}" is not accepted; expected {expected}'
         raise UserError(message) from None
     if not isinstance(state, dict):

@@ -241,7 +241,7 @@ def _unnamed(table: Mapping[str, Any]) -> str:
 def _inline_table(text: str, scenario: Scenario) -> dict[str, Any]:
     try:
         [(key, table)] = tomllib.loads(f"objective = {text}").items()
-    except ValueError:
+    except (ValueError, RecursionError):
         key, table = "", None
     if key != "objective" or not isinstance(table, dict):
         accepted = """a table in TOML, like '{ name = "jain-index" }'"""

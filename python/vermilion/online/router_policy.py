@@ -181,7 +181,8 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        problem = " ".join(str(error).split())[:200]
+        deep = isinstance(error, RecursionError)
+        problem = "it is nested too deeply" if deep else " ".join(str(error).split())[:200]
         accepted = "a policy in TOML (https://toml.io)"
         raise ScenarioError("", f"is not valid TOML: {problem}", accepted, origin) from None
     try:

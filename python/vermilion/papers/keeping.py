@@ -39,7 +39,7 @@ class Keeper:
         """What was kept of a figure; ``None`` if nothing was, or it cannot be read."""
         try:
             kept = json.loads(self._path(paper, figure, seeds).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return None
         return kept if isinstance(kept, dict) else None
 

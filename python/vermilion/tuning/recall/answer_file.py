@@ -55,7 +55,7 @@ class AnswerFile:
                 raise ValueError  # noqa: TRY301 - one message for all that is wrong
             for entry in document["answers"]:
                 self.answers.keep(_answer(entry))
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             message = f'"{path}" is not accepted; expected {expected}'
             raise AnswerFileError(message) from None
 
