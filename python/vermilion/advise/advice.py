@@ -35,7 +35,7 @@ from vermilion.advise.ramp import with_ramp
 from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError
 from vermilion.scenario import ScenarioError, format_quantity
 from vermilion.scenario.quantities import TIME
-from vermilion.simulate.runs import check_seed
+from vermilion.simulate.accepted import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -217,7 +217,7 @@ def link(
     from vermilion.link.emulation import Surroundings, emulate
     from vermilion.link.errors import LinkError
     from vermilion.link.inside import EXIT_NOT_FOUND
-    from vermilion.simulate.runs import check_seed
+    from vermilion.simulate.accepted import check_seed
 
     command = context.meta.get(_COMMAND)
     if not command:

@@ -26,8 +26,8 @@ from vermilion.routers.base import RouterError
 from vermilion.routers.emulated import EmulatedRouter
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.windows import windows
+from vermilion.simulate.accepted import check_seed
 from vermilion.simulate.result import Result
-from vermilion.simulate.runs import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -88,7 +88,7 @@ class _Run:
     """One scenario, one seed."""
 
     def __init__(self, scenario: Scenario, seed: int) -> None:
-        check_seed(seed, scenario.origin)
+        seed = check_seed(seed, scenario.origin)
         self.scenario, self.seed = scenario, seed
         self.core: CoreScenario = scenario.core()
         try:

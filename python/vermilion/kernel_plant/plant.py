@@ -15,8 +15,8 @@ from vermilion.kernel_plant.snmp_router import SnmpKernelRouter
 from vermilion.routers.queue_set import QueueSet
 from vermilion.routers.snmp.credentials import UserCredentials
 from vermilion.scenario.errors import FieldError
+from vermilion.simulate.accepted import check_seed
 from vermilion.simulate.result import Result
-from vermilion.simulate.runs import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -145,7 +145,7 @@ def _running(
     managed: Sequence[str] = (),
     user: UserCredentials | None = None,
 ) -> Iterator[RunningNetwork]:
-    check_seed(seed, scenario.origin)
+    seed = check_seed(seed, scenario.origin)
     try:
         network = RunningNetwork(scenario.core(), seed, watched, managed, user)
     except FieldError as error:

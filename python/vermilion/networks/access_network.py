@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from vermilion.networks.host_network import HostNetwork
+from vermilion.networks.keywords import with_known_keywords
 from vermilion.networks.parking_lot import check_count
 
 
+@with_known_keywords
 def access_network(
     homes: int = 16,
     *,

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from vermilion.networks.keywords import with_known_keywords
 from vermilion.networks.network import Network
 
 
+@with_known_keywords
 def dumbbell(
     *,
     rate: str = "10 Mbit/s",

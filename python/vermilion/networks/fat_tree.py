@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from vermilion.networks.host_network import HostNetwork
+from vermilion.networks.keywords import with_known_keywords
 from vermilion.networks.parking_lot import check_count
 from vermilion.scenario.errors import ScenarioError
 
@@ -12,6 +13,7 @@ MOST_PORTS = 16
 """A tree of such switches has 1024 hosts and 6144 links, one for each direction."""
 
 
+@with_known_keywords
 def fat_tree(
     ports: int = 4,
     *,

@@ -17,6 +17,7 @@ from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.own_names import registered_name
 from vermilion.scenario.own_predicate import registered_predicate
 from vermilion.scenario.toml_text import toml_text
+from vermilion.scenario.whole_numbers import whole_number
 
 if TYPE_CHECKING:
     from vermilion.scenario import Scenario
@@ -74,8 +75,8 @@ class Network:
         Raises:
             ScenarioError: a key or a value that is not accepted, or a name for the second time.
         """
-        table.setdefault("queue", "drop-tail")
         written = _written(table)
+        written.setdefault("queue", "drop-tail")
         if isinstance(written["queue"], str):
             written["queue"] = {"discipline": written["queue"]}
         return self._add("links", name, written)
@@ -176,6 +177,9 @@ class Network:
             raise error.at(self.title) from None
 
 
+OWN_KEYS = ("duration", "warm_up", "settle", "description")
+"""The keys of a scenario that no method adds."""
+
 _METHODS = {
     "links": "link",
     "flows": "flows",
@@ -191,6 +195,9 @@ def _written(table: Mapping[str, object]) -> dict[str, Any]:
 
 
 def _value(value: object) -> object:
+    number = whole_number(value)
+    if number is not None:
+        return number  # NumPy has whole numbers of its own
     if isinstance(value, type):
         return registered_name(value)
     if isinstance(value, FunctionType):

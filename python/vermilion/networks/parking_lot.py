@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from vermilion.networks.keywords import with_known_keywords
 from vermilion.networks.network import Network
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.quantities import TIME, exact_text, parse_quantity
+from vermilion.scenario.whole_numbers import whole_number
 
 
+@with_known_keywords
 def parking_lot(
     hops: int = 3,
     *,
@@ -58,5 +61,6 @@ def check_count(field: str, value: object, least: int, most: int = 1000) -> None
     Raises:
         ScenarioError: naming the field.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not least <= value <= most:
+    number = whole_number(value)
+    if number is None or not least <= number <= most:
         raise ScenarioError(field, value, f"a whole number from {least} to {most}")

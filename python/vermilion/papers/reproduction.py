@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.papers.interface import JudgedClaim
 from vermilion.papers.workbench import Workbench
 from vermilion.scenario.errors import ScenarioError, did_you_mean
-from vermilion.simulate.runs import LARGEST_SEED, check_seed
+from vermilion.simulate.accepted import LARGEST_SEED, check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from numbers import Real
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeGuard, get_args
 
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.carry_over import with_discipline
@@ -75,8 +75,18 @@ def _as_written(scenario: WrittenScenario, path: str, value: object) -> object:
             return value
         dimension = rule.dimension
     if isinstance(value, list | tuple):
+        if not all(map(_is_number, value)):
+            return value  # what it should be is said where it is checked
         return " .. ".join(exact_text(float(end), dimension) for end in value)
-    return exact_text(float(value), dimension) if isinstance(value, Real) else value
+    return exact_text(float(value), dimension) if _is_number(value) else value
+
+
+def _is_number(value: object) -> TypeGuard[Real]:
+    """Whether it can be a quantity in SI units."""
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and float(value) is not None
+    except OverflowError:  # a whole number beyond all that has a unit
+        return False
 
 
 def _rule(parts: Sequence[str]) -> Quantity | QuantityRange | None:

@@ -22,8 +22,9 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate.accepted import check_seeds
 from vermilion.simulate.cores import cores
-from vermilion.simulate.runs import check_seed, run_jobs, run_many
+from vermilion.simulate.runs import run_jobs, run_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -186,8 +187,7 @@ class BatchRunner:
             ClusterError: the workers have another version, or lack the package.
             KeyboardInterrupt: at Ctrl-C.
         """
-        for seed in seeds:
-            check_seed(seed)
+        seeds = check_seeds(seeds)
         jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
         size = self._batch_size(len(jobs))
         if size is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
 
+from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.simulate.bulk_flows import (
     SLOWEST_SHARE,
     STARVED,
@@ -17,8 +18,8 @@ from vermilion.simulate.bulk_flows import (
     bulk_flows,
     slowest_share,
 )
-from vermilion.simulate.metric import metric_of
-from vermilion.simulate.result_data import Stretch
+from vermilion.simulate.metric import metric_of, metric_paths
+from vermilion.simulate.result_data import GroupMetrics, LinkMetrics, Stretch
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
     from vermilion.simulate.result import Result
-    from vermilion.simulate.result_data import GroupMetrics, LinkMetrics
 
     Measure = Callable[[LinkMetrics], float | None]
     Kind = Literal["links", "flows", "bulk_flows"]
@@ -147,9 +147,14 @@ class ComparedRuns:
         )
 
     def values(self, variant: int, link: str, window: int, metric: str) -> list[float] | None:
-        """A metric of a link in every run of a variant; ``None`` where one has no value."""
+        """A metric of a link in every run of a variant; ``None`` where one has no value.
+
+        Raises:
+            ScenarioError: there is no such metric.
+        """
         if metric == GOODPUT:
             return self._goodput(variant, link, window)
+        _check_metric(metric, (*self.measures, GOODPUT, *metric_paths(LinkMetrics)))
         measure = self.measures.get(metric) or partial(metric_of, path=metric)
         return _complete(
             measure(self._link_windows(result, link)[window]) for result in self.results[variant]
@@ -261,6 +266,7 @@ class ComparedRuns:
     def _flow_values(
         self, variant: int, group: str, window: int, metric: str
     ) -> list[float] | None:
+        _check_metric(metric, (SLOWEST_SHARE, *metric_paths(GroupMetrics)))
         measure = slowest_share if metric == SLOWEST_SHARE else partial(metric_of, path=metric)
         return _complete(
             measure(self._flow_windows(result, group)[window]) for result in self.results[variant]
@@ -342,6 +348,16 @@ def _phases(result: Result) -> tuple[tuple[float, float], ...]:
 def _complete(values: Iterable[float | None]) -> list[float] | None:
     present = list(values)
     return None if None in present else cast("list[float]", present)
+
+
+def _check_metric(metric: str, known: Sequence[str]) -> None:
+    """Refuses what no run ever measures; what one could not compute is absent and no mistake.
+
+    Raises:
+        ScenarioError: naming the metric that is meant.
+    """
+    if metric not in known:
+        raise ScenarioError("metric", metric, did_you_mean(metric, known))
 
 
 def _mean(values: list[float] | None) -> Interval | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
+from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate.accepted import check_scenarios, check_seeds, check_threads
 from vermilion.simulate.compared_runs import ComparedRuns
 from vermilion.simulate.comparison_frame import comparison_frame
 from vermilion.simulate.comparison_tables import remark, tables
@@ -15,7 +18,7 @@ from vermilion.simulate.data_frames import frames
 from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import pandas as pd
 
@@ -100,6 +103,10 @@ def compare(
         ScenarioError: a variant or a seed that is not accepted.
         KeyboardInterrupt: at Ctrl-C, where nothing can be kept.
     """
+    if not isinstance(variants, Mapping):
+        raise ScenarioError("variants", variants, 'scenarios by name, like {"red": scenario}')
+    check_scenarios(variants)
+    seeds, threads = check_seeds(seeds), check_threads(threads)
     scenarios = tuple(variants.values())
     rounds = _rounds(seeds, len(scenarios), threads) if keeps_at_interrupt else [tuple(seeds)]
     met: list[int] = []

@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import cache
+from typing import TYPE_CHECKING, get_type_hints, is_typeddict
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+@cache
+def metric_paths(window: type) -> tuple[str, ...]:
+    """The paths of all numbers that a kind of window may have, whether it has them or not.
+
+    Args:
+        window: such as :class:`vermilion.simulate.result_data.LinkMetrics`.
+    """
+    found = []
+    for name, kind in get_type_hints(window).items():
+        if is_typeddict(kind):
+            found += [f"{name}.{path}" for path in metric_paths(kind)]
+        elif kind in {int, float}:
+            found.append(name)
+    return tuple(found)
 
 
 def metric_of(window: Mapping[str, object], path: str) -> float | None:

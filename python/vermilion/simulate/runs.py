@@ -8,8 +8,16 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, overload
 
-from vermilion.scenario.errors import ScenarioError, from_core
-from vermilion.simulate.instruments.recorded import Recorded, recorded_run
+from vermilion.scenario.errors import from_core
+from vermilion.simulate.accepted import (
+    check_scenario,
+    check_scenarios,
+    check_seed,
+    check_seeds,
+    check_several,
+    check_threads,
+)
+from vermilion.simulate.instruments.recorded import Recorded, check_listed, recorded_run
 from vermilion.simulate.interrupting import Stepper
 from vermilion.simulate.result import Result, result_of
 
@@ -23,9 +31,6 @@ if TYPE_CHECKING:
 
 STEPS = 200
 """Steps of a run that reports its progress."""
-
-LARGEST_SEED = 2**64 - 1
-"""Seeds are unsigned 64-bit numbers."""
 
 
 def run(
@@ -62,7 +67,7 @@ def run(
             ``data["interrupted_at_s"]`` tells when. A second Ctrl-C ends it with nothing.
 
     Raises:
-        ScenarioError: a seed, an interval or an instrument that is not accepted.
+        ScenarioError: a scenario, a seed, an interval or an instrument that is not accepted.
         MissingPackageError: an instrument's file is Parquet, and there is no pyarrow.
         OSError: an instrument's file cannot be written.
         KeyboardInterrupt: at Ctrl-C, within 0.1 s, where nothing is kept or nothing was measured.
@@ -72,7 +77,9 @@ def run(
     stepper = Stepper(keeps=keeps_at_interrupt)
     recorded = Recorded()
     warn_if_not_optimised()
-    check_seed(seed, scenario.origin)
+    check_scenario(scenario)
+    check_listed(instruments, scenario)
+    seed = check_seed(seed, scenario.origin)
     text = scenario.core_json(probe_interval_s)
     # The core works on a thread of its own, so it is the time of the whole process that counts.
     wall, cpu = time.perf_counter(), time.process_time()
@@ -183,10 +190,12 @@ def run_many(
         where the deadline came first. :func:`frames` makes a data frame of it.
 
     Raises:
-        ScenarioError: a scenario or a seed that is not accepted.
+        ScenarioError: scenarios, seeds or a number of threads that are not accepted.
         KeyboardInterrupt: at Ctrl-C, within 0.2 s.
     """
+    check_several(scenarios)
     if isinstance(scenarios, Mapping):
+        check_scenarios(scenarios, texts=True)
         lists = run_many(
             list(scenarios.values()),
             seeds,
@@ -197,10 +206,12 @@ def run_many(
             flow_delays=flow_delays,
         )
         return dict(zip(scenarios, lists, strict=True))
+    scenarios = list(scenarios)
+    check_scenarios({str(place): each for place, each in enumerate(scenarios)}, texts=True)
     warn_if_not_optimised()
     origins = [entry if isinstance(entry, str) else entry.origin for entry in scenarios]
-    for seed in seeds:
-        check_seed(seed, origins[0] if origins and not isinstance(scenarios[0], str) else "")
+    first = origins[0] if origins and not isinstance(scenarios[0], str) else ""
+    seeds = check_seeds(seeds, first)
     texts = [entry if isinstance(entry, str) else entry.core_json() for entry in scenarios]
     jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
     results = run_jobs(
@@ -240,13 +251,20 @@ def run_jobs(
         In the order of the jobs.
 
     Raises:
-        ScenarioError: a scenario that is not accepted.
+        ScenarioError: a scenario or a number of threads that is not accepted.
     """
     from vermilion import _core
 
+    at_a_time = check_threads(threads)
     try:
         outcomes = _core.run_many(
-            list(texts), list(jobs), threads, progress, deadline_s, distributions, flow_delays
+            list(texts),
+            list(jobs),
+            at_a_time,
+            progress,
+            deadline_s,
+            distributions,
+            flow_delays,
         )
     except _core.ParameterError as error:
         raise from_core(error, "") from None
@@ -256,16 +274,6 @@ def run_jobs(
         else result_of(outcome, seed=seed, version=_core.VERSION, timing={}, series={})
         for outcome, (_, seed) in zip(outcomes, jobs, strict=True)
     ]
-
-
-def check_seed(seed: int, origin: str = "") -> None:
-    """Refuses what is not an unsigned 64-bit number.
-
-    Raises:
-        ScenarioError: naming the seed.
-    """
-    if isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed <= LARGEST_SEED:
-        raise ScenarioError("seed", seed, f"a whole number from 0 to {LARGEST_SEED}", origin)
 
 
 @cache

@@ -56,6 +56,8 @@ def _whole_file(path: Path, *, binary: bool) -> Iterator[Any]:
             file = NamedTemporaryFile(  # noqa: SIM115 - closed below
                 mode, encoding=encoding, dir=path.parent, prefix=f".{path.name}.", delete=False
             )
+    except OSError as error:  # what it names is hidden, and nobody has asked for it
+        raise OSError(error.errno, error.strerror, str(path)) from None
     except ValueError as error:  # a name with a zero byte in it
         raise OSError(errno.EINVAL, str(error), str(path)) from None
     try:

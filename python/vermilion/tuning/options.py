@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
+from vermilion.scenario.errors import did_you_mean
+from vermilion.simulate.accepted import check_several
 from vermilion.tuning.prepare.plan import TuningPlan
 from vermilion.tuning.session import TuningSession
 
@@ -88,6 +90,7 @@ class FrontOptions(CommonOptions, total=False):
 
 
 _OF_A_SESSION = frozenset(each.name for each in fields(TuningSession))
+_OF_A_PLAN = frozenset(each.name for each in fields(TuningPlan)) - {"scenarios", "kind"}
 
 
 def planned(
@@ -105,6 +108,12 @@ def planned(
         TypeError: a keyword that neither a plan nor a session has.
         ScenarioError: a value that no plan has.
     """
+    check_several(scenarios)
+    known = sorted({*_OF_A_SESSION, *_OF_A_PLAN, "objective"})
+    for name in options:
+        if name not in known:
+            message = f'"{name}" is no keyword of a tuning; expected {did_you_mean(name, known)}'
+            raise TypeError(message)
     said = {name: value for name, value in options.items() if name not in _OF_A_SESSION}
     if "objective" in said and kind != "front":
         objective = said.pop("objective")

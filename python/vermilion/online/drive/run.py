@@ -24,7 +24,7 @@ from vermilion.online.set_policy import SetPolicy
 from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import OperatedRouter
 from vermilion.scenario import ScenarioError
-from vermilion.simulate.runs import check_seed
+from vermilion.simulate.accepted import check_seed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -105,7 +105,7 @@ def run_online(
     """
     from vermilion import _core
 
-    check_seed(seed, scenario.origin)
+    seed = check_seed(seed, scenario.origin)
     policy = replace(
         stated_policy(scenario, deadline_s),
         mode=mode,

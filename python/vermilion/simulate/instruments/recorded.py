@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.simulate.instruments.flow_series import FlowSeries, FlowSeriesData, flow_series_of
 from vermilion.simulate.instruments.packet_trace import PacketSink, PacketTrace, PacketTraceData
 from vermilion.simulate.instruments.raw_distributions import (
@@ -44,6 +44,17 @@ class Recorded:
     flow_series: FlowSeriesData | None = None
     packets: PacketTraceData | None = None
     raw_distributions: RawDistributionsData | None = None
+
+
+def check_listed(instruments: object, scenario: Scenario) -> None:
+    """Refuses a single instrument in place of a list.
+
+    Raises:
+        ScenarioError: it is one.
+    """
+    if isinstance(instruments, tuple(_PARTS)):
+        accepted = f"a list, like [{type(instruments).__name__}(...)]"
+        raise ScenarioError("instruments", instruments, accepted, scenario.origin)
 
 
 def check_instruments(instruments: Sequence[Instrument], scenario: Scenario) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search_named
-from vermilion.simulate.runs import check_seed
+from vermilion.simulate.accepted import check_seed
 from vermilion.tuning.find.alternatives import alternatives
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter

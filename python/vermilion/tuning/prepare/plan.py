@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from vermilion.profiles import Place
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.whole_numbers import whole_number
 from vermilion.search import AUTOMATIC, SEARCHES
+from vermilion.simulate.accepted import check_scenario, check_seed
 from vermilion.tuning.measure.seeds import Seeds
 
 if TYPE_CHECKING:
@@ -50,6 +52,11 @@ DEFAULT_SHORTLIST: Final = 6
 
 MOST_POINTS: Final = 12
 """Settings of a front that meet fresh seeds, unless told otherwise."""
+
+_A_GOAL: Final = (
+    'a text, like "minimise links.bottleneck.sojourn_ms.p99" or a table in TOML, '
+    """'{ name = "jain-index" }'; an Objective; or a function of a Result"""
+)
 
 _OF_KINDS: Final[Mapping[str, tuple[Kind, ...]]] = {
     "over": ("robust",),
@@ -152,7 +159,12 @@ class TuningPlan:
         # Lists of any kind are taken; what is kept can be neither changed nor used up.
         for name in ("scenarios", "objectives", "weights", "parameters", "constraints", "harm"):
             value = getattr(self, name)
+            if isinstance(value, str):
+                raise ScenarioError(name, value, f'a list, like ["{value}"]')
             object.__setattr__(self, name, None if value is None else tuple(value))
+        several = len(self.scenarios) > 1
+        for place, scenario in enumerate(self.scenarios):
+            check_scenario(scenario, f"scenarios.{place}" if several else "scenario")
         object.__setattr__(self, "warm_starts", tuple(dict(each) for each in self.warm_starts))
         if self.boxes is not None:
             boxes = {path: (low, high) for path, (low, high) in self.boxes.items()}
@@ -160,6 +172,7 @@ class TuningPlan:
         if self.search_settings is not None:
             object.__setattr__(self, "search_settings", dict(self.search_settings))
         object.__setattr__(self, "required_improvement", float(self.required_improvement))
+        object.__setattr__(self, "seed", check_seed(self.seed))
         self._check()
 
     @property
@@ -234,14 +247,21 @@ class TuningPlan:
 
     def _check(self) -> None:
         """Refuses what no scenario could make sense of."""
+        from vermilion.objectives.interface import Objective
+
         self._check_kind()
         self._check_scenarios()
         origin = self.origin
         if self.search not in (AUTOMATIC, *SEARCHES):
             accepted = f"{AUTOMATIC}, or one of: {', '.join(SEARCHES)}"
             raise ScenarioError("search", self.search, accepted, origin)
-        if self.budget < 1:
-            raise ScenarioError("budget", self.budget, "at least 1 setting", origin)
+        budget = whole_number(self.budget)
+        if budget is None or budget < 1:
+            raise ScenarioError("budget", self.budget, "a whole number, at least 1 setting", origin)
+        object.__setattr__(self, "budget", budget)
+        for goal in self.objectives:
+            if not (isinstance(goal, str | Objective) or callable(goal)):
+                raise ScenarioError("objective", goal, _A_GOAL, origin)
         least = self.minimum_improvement
         if least is not None and not 0.0 <= least <= 1.0:
             accepted = "a fraction of the objective, from 0 to 1"

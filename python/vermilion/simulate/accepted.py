@@ -1,0 +1,101 @@
+"""What runs accept from Python: scenarios, seeds, and how many at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.whole_numbers import whole_number
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LARGEST_SEED: Final = 2**64 - 1
+"""Seeds are unsigned 64-bit numbers."""
+
+MOST_THREADS: Final = 4096
+"""More runs at a time than any machine has use for."""
+
+_A_SCENARIO: Final = (
+    "a Scenario, which vermilion.load_scenario(NAME), parse_scenario(TEXT) and Network.scenario() "
+    "make"
+)
+
+
+def check_scenario(scenario: object, field: str = "scenario") -> None:
+    """Refuses what is no scenario, such as the name of one.
+
+    Raises:
+        ScenarioError: naming the field.
+    """
+    from vermilion.scenario.written_scenario import WrittenScenario
+
+    if not isinstance(scenario, WrittenScenario):
+        raise ScenarioError(field, scenario, _A_SCENARIO)
+
+
+def check_several(scenarios: object) -> None:
+    """Refuses a single scenario, or its name, in place of a list.
+
+    Raises:
+        ScenarioError: it is one, or nothing like it.
+    """
+    from vermilion.scenario.written_scenario import WrittenScenario
+
+    # A scenario is a model, and those can be iterated over, too.
+    if isinstance(scenarios, str | WrittenScenario) or not isinstance(scenarios, Iterable):
+        raise ScenarioError("scenarios", scenarios, "a list of scenarios, like [scenario]")
+
+
+def check_scenarios(scenarios: Mapping[str, object], *, texts: bool = False) -> None:
+    """Refuses what is no scenario.
+
+    Args:
+        scenarios: by name.
+        texts: whether one may be a text, as the core reads it.
+
+    Raises:
+        ScenarioError: naming the one that is not accepted.
+    """
+    for name, entry in scenarios.items():
+        if not (texts and isinstance(entry, str) and entry.lstrip().startswith("{")):
+            check_scenario(entry, f"scenarios.{name}")
+
+
+def check_seed(seed: object, origin: str = "", field: str = "seed") -> int:
+    """A seed as Python's own whole number.
+
+    Raises:
+        ScenarioError: it is no unsigned 64-bit number.
+    """
+    number = whole_number(seed)
+    if number is None or not 0 <= number <= LARGEST_SEED:
+        raise ScenarioError(field, seed, f"a whole number from 0 to {LARGEST_SEED}", origin)
+    return number
+
+
+def check_seeds(seeds: object, origin: str = "") -> Sequence[int]:
+    """Seeds likewise.
+
+    Raises:
+        ScenarioError: they are no list, or one of them is no seed.
+    """
+    if isinstance(seeds, str | bytes | Mapping) or not isinstance(seeds, Iterable):
+        raise ScenarioError("seeds", seeds, "a list of seeds, like range(1, 11)", origin)
+    return tuple(check_seed(seed, origin) for seed in seeds)
+
+
+def check_threads(threads: object) -> int | None:
+    """How many runs at a time, as Python's own number; ``None`` for one on each core.
+
+    Raises:
+        ScenarioError: it is neither.
+    """
+    if threads is None:
+        return None
+    number = whole_number(threads)
+    if number is None or not 1 <= number <= MOST_THREADS:
+        accepted = f"a whole number from 1 to {MOST_THREADS}, or None for one on each core"
+        raise ScenarioError("threads", threads, accepted)
+    return number
