@@ -20,6 +20,7 @@ from vermilion.simulate.bulk_flows import (
 )
 from vermilion.simulate.metric import metric_of, metric_paths
 from vermilion.simulate.result_data import GroupMetrics, LinkMetrics, Stretch
+from vermilion.simulate.same_runs import are_the_same_run
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -115,6 +116,11 @@ class ComparedRuns:
             if any(STARVED in window for window in (entry["total"], *entry["phases"]))
         ]
 
+    @property
+    def same_for_all_seeds(self) -> tuple[bool, ...]:
+        """For each variant whether every seed gave the same run; then its intervals say nothing."""
+        return tuple(map(are_the_same_run, self.results))
+
     def windows(self, link: str) -> list[LinkMetrics]:
         """The phases and last the whole run, as the first run measured them."""
         return self._link_windows(self.results[0][0], link)
@@ -187,14 +193,16 @@ class ComparedRuns:
         like a single run, where each number is an object: ``mean``, ``low`` and ``high`` (the
         95 % interval), ``replications``, and for all but the first variant ``difference`` from
         the first. So does ``variants[].bulk_flows``, which is all bulk flows together, if there
-        are any.
+        are any. ``variants[].same_for_all_seeds`` tells whether no seed changed anything.
         """
+        same = self.same_for_all_seeds
         return {
             "seeds": list(self.seeds),
             "version": self.results[0][0].data["version"],
             "variants": [
                 {
                     "name": name,
+                    "same_for_all_seeds": same[variant],
                     "links": {link: self._entry(variant, "links", link) for link in self.links},
                     "flows": {group: self._entry(variant, "flows", group) for group in self.groups},
                     **(

@@ -115,8 +115,14 @@ def remark(comparison: ComparedRuns) -> str:
             f"Seed {comparison.seeds[0]} alone says nothing about the uncertainty of these figures."
         )
     text = f"Means over {count} seeds with 95 % t intervals."
+    same = comparison.same_for_all_seeds
     if len(comparison.names) > 1:
-        text += f" * differs significantly from {comparison.names[0]!r}."
+        how = "differs" if all(same) else "differs significantly"
+        text += f" * {how} from {comparison.names[0]!r}."
+    if any(same):
+        unmoved = [repr(name) for name, each in zip(comparison.names, same, strict=True) if each]
+        of = "" if all(same) else f" of {', '.join(unmoved)}"
+        text += f" All seeds gave the same run{of}: its intervals say nothing about chance."
     if not comparison.phases_agree:
         text += " The variants have different phases, which cannot be compared."
     return text
