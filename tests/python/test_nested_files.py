@@ -14,7 +14,7 @@ JSON = "[" * 200_000 + "]" * 200_000
 @pytest.mark.parametrize(
     ("command", "words"),
     [
-        (["atlas", "FILE"], "is nested too deeply"),
+        (["atlas", "FILE"], "it is nested too deeply"),
         (["online", "--router", "linux:lo", "--policy", "FILE"], "it is nested too deeply"),
         (["run", "FILE"], "nested too deeply"),
     ],

@@ -13,6 +13,7 @@ from vermilion.scenario import RATE, RATIO, SIZE, TIME, ScenarioError, format_qu
 from vermilion.scenario.errors import did_you_mean
 from vermilion.scenario.how_many import how_many
 from vermilion.scenario.quantities import Quantity, QuantityError
+from vermilion.scenario.toml_problem import toml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -237,10 +238,8 @@ def read_plan_file(path: str) -> dict[str, object]:
         return tomllib.loads(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
-    except RecursionError:
-        problem = "is nested too deeply"
-    except ValueError as error:
-        problem = f"is not valid TOML ({' '.join(str(error).split())})"
+    except (ValueError, RecursionError) as error:
+        problem = f"is not valid TOML ({toml_problem(error)})"
     raise ScenarioError("", problem, "a TOML file with the table of an atlas", path)
 
 

@@ -6,10 +6,10 @@ import typer
 
 from vermilion.cli.advise import advise
 from vermilion.cli.atlas import atlas
+from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
 from vermilion.cli.groups import GroupedHelp, epilog
-from vermilion.cli.kept_inputs import KeepsItsInputs
 from vermilion.cli.link import CommandBehindDashes, link
 from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
@@ -67,7 +67,7 @@ def application() -> typer.Typer:
         objectives,
     ):
         name = command.__name__.replace("_", "-")
-        app.command(cls=KeepsItsInputs, epilog=epilog(name))(command)
+        app.command(cls=CarefulCommand, epilog=epilog(name))(command)
     app.command(cls=CommandBehindDashes, epilog=epilog("link"))(link)
     return app
 

@@ -32,6 +32,23 @@ def journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
     return sorted(folder.glob("*.sqlite"))
 
 
+def check_journal(path: Path) -> None:
+    """Refuses what is no file.
+
+    Raises:
+        UserError: saying what it is.
+    """
+    if path.is_dir():
+        message = (
+            f'JOURNAL: "{path}" is a folder; expected the file of online --journal, or '
+            "--state-dir FOLDER where the command has it"
+        )
+        raise UserError(message)
+    if not path.is_file():
+        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
+        raise UserError(message)
+
+
 def _usual_folder() -> Path:
     service = os.environ.get("STATE_DIRECTORY", "").split(":")[0]
     if service:

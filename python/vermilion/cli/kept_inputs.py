@@ -5,13 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from typer.core import TyperCommand
-
 from vermilion.cli.output import STANDARD_OUTPUT
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping, Sequence
 
 RESULTS: Final = frozenset(
     {
@@ -35,37 +33,45 @@ _FILES: Final = ("FILE", "SCENARIO", "CAPTURE", "JOURNAL")
 """What the name of a value has in it that may be a file."""
 
 
-class KeepsItsInputs(TyperCommand):
-    """A command that refuses to replace a file which it reads, before anything else."""
+def check_inputs_are_kept(parameters: Sequence[Any], values: Mapping[str, object]) -> None:
+    """Refuses a result that would replace what the command reads, or another result.
 
-    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer has no public name for either
-        """Compares the files that are named, then does what the command does.
+    Args:
+        parameters: of the command.
+        values: of its parameters.
 
-        Raises:
-            UserError: a result would replace one of them.
-        """
-        results: list[tuple[str, str]] = []
-        others: list[tuple[str, str]] = []
-        for parameter in self.params:
-            for name in _named_files(parameter, ctx.params.get(parameter.name)):
-                option = parameter.opts[0] if parameter.param_type_name == "option" else ""
-                (results if option in RESULTS else others).append((option, name))
-        for place, (option, name) in enumerate(results):
-            for other, file in (*others, *results[:place]):
-                if _same_file(name, file):
-                    taken = f"is that of {other} too" if other in RESULTS else "is read as well"
-                    message = f'{option}: "{name}" {taken}; expected another file for the results'
-                    raise UserError(message)
-        return super().invoke(ctx)
+    Raises:
+        UserError: naming the option and the file.
+    """
+    results: list[tuple[str, str]] = []
+    others: list[tuple[str, str]] = []
+    for parameter in parameters:
+        for name in _named_files(parameter, values.get(parameter.name)):
+            option = parameter.opts[0] if parameter.param_type_name == "option" else ""
+            (results if option in RESULTS else others).append((option, name))
+    for place, (option, name) in enumerate(results):
+        for other, file in (*others, *results[:place]):
+            if _same_file(name, file):
+                taken = f"is that of {other} too" if other in RESULTS else "is read as well"
+                message = f'{option}: "{name}" {taken}; expected another file for the results'
+                raise UserError(message)
 
 
 def _named_files(parameter: Any, value: object) -> Iterator[str]:  # noqa: ANN401 - as above
-    """The files that an option or an argument names."""
+    """The files that an option or an argument names.
+
+    Raises:
+        UserError: a name without a letter.
+    """
     metavar = str(parameter.metavar or "")
     if value is None or not any(word in metavar for word in _FILES):
         return
     for each in value if isinstance(value, list | tuple) else [value]:
-        if str(each) not in {"", STANDARD_OUTPUT}:
+        if each == "":
+            name = parameter.opts[0] if parameter.param_type_name == "option" else metavar
+            message = f'{name.strip("[].")}: "" is not accepted; expected the name of a file'
+            raise UserError(message)
+        if str(each) != STANDARD_OUTPUT:
             yield str(each)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import instruments, options
-from vermilion.cli.kept_inputs import KeepsItsInputs
+from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.output import note
 from vermilion.cli.user_error import UserError
 
@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 _COMMAND = "vermilion.link.command"
 
+LEAST_MTU, LARGEST_MTU = 68, 65_535
+"""What IPv4 asks of every link (RFC 791), and its largest packet: the bounds of the data path."""
 
-class CommandBehindDashes(KeepsItsInputs):
+
+class CommandBehindDashes(CarefulCommand):
     """Everything behind ``--`` is the command, with options of its own."""
 
     # Typer brings a Click of its own along, whose context the type checker takes for another one.
@@ -227,6 +230,10 @@ def link(
         raise UserError(message)
     if peer is not None and not isolated:
         message = "--peer is about the other end of --isolated; expected both or neither"
+        raise UserError(message)
+    if not LEAST_MTU <= mtu <= LARGEST_MTU:
+        accepted = f"from {LEAST_MTU} to {LARGEST_MTU} bytes"
+        message = f"--mtu: {mtu} is not accepted; expected {accepted}"
         raise UserError(message)
     outputs = LinkOutputs(target, series, probe, figure, packets, most_packets)
     outputs.check()

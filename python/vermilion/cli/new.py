@@ -10,6 +10,9 @@ from vermilion.cli.output import output_file
 from vermilion.cli.scenarios import shipped_text
 from vermilion.cli.user_error import UserError
 
+_OF_OTHER_FILES = {".csv", ".html", ".json", ".md", ".pcap", ".py", ".txt", ".yaml", ".yml"}
+"""Endings of names that nobody gives to a scenario on purpose."""
+
 
 def new(
     name: Annotated[
@@ -35,7 +38,11 @@ def new(
 
     Nothing that is there is overwritten.
     """
-    path = Path(name if name.endswith(".toml") else f"{name}.toml")
+    ending = Path(name).suffix.lower()
+    if ending in _OF_OTHER_FILES:
+        message = f'NAME: "{name}" is not accepted; expected a name that ends in .toml'
+        raise UserError(message)
+    path = Path(name if name.lower().endswith(".toml") else f"{name}.toml")
     if path.name == ".toml":
         message = f'NAME: "{name}" is not accepted; expected the name of a file, like "mine"'
         raise UserError(message)

@@ -40,7 +40,7 @@ def report(
     from vermilion.report.study import study_report
     from vermilion.tuning import StudyError, read_studies
 
-    target = output or str(path.with_suffix(".html"))
+    target = output or str(path.with_suffix(".html") if path.name else path)
     try:
         records = read_studies(path)
         chosen = [each for each in records if study_name in {None, each.name}]

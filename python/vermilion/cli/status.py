@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.journals import journals
+from vermilion.cli.journals import check_journal, journals
 from vermilion.cli.output import output_file
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import printable
@@ -70,9 +70,7 @@ def status(
 def _read(path: Path, now: datetime) -> "list[QueueStatus]":
     from vermilion.status import read_status
 
-    if not path.is_file():
-        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
-        raise UserError(message)
+    check_journal(path)
     try:
         return read_status(path, now)
     except (sqlite3.Error, ValueError, IndexError, OverflowError) as error:

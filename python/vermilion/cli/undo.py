@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.journals import journals
+from vermilion.cli.journals import check_journal, journals
 from vermilion.cli.output import output_file
 from vermilion.cli.user_error import UserError
 
@@ -72,9 +72,7 @@ def undo(
 def _untouched(path: Path) -> "list[Untouched]":
     from vermilion.online.record.restart import untouched
 
-    if not path.is_file():
-        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
-        raise UserError(message)
+    check_journal(path)
     try:
         return untouched(path)
     except (sqlite3.Error, ValueError) as error:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli.journals import journals
+from vermilion.cli.journals import check_journal, journals
 from vermilion.cli.user_error import UserError
 
 
@@ -98,7 +98,5 @@ def _journal(journal: Path | None, state_dir: Path | None) -> Path:
         message = "JOURNAL: no controller has kept one yet; expected the file of online --journal"
         raise UserError(message)
     newest = max(found, key=lambda path: path.stat().st_mtime if path.is_file() else 0.0)
-    if not newest.is_file():
-        message = f'JOURNAL: "{newest}" is not there; expected the file of online --journal'
-        raise UserError(message)
+    check_journal(newest)
     return newest

@@ -45,6 +45,7 @@ from vermilion.scenario import (
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
 from vermilion.scenario.quantities import Quantity
 from vermilion.scenario.round_trips import LONGEST_DELAY_S
+from vermilion.scenario.toml_problem import toml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -181,10 +182,9 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
     try:
         document = tomllib.loads(text)
     except (ValueError, RecursionError) as error:
-        deep = isinstance(error, RecursionError)
-        problem = "it is nested too deeply" if deep else " ".join(str(error).split())[:200]
         accepted = "a policy in TOML (https://toml.io)"
-        raise ScenarioError("", f"is not valid TOML: {problem}", accepted, origin) from None
+        problem = f"is not valid TOML: {toml_problem(error)}"
+        raise ScenarioError("", problem, accepted, origin) from None
     try:
         _check_keys(document, _KEYS, "", "a policy")
         tuning = _table(document, "tuning", _TUNING_KEYS)
@@ -357,7 +357,7 @@ def usual_parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
     if not usual:
         accepted = (
             f"some of {_names(link)}, with their ends in tuning.space: nothing of "
-            f"{link.discipline} is searched unless asked for"
+            f"{link.discipline} is searched unless a policy asks for it (--policy FILE)"
         )
         raise ScenarioError("tuning.parameters", MISSING, accepted, file.origin)
     return [_path(link, name) for name in usual]

@@ -12,6 +12,7 @@ from vermilion.scenario.errors import FieldError, ScenarioError, likeliest, not_
 from vermilion.scenario.library import scenario_names, scenario_text
 from vermilion.scenario.model import Scenario
 from vermilion.scenario.overrides import apply_overrides
+from vermilion.scenario.toml_problem import toml_problem
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,7 +66,7 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
     except ValueError as error:  # TOMLDecodeError is one; integers of 5000 digits are another
         problem = "a number of too many digits"
         if isinstance(error, tomllib.TOMLDecodeError):
-            problem = _one_line(error)
+            problem = toml_problem(error)
         accepted = "a scenario in TOML (https://toml.io)"
         raise ScenarioError("", f"is not valid TOML: {problem}", accepted, origin) from None
     try:
@@ -80,6 +81,8 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
 def _read(origin: str) -> str:
     """The text of a file; every way in which that fails has its own words."""
     accepted = "a TOML file or a shipped scenario (vermilion scenarios lists them)"
+    if not origin:
+        raise ScenarioError("scenario", origin, accepted)
     try:
         with Path(origin).open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
@@ -99,7 +102,3 @@ def _read(origin: str) -> str:
     except UnicodeDecodeError as error:
         accepted = "a scenario: a text file in TOML and UTF-8"
         raise ScenarioError("", not_text(content, error), accepted, origin) from None
-
-
-def _one_line(error: Exception) -> str:
-    return " ".join(str(error).split())[:200]

@@ -59,9 +59,16 @@ def _load(path: Path) -> list[str]:
         del sys.modules[name]
         what = "".join(traceback.format_exception_only(error)).strip()
         lines = [
-            line for line in traceback.extract_tb(error.__traceback__) if line.filename == str(path)
+            line.lineno
+            for line in traceback.extract_tb(error.__traceback__)
+            if Path(line.filename).resolve() == path.resolve()
         ]
-        where = f" (line {lines[-1].lineno})" if lines else ""
+        if isinstance(error, SyntaxError):
+            # Its own words quote the line below the message, with a mark below that.
+            what = f"{type(error).__name__}: {error.msg}"
+            if error.filename and Path(error.filename).resolve() == path.resolve():
+                lines.append(error.lineno)
+        where = f" (line {lines[-1]})" if lines else ""
         accepted = f"a file of Python that runs: {what}{where}"
         raise ScenarioError("plugin", str(path), accepted) from error
     own = [

@@ -313,7 +313,10 @@ def _may_be_quantity(value: object) -> TypeGuard[str]:
 
 
 def _number_in(text: str, dimension: Dimension) -> float | None:
-    match = _QUANTITY.fullmatch(text) if _may_be_quantity(text) else None
+    if not _may_be_quantity(text):
+        return None
+    # Keyboards have the micro sign or the Greek letter, and eyes cannot tell them apart.
+    match = _QUANTITY.fullmatch(text.replace("\N{GREEK SMALL LETTER MU}", "\N{MICRO SIGN}"))
     size = _unit_size((match["unit"] or "").strip(), dimension) if match else None
     if match is None or size is None:
         return None
