@@ -253,11 +253,11 @@ CAUSES: Final = """What does not, and why:
   and where a burst begins decides. In the simulator all cycles are alike, and at a round trip of
   20 ms it is always two. At 19.95, 20.2 and 20.5 ms it loses 12, 12 and 8 packets in 20 s; the
   kernel 13 to 15, 8 or 9, and 8 to 10.
-- **RED with 16 flows of paced Reno**: the draws of twelve seeds. With 48 others in the simulator the
-  slowest flow has 0.875 of the mean, which is 4.0 % more than the kernel's.
+- **RED with 16 flows of paced Reno**: the draws of twelve seeds. With 48 others in the simulator
+  the slowest flow has 0.875 of the mean, which is 4.0 % more than the kernel's.
 
-**pfifo of 100 with four flows of paced Reno** agrees only with these seeds. With 48 others the queue
-is 54.9 kB, 9 % shorter than the kernel's. Each time the queue is full the flows lose one packet in
+**pfifo of 100 with four flows of paced Reno** agrees only with these seeds. With 48 others the
+queue is 54.9 kB, 9 % shorter than the kernel's. Each time the queue is full the flows lose one packet in
 ten more than the kernel's (58 and 53 in 20 s), so more of them reduce at once. One flow alone
 loses as many as there (3.3 and 3.2). Why four do not is not known.
 

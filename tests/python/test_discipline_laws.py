@@ -25,10 +25,11 @@ def test_lreds_queue_rests_at_its_target(target):
         assert queue == pytest.approx(target, rel=0.05)
 
 
-def test_a_small_target_leaves_lred_in_its_own_losses():
-    # As the module's head says: an empty queue takes little from p, and p keeps the queue empty.
+def test_a_small_target_leaves_lred_somewhat_below_it():
+    # As the module's head says: an empty queue takes little from p, and p keeps the queue empty
+    # until nothing arrives any more.
     few, _ = mean_queues("lred:target_queue=20 packets", "queue_packets")
-    assert few < 15
+    assert 15 < few < 19
 
 
 def test_without_a_target_lred_rests_at_half_of_the_buffer():

@@ -40,5 +40,5 @@ def test_so_is_linux_red_with_every_seed():
 
 def test_red_as_published_forgets_while_it_is_idle_and_stays_open():
     windows = first_seconds(AS_PUBLISHED)
-    assert all(window["utilization"] > 0.9 for window in windows)
+    assert all(window["utilization"] > 0.85 for window in windows)
     assert all(window["drop_rate"] < 0.2 for window in windows)

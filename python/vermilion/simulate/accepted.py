@@ -87,7 +87,7 @@ def check_seeds(seeds: object, origin: str = "") -> Sequence[int]:
 
 
 def check_threads(threads: object) -> int | None:
-    """How many runs at a time, as Python's own number; ``None`` for one on each core.
+    """How many runs at a time, as Python's own number; ``None`` or 0 for one on each core.
 
     Raises:
         ScenarioError: it is neither.
@@ -95,7 +95,7 @@ def check_threads(threads: object) -> int | None:
     if threads is None:
         return None
     number = whole_number(threads)
-    if number is None or not 1 <= number <= MOST_THREADS:
+    if number is None or not 0 <= number <= MOST_THREADS:
         accepted = f"a whole number from 1 to {MOST_THREADS}, or None for one on each core"
         raise ScenarioError("threads", threads, accepted)
     return number

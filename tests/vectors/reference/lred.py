@@ -188,8 +188,8 @@ def _hand() -> list[Case]:
         Case(
             name="marks are losses, and where nothing arrives nothing is lost",
             about="two periods are looked back to, and half of l is kept. 1 of 1: l = 1/2. A mark "
-            "counts: 2 of 2, l = 3/4. At the ends of the next two periods it is 7/8 (the packet that "
-            "is marked now) and 15/16; then there are none: 15/32",
+            "counts: 2 of 2, l = 3/4. At the ends of the next two periods it is 7/8 (the packet "
+            "that is marked now) and 15/16; then there are none: 15/32",
             parameters=DIRECT | {"periods": 2.0, "gain": 0.0, "memory": 0.5},
             link=LINK,
             by_hand=True,
