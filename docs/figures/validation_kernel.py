@@ -257,9 +257,9 @@ CAUSES: Final = """What does not, and why:
   the slowest flow has 0.875 of the mean, which is 4.0 % more than the kernel's.
 
 **pfifo of 100 with four flows of paced Reno** agrees only with these seeds. With 48 others the
-queue is 54.9 kB, 9 % shorter than the kernel's. Each time the queue is full the flows lose one packet in
-ten more than the kernel's (58 and 53 in 20 s), so more of them reduce at once. One flow alone
-loses as many as there (3.3 and 3.2). Why four do not is not known.
+queue is 54.9 kB, 9 % shorter than the kernel's. Each time the queue is full the flows lose one
+packet in ten more than the kernel's (58 and 53 in 20 s), so more of them reduce at once. One flow
+alone loses as many as there (3.3 and 3.2). Why four do not is not known.
 
 **RED with ECN** agrees only because seeds differ so much: the kernel drops 3.9 % and the
 simulator 2.7 %. What decides is when the flows begin. A lost SYN is sent again without ECN, and
