@@ -283,6 +283,22 @@ def test_what_was_undone_or_set_by_somebody_else_begins_anew(tmp_path):
     assert entry["original"] == SECOND
 
 
+def test_what_a_queue_moves_by_itself_is_nobody_elses_setting(tmp_path):
+    """Linux' RED moves its probability while `adaptive` is on, also between two runs."""
+    path = tmp_path / "journal.sqlite"
+    moved = {**SECOND, "weight": 0.41}
+    for moving, original in ((["weight"], FIRST), ([], moved)):
+        path.unlink(missing_ok=True)
+        for settings in ((FIRST, SECOND), (moved, THIRD)):
+            with journal_at(path) as journal:
+                details = {"moved_by_queue": moving} if moving else {}
+                journal.keep(Decision(0.0, DecisionKind.FOUND, "stands", details))
+                for setting in settings:
+                    journal.keep(SettingInForce(0.0, setting))
+        [entry] = json.loads(undone(path, "--json", "-"))
+        assert entry["original"] == original
+
+
 def test_undo_writes_what_linux_has_as_tc_does(tmp_path):
     path = tmp_path / "journal.sqlite"
     before = {"target": 0.005, "interval": 0.1, "limit": 1000}

@@ -206,6 +206,9 @@ def _found(
         "changes_per_minute": policy.changes_per_minute,
         "at_exit": policy.at_exit,
     }
+    moving = held.moving(found)
+    if moving:
+        details["moved_by_queue"] = sorted(moving)
     if left_behind is not None and not held.is_unchanged(found, left_behind.original):
         reason += (
             f". Run {left_behind.run} of this journal did not end in order. In the beginning the "

@@ -89,6 +89,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "model_objective": (_OF_THE_OBJECTIVE, "the objective that the model promised"),
     "model_objective_before": (_OF_THE_OBJECTIVE, "the same of the setting before"),
     "models": ("", "over how many models the comparison is a mean"),
+    "moved_by_queue": ("", "the parameters that the queue moves by itself; absent where none"),
     "name": ("", "of a figure"),
     "next_try_in_s": ("s", "when the budget allows a change again"),
     "noise": ("`unit`", "by how much a figure scatters, one standard deviation"),

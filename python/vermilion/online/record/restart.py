@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -139,9 +139,10 @@ def untouched(path: Path) -> list[Untouched]:
             # A simulated network is gone with its run, and so is what was in force there.
             key = (router, link, discipline, title, network or "")
             before = found.get(key)
+            moved = _moved_by_queue(database, run)
             goes_on = (
                 before is not None
-                and settings[0] == before.in_force
+                and _without(settings[0], moved) == _without(before.in_force, moved)
                 and before.in_force != before.original
                 and network is None
             ) or (before is not None and _predecessor(database, run) is not None)
@@ -171,12 +172,29 @@ def untouched(path: Path) -> list[Untouched]:
 
 def _commands(database: sqlite3.Connection, run: int) -> tuple[str | None, dict[str, str | None]]:
     """What puts a queue, and each of several queues, back, as a run has found them."""
+    details = _found(database, run)
+    command = details.get("command")
+    return command if isinstance(command, str) else None, dict(details.get("commands", {}))
+
+
+def _moved_by_queue(database: sqlite3.Connection, run: int) -> frozenset[str]:
+    """The parameters that a queue moves by itself, as a run has found it."""
+    names = _found(database, run).get("moved_by_queue")
+    return frozenset(name for name in names if isinstance(name, str)) if names else frozenset()
+
+
+def _without(
+    setting: Mapping[str, ParameterValue], names: frozenset[str]
+) -> dict[str, ParameterValue]:
+    return {name: value for name, value in setting.items() if name not in names}
+
+
+def _found(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+    """What a run says of itself at its beginning, and of the queue as it found it."""
     row = database.execute(
         "SELECT details FROM decision WHERE run = ? AND kind = 'found' ORDER BY id LIMIT 1", (run,)
     ).fetchone()
-    details = {} if row is None else json.loads(row[0])
-    command = details.get("command")
-    return command if isinstance(command, str) else None, dict(details.get("commands", {}))
+    return {} if row is None else dict(json.loads(row[0]))
 
 
 def _most_passed(database: sqlite3.Connection, run: int) -> float | None:
