@@ -15,7 +15,7 @@ from vermilion.advise.judgement import continued, goodput_share, judge, nominal
 from vermilion.advise.measuring import DRIFT, Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.ramp import with_ramp
-from vermilion.advise.wording import limits, reason
+from vermilion.advise.wording import limits, reason, warnings
 from vermilion.simulate.runs import run_jobs
 
 DEEP = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": 1000.0})
@@ -194,6 +194,10 @@ class TestAdvice:
         assert f"--deadline '{needed:g} s'" in said["reason"]
         assert "not enough time to see how the line goes on" in said["reason"]
         assert limits(found)[0].startswith("Whether it holds with half and twice")
+        # Nothing is recommended, so nothing is "the best of what was".
+        hurried = replace(found, time_was_up=True, deadline_s=1.0)
+        assert not any("best" in each for each in warnings(hurried))
+        assert any("best" in each for each in warnings(replace(hurried, settled=True)))
         # And that is enough: the budget grows with the deadline, but only as far as is needed.
         again = self.answer(needed)
         assert again.settled

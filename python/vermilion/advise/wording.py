@@ -158,7 +158,7 @@ def warnings(advice: Advice) -> list[str]:
             "Ctrl-C ended it before everything was tried: this is the best of what was, and a run "
             "to the end may find another."
         )
-    elif advice.time_was_up and advice.deadline_s is not None:
+    elif advice.settled and advice.time_was_up and advice.deadline_s is not None:
         said.append(
             f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
             "everything was tried: this is the best of what was, and another run may find "
