@@ -267,9 +267,9 @@ CAUSES: Final = """What does not, and why:
   kernel 13 to 15, 8 or 9, and 8 to 10.
 - **RED with 16 flows of paced Reno**: the draws of twelve seeds. With 48 others in the simulator
   the slowest flow has 0.875 of the mean, which is 4.0 % more than the kernel's.
-- **pfifo of 1000 with four flows of Reno behind a flood**: the same. Who is slowest has been decided
-  by who began first. With 24 other seeds on the kernel and 48 in the simulator the slowest has 0.24
-  and 0.32 of the mean, with standard deviations of 0.13 and 0.14.
+- **pfifo of 1000 with four flows of Reno behind a flood**: the same. The first flow in has most of
+  the link. With 24 other seeds on the kernel and 48 in the simulator the slowest has 0.24 and 0.32
+  of the mean, with standard deviations of 0.13 and 0.14.
 
 **pfifo of 100 with four flows of paced Reno** agrees only with these seeds. With 48 others the
 queue is 54.9 kB, 9 % shorter than the kernel's. Each time the queue is full the flows lose one
@@ -330,8 +330,8 @@ allowed apart, and were 0.22. Four of them have more than three quarters of it, 
   within 252 and 275.
 - *A lost SYN says nothing of the network's load* (`tcp_init_metrics`, `tcp_init_transfer`). In the
   simulator it was a timeout like any other, after which slow start ends at two segments. Behind a
-  flood that takes their SYNs four flows of Reno used 64 % of a link of 100 Mbit/s from 3 to 9 s, and
-  their queue was 2.2 kB. Now they fill it, and keep 843 kB; the kernel's keep 840.
+  flood that takes their SYNs four flows of Reno used 64 % of a link of 100 Mbit/s from 3 to 9 s,
+  and their queue was 2.2 kB. Now they fill it, and keep 843 kB; the kernel's keep 840.
 - *A report of what was sent before the repair times a round trip and restarts the timer*
   (`tcp_ack_update_rtt`, `tcp_clean_rtx_queue`). See the fast links below.
 
