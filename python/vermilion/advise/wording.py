@@ -158,11 +158,11 @@ def warnings(advice: Advice) -> list[str]:
             "Ctrl-C ended it before everything was tried: this is the best of what was, and a run "
             "to the end may find another."
         )
-    elif advice.settled and advice.time_was_up and advice.deadline_s is not None:
+    elif advice.time_was_up and advice.deadline_s is not None:
+        best = ": this is the best of what was, and another run may find another"
         said.append(
             f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
-            "everything was tried: this is the best of what was, and another run may find "
-            "another. --deadline gives it more."
+            f"everything was tried{best if advice.settled else ''}. --deadline gives it more."
         )
     name = interface_of(question, present)
     rate = format_quantity(question.rate_bit_per_s, RATE)
