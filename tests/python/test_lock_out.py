@@ -16,11 +16,15 @@ AS_PUBLISHED = """discipline = "red"
 """The kernel's thresholds in packets of 1514 bytes, and its weight, 2^-9."""
 
 
-def first_seconds(queue):
+GENTLE = 'option_set = "linux", handshake_loss = "timeout"'
+"""Senders that begin without slow start where their SYN was lost: what the queue does is its own
+doing then, and not that of late slow starts."""
+
+
+def first_seconds(queue, senders='option_set = "linux"'):
     """The link's metrics from 1 to 4 s in case L1 with this queue, for each of 12 seeds."""
-    text = scenario_text(CASE, warm_up_s=1).replace(
-        f'duration = "{CASE["settings"]["T"]} s"', 'duration = "4 s"'
-    )
+    text = scenario_text(CASE, warm_up_s=1).replace('option_set = "linux"', senders)
+    text = text.replace(f'duration = "{CASE["settings"]["T"]} s"', 'duration = "4 s"')
     text = text.replace(queue_table(CASE["settings"]), queue)
     (results,) = vermilion.run_many([parse_scenario(text)], seeds=range(1, 13))
     return [result.link("r0").total for result in results]
@@ -39,6 +43,6 @@ def test_so_is_linux_red_with_every_seed():
 
 
 def test_red_as_published_forgets_while_it_is_idle_and_stays_open():
-    windows = first_seconds(AS_PUBLISHED)
-    assert all(window["utilization"] > 0.85 for window in windows)
+    windows = first_seconds(AS_PUBLISHED, GENTLE)
+    assert all(window["utilization"] > 0.9 for window in windows)
     assert all(window["drop_rate"] < 0.2 for window in windows)
