@@ -162,7 +162,14 @@ fn assert_books(network: &Value, seed: u64) {
     assert!(left_alone == measured(results.clone()), "results depend on what is written down");
     let mut read = build().expect("it was accepted before");
     let (_, windows_alone) = trace(&mut read, until, false);
-    assert!(windows == windows_alone, "windows depend on what else is written down");
+    // Of a run that was stopped, rows are held back until nothing earlier can follow, which takes longer for one of the
+    // two: one has the beginning of what the other has.
+    let both = windows.len().min(windows_alone.len());
+    assert!(until < u64::MAX || windows.len() == windows_alone.len(), "a whole run lacks windows");
+    assert!(
+        windows[..both] == windows_alone[..both],
+        "windows depend on what else is written down"
+    );
     if until == u64::MAX {
         for (link, counted) in traced.scenario.links.iter().zip(counted) {
             let books = &results.links[&link.name].ledger;
