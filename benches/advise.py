@@ -39,8 +39,9 @@ from scipy.stats import binomtest
 from vermilion.advise import advise, assumed, read_question
 from vermilion.advise.conditions import grid
 from vermilion.advise.families import buffer_bytes, families
-from vermilion.advise.judgement import judge, keeps, worst_p95_ms
-from vermilion.advise.measuring import Laboratory
+from vermilion.advise.judgement import judge, keeps, nominal, worst_p95_ms
+from vermilion.advise.margins import SHORT_TRANSFER
+from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.ramp import with_ramp
 
@@ -57,9 +58,15 @@ _SHARES = (
     "Of {total} networks, on the user's own goal, with the 95 % interval of each share (C. J. "
     "Clopper and E. S. Pearson, 1934):"
 )
+_COLUMNS = (
+    *("rate", "trips", "flows", "bound", "device: now", "then", "on seeds"),
+    *("p95", "drops", "short", "CPU"),
+)
 _HOW_MUCH = (
     "How much is told with its 95 % interval over the seeds: how much nearer the worst delay comes "
-    "to the bound, how much more of the rate is carried, or how much the worst delay falls."
+    "to the bound, how much more of the rate is carried, or how much the worst delay falls. "
+    "Drops are those of the condition with most; short is how long a short transfer takes on "
+    "average."
 )
 
 
@@ -165,11 +172,24 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
             for each in nominal_harms
         ],
         "p95_ms": [worst_p95_ms(before), worst_p95_ms(after)],
+        "drop_rate": [most_dropped(each) for each in (before, after)],
+        "short_transfer_s": [short_transfer_s(each) for each in (before, after)],
         "kept": kept,
         "another_keeps": None if kept else _another(question, advice, laboratory, seeds),
         "cpu_s": spent,
         "packets": advice.packets,
     }
+
+
+def most_dropped(measured: Measured) -> float:
+    """The part of the packets that is dropped in the nominal condition in which it is most."""
+    return max(measured.mean(at, "drop_rate") or 0.0 for at in nominal(measured.runs))
+
+
+def short_transfer_s(measured: Measured) -> float | None:
+    """How long a short transfer takes on average; ``None`` where there were none."""
+    times = [measured.mean(at, SHORT_TRANSFER) for at in measured.runs]
+    return next((time for time in times if time is not None), None)
 
 
 def _another(
@@ -252,8 +272,8 @@ def table(rows: list[dict[str, Any]]) -> str:
         "",
         _HOW_MUCH,
         "",
-        "| | rate | trips | flows | bound | device: now | then | on seeds | now | then | CPU |",
-        "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: |",
+        f"| | {' | '.join(_COLUMNS)} |",
+        "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: |",
     ]
     for number, row in enumerate(rows):
         trips = " to ".join(f"{end:.3g}" for end in row["rtt_ms"])
@@ -264,10 +284,21 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"| {number} | {row['rate_mbit_per_s']:.3g} Mbit/s | {trips} ms | {flows} | "
             f"{row['bound_ms']:.3g} ms | {row['device']}: {row['now']} | "
-            f"{'keep' if kept else row['chosen']} | {verdict} | {row['p95_ms'][0]:.3g} ms | "
-            f"{row['p95_ms'][1]:.3g} ms | {row['cpu_s']:.1f} s |"
+            f"{'keep' if kept else row['chosen']} | {verdict} | "
+            f"{_change(row, 'p95_ms', 1.0)} ms | {_change(row, 'drop_rate', 100.0)} % | "
+            f"{_short_transfers(row)} | {row['cpu_s']:.1f} s |"
         )
     return "\n".join(lines) + "\n"
+
+
+def _change(row: dict[str, Any], name: str, factor: float) -> str:
+    """From what to what: once where nothing changes."""
+    values = dict.fromkeys(f"{factor * value:.3g}" for value in row[name])
+    return " to ".join(values)
+
+
+def _short_transfers(row: dict[str, Any]) -> str:
+    return "" if None in row["short_transfer_s"] else f"{_change(row, 'short_transfer_s', 1e3)} ms"
 
 
 def share_interval(count: int, total: int) -> tuple[float, float]:

@@ -146,20 +146,23 @@ class TestFinalists:
         assert finalists(asked, None, rows) == []
 
 
+USUAL = {
+    "goodput_bit_per_s", "jain_index", "starved_flows", "drop_rate", "delay_p95_ms",
+    "short_transfer_s",
+}  # fmt: skip
+
+
 class TestHarm:
     @pytest.mark.parametrize(
         ("texts", "kept"),
         [
-            ((), {"goodput_bit_per_s", "jain_index", "starved_flows", "drop_rate", "delay_p95_ms"}),
+            ((), {*USUAL}),
             (("none",), set()),
             (
                 ("goodput=none", "links.bottleneck.sojourn_ms.p95=none"),
-                {"jain_index", "starved_flows", "drop_rate"},
+                USUAL - {"goodput_bit_per_s", "delay_p95_ms"},
             ),
-            (
-                ("jain_index=0.1",),
-                {"goodput_bit_per_s", "starved_flows", "drop_rate", "delay_p95_ms"},
-            ),
+            (("jain_index=0.1",), USUAL - {"jain_index"}),
         ],
     )
     def test_what_is_not_named_keeps_its_margin(self, texts, kept):
@@ -236,6 +239,7 @@ class TestHarm:
         assert found["own_margins"] == ["flows.*.jain_index >= reference - 0.1"]
         assert set(found["margins"]) == {
             "starved_flows", "starved_share", "drop_rate", "delay_ratio", "delay_ms",
+            "short_transfer_ratio",
         }  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import subset
-from vermilion.advise.judgement import judge, keeps, score, tier
+from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.timekeeping import TimeUpError
 from vermilion.search import AUTOMATIC, chosen_search, search_named
 
@@ -276,7 +276,10 @@ class Selector:
         steps = tier(question, now, other), tier(question, now, plainer)
         if steps[0] != steps[1]:
             return steps[0] < steps[1]
-        return judge(question, plainer, other).by is not None
+        found = judge(question, plainer, other)
+        if found.by is None and found.worse_by is None:
+            return drops_less(other, plainer)
+        return found.by is not None
 
 
 def finalists(

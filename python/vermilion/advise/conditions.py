@@ -38,6 +38,9 @@ if TYPE_CHECKING:
 Traffic = Literal["bulk", "web", "mixed"]
 
 LINK: Final = "bottleneck"
+WEB: Final = "web"
+"""The group of short transfers."""
+
 PACKET_BYTES: Final = 1514
 """A full packet on Ethernet, as a queue counts it."""
 
@@ -272,10 +275,10 @@ def network(
     groups: dict[str, Any] = {
         name: {**common, "count": count, "sender": sender(name)} for name, count in shares.items()
     }
-    if at.traffic == "web":
+    if at.traffic == WEB:
         gap = 8.0 * _WEB_BYTES / (_WEB_SHARE * question.rate_bit_per_s)
         size = {"distribution": "exponential", "mean": f"{_WEB_BYTES:.0f} bytes"}
-        groups["web"] = {
+        groups[WEB] = {
             **common,
             "sender": sender("cubic"),
             "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},

@@ -16,7 +16,7 @@ from vermilion.advise.judgement import (
     nominal,
     worst_p95_ms,
 )
-from vermilion.advise.margins import margins_for
+from vermilion.advise.margins import SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import headline, limits, reason, warnings, worst_condition
 
@@ -38,6 +38,7 @@ _METRIC_OF_MARGIN: Final = {
     "drop_rate": "drop_rate",
     "delay_ratio": "delay_p95_ms",
     "delay_ms": "delay_p95_ms",
+    "short_transfer_ratio": SHORT_TRANSFER,
 }
 
 

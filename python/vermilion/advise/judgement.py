@@ -2,8 +2,9 @@
 
 The goal comes in this order: 95 % of the packets wait at most the bound in every nominal condition;
 then as much goodput as possible; then less delay. A difference counts where it is significant
-(Student t at 95 %, paired by seed) and noticeable. What a recommendation may cost is in
-:data:`MARGINS`.
+(Student t at 95 %, paired by seed) and noticeable. Of two candidates that are alike in all this,
+the one that drops fewer packets is preferred (:func:`drops_less`). What a recommendation may cost
+is in :data:`MARGINS`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
-from vermilion.advise.margins import margins_for
+from vermilion.advise.margins import SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import DRIFT
 from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
 from vermilion.simulate import mean_interval
@@ -36,11 +37,14 @@ MARGINS: Final[Mapping[str, float]] = {
     "drop_rate": 0.05,
     "delay_ratio": 1.05,
     "delay_ms": 1.0,
+    "short_transfer_ratio": 1.05,
 }
 """What is allowed in each nominal condition, against the queue in force: at least this part of its
 goodput; Jain's index lower by at most this; at most so many more starved flows, or this part of all
 flows where that is more; so much more of the packets dropped; a 95th percentile of the delay above
-both the bound and what it is now by at most this ratio, or by so many ms (:func:`absolute_ms`).
+both the bound and what it is now by at most this ratio, or by so many ms (:func:`absolute_ms`); and
+short transfers, where there are any, that take longer by this ratio on average. There are few of
+these in a run, so that it has to be significant too.
 
 Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
@@ -56,12 +60,13 @@ NOTICEABLE: Final[Mapping[str, float]] = {
     "goodput_share": 0.01,
     "delay_of_bound": 0.25,
     "delay_ms": 1.0,
+    "drop_rate": 0.02,
 }
 """The least differences that count: the worst delay above the bound falls by 5 % of that delay and
 1 ms, or from above the bound to within by 2 % of the bound; goodput grows by 1 % of the rate;
 within the bound the worst delay falls by a quarter of the bound and 1 ms, for less than half a
-percent of the rate. ("At most" is kept either way.) A millisecond is much beside the bound of a
-data centre: see :func:`absolute_ms`."""
+percent of the rate and 2 % of the packets. ("At most" is kept either way.) A millisecond is much
+beside the bound of a data centre: see :func:`absolute_ms`."""
 
 AIM: Final = 0.95
 """Of the bound: what a search aims at, so that the fresh seeds find the bound kept."""
@@ -76,6 +81,10 @@ _USUAL_LOSS: Final = 1.0 - MARGINS["goodput_ratio"]
 _ROBUSTNESS_WEIGHT: Final = 0.05
 _SLACK: Final = 2.0
 _DELAY_WEIGHT: Final = 0.02
+_DROP_WEIGHT: Final = 0.25
+"""Two percent of the packets weigh as much as half a percent of the rate: what is noticeable of the
+one, and what a shorter delay may cost of the other."""
+
 _HARM_WEIGHT: Final = 3.0
 
 
@@ -142,8 +151,8 @@ def score(question: Question, measured: Measured, now: Measured) -> float:
     """One number for a search, the lower the better.
 
     Beyond 1 the bound is not kept (1 and the excess in bounds); below, it is the goodput that is
-    lost, and a little for delay and for what happens in the conditions for robustness. Harm to what
-    is in force costs more than either can bring.
+    lost, and a little for delay, for drops where there are most, and for what happens in the
+    conditions for robustness. Harm to what is in force costs more than any of these can bring.
 
     Args:
         question: with the bound.
@@ -156,6 +165,7 @@ def score(question: Question, measured: Measured, now: Measured) -> float:
     beside = max((measured.p95_ms(at) / aim - 1.0 for at in measured.runs), default=0.0)
     delay = math.fsum(min(measured.p95_ms(at) / aim, 1.0) for at in own) / len(own)
     lost = 1.0 - goodput_share(question, measured) + _DELAY_WEIGHT * delay
+    lost += _DROP_WEIGHT * max(measured.mean(at, "drop_rate") or 0.0 for at in own)
     lost += _ROBUSTNESS_WEIGHT * min(max(beside, 0.0), 1.0)
     for each in harms(question, now, measured, part=0.8):
         weight = _ROBUSTNESS_WEIGHT if each.condition.robustness else _HARM_WEIGHT
@@ -252,9 +262,20 @@ def judge(question: Question, before: Measured, after: Measured, part: float = 1
         return Judgement(None, *goodput, worse_by="goodput", harms=found)
     delay = _paired(_worst_delays(before), _worst_delays(after))
     fall = max(absolute_ms(question, NOTICEABLE["delay_ms"]), NOTICEABLE["delay_of_bound"] * bound)
-    if kept_after and _shows(delay, fall) and goodput[0] > -0.5 * least:
+    cheap = goodput[0] > -0.5 * least and not drops_less(before, after)
+    if kept_after and _shows(delay, fall) and cheap:
         return Judgement("delay", *delay, harms=found)
     return Judgement(None, harms=found)
+
+
+def drops_less(measured: Measured, other: Measured) -> bool:
+    """Whether a queue drops noticeably fewer packets than another, where it drops most.
+
+    Args:
+        measured: the queue.
+        other: in the same conditions with the same seeds.
+    """
+    return _shows(_paired(_worst_drops(other), _worst_drops(measured)), NOTICEABLE["drop_rate"])
 
 
 def harms(question: Question, before: Measured, after: Measured, part: float = 1.0) -> list[Harm]:
@@ -286,6 +307,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
             (MARGINS["delay_ratio"] - 1.0) * most, absolute_ms(question, MARGINS["delay_ms"])
         )
         losses.append(("delay_p95_ms", (p95_after - most) / room))
+        losses.append((SHORT_TRANSFER, _slower(before, after, at)))
         losses = [(name, size) for name, size in losses if name in margins.usual]
         for own in margins.own:
             old, new = before.mean(at, own.metric), after.mean(at, own.metric)
@@ -303,6 +325,22 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
             if size > slack
         ]
     return found
+
+
+def _slower(before: Measured, after: Measured, at: Condition) -> float:
+    """By how much longer short transfers take, in margins; 0 where that may be chance."""
+    pairs = [
+        (old[SHORT_TRANSFER], new[SHORT_TRANSFER])
+        for old, new in zip(before.runs[at], after.runs[at], strict=True)
+        if SHORT_TRANSFER in old and SHORT_TRANSFER in new
+    ]
+    if not pairs:
+        return 0.0
+    longer = mean_interval([new - old for old, new in pairs])
+    if longer.half_width is not None and longer.mean <= longer.half_width:
+        return 0.0
+    usual = math.fsum(old for old, _ in pairs) / len(pairs)
+    return longer.mean / usual / (MARGINS["short_transfer_ratio"] - 1.0)
 
 
 def _margin(name: str, at: Condition) -> float:
@@ -364,6 +402,14 @@ def _worst_delays(measured: Measured) -> list[float]:
 
 def _worst_excess(measured: Measured, bound_ms: float) -> list[float]:
     return [max(0.0, value - bound_ms) for value in _worst_delays(measured)]
+
+
+def _worst_drops(measured: Measured) -> list[float]:
+    """With each seed the largest part of the packets that is dropped in a nominal condition."""
+    rows = [
+        [run.get("drop_rate", 0.0) for run in measured.runs[at]] for at in nominal(measured.runs)
+    ]
+    return [max(column) for column in zip(*rows, strict=True)]
 
 
 def _shares(question: Question, measured: Measured) -> list[float]:

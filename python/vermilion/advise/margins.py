@@ -31,6 +31,9 @@ OWN: Final = {
 }
 """The metrics here of the margins that have a name; the delay has its path alone."""
 
+SHORT_TRANSFER: Final = "short_transfer_s"
+"""How long short transfers take on average, which has no name to change its margin by."""
+
 DELAY_PATH: Final = f"links.{LINK}.sojourn_ms.p95"
 
 _BEYOND_ALL: Final = 1e9
@@ -97,7 +100,7 @@ def margins_for(question: Question) -> Margins:
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    usual = {*OWN.values(), "delay_p95_ms"}
+    usual = {*OWN.values(), "delay_p95_ms", SHORT_TRANSFER}
     if not question.harm:
         return Margins(frozenset(usual))
     at = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
@@ -118,6 +121,8 @@ def margins_for(question: Question) -> Margins:
     except ScenarioError as error:
         raise ScenarioError("--harm", error.value, error.accepted) from None
     names = {text.partition("=")[0].strip() for text in question.harm}
-    if NOTHING not in names and DELAY_PATH not in names:
-        usual.add("delay_p95_ms")
+    if NOTHING not in names:
+        usual.add(SHORT_TRANSFER)
+        if DELAY_PATH not in names:
+            usual.add("delay_p95_ms")
     return Margins(frozenset(usual), tuple(own))

@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.advise.conditions import LINK, network
-from vermilion.advise.margins import margins_for
+from vermilion.advise.conditions import LINK, WEB, network
+from vermilion.advise.margins import SHORT_TRANSFER, margins_for
 from vermilion.advise.timekeeping import Timekeeper, TimeUpError
 from vermilion.simulate import metric_of
 from vermilion.simulate.runs import run_jobs
@@ -34,8 +34,10 @@ METRICS: Final[Mapping[str, str]] = {
     "drop_rate": "",
     "mark_rate": "",
     "utilization": "",
+    SHORT_TRANSFER: "s",
 }
-"""What is told of a condition, and the units."""
+"""What is told of a condition, and the units. The last is how long short transfers take on average,
+where there are any."""
 
 DRIFT: Final = "_drift"
 """Behind the name of a metric: by how much its second half exceeds its first."""
@@ -254,6 +256,8 @@ def _metrics(result: Result, besides: Sequence[OwnMargin] = ()) -> Metrics:
         "mark_rate": metric_of(link, "mark_rate"),
         "utilization": metric_of(link, "utilization"),
     }
+    if WEB in flows:
+        found[SHORT_TRANSFER] = metric_of(flows[WEB], "completion_time_s.mean")
     long = [group for group in flows.values() if "jain_index" in group]
     found |= _drifts(result)
     found["jain_index"] = _jain_index(long)

@@ -13,6 +13,7 @@ from vermilion.advise.judgement import (
     widened,
     worst_p95_ms,
 )
+from vermilion.advise.margins import SHORT_TRANSFER
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from vermilion.advise.queue_setting import QueueSetting
 
 _MEGABIT: Final = 1e6
+_MS: Final = 1e3
 _MOST_HARMS: Final = 2
 
 _METRIC_WORDS: Final = {
@@ -33,6 +35,7 @@ _METRIC_WORDS: Final = {
     "starved_flows": "starved flows",
     "delay_p95_ms": "the delay (p95)",
     "drop_rate": "the part of the packets that is dropped",
+    SHORT_TRANSFER: "the time that a short transfer takes",
 }
 
 
@@ -112,6 +115,11 @@ def price_words(advice: Advice) -> str:
         parts.append(f"drops at the most {100.0 * drops[0]:.2g} -> {100.0 * drops[1]:.2g} %")
     if question.ecn and marks[0] is not None and marks[1] is not None:
         parts.append(f"marks at the most {100.0 * marks[0]:.2g} -> {100.0 * marks[1]:.2g} %")
+    for at in after.runs:
+        old, new = (each.mean(at, SHORT_TRANSFER) for each in (before, after))
+        if old is not None and new is not None:
+            times = f"{milliseconds(_MS * old)} -> {milliseconds(_MS * new)}"
+            parts.append(f"a short transfer takes {times} on average ({at.name})")
     return "; ".join(parts)
 
 
@@ -396,6 +404,8 @@ def _amount(what: str, value: float) -> str:
         return megabits(value)
     if what == "starved_flows":
         return f"{value:.1f}"
+    if what == SHORT_TRANSFER:
+        return milliseconds(_MS * value)
     return milliseconds(value) if what == "delay_p95_ms" else f"{value:.3g}"
 
 
