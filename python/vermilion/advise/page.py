@@ -13,7 +13,7 @@ from vermilion.advise.wording import (
     limits,
     milliseconds,
     percent_of_possible,
-    price_words,
+    price_lines,
     reason,
     warnings,
 )
@@ -46,7 +46,7 @@ def advice_page(advice: Advice) -> str:
         asked=_asked(question),
         worst=[milliseconds(worst_p95_ms(each)) for each in measured],
         goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
-        price="" if advice.keep else _arrows(price_words(advice)),
+        price=[] if advice.keep else [_arrows(each) for each in price_lines(advice)],
         limits=[_arrows(each) for each in limits(advice)],
         warnings=[_arrows(each) for each in warnings(advice)],
         commands=own,

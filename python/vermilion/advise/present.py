@@ -58,10 +58,9 @@ def assumed(question: Question) -> Present:
     """The device's default, where nobody says what there is."""
     queue = device_default(question)
     note = {
-        "linux": "You did not say what queue you have (--now), so it is taken to be fq_codel "
-        "with the "
-        "kernel's defaults, as systemd sets it on most Linux distributions. A bare kernel has "
-        "pfifo_fast with 1000 packets: then the gain is much larger. Look with: tc qdisc show",
+        "linux": "You did not say what queue you have (--now). It is taken to be fq_codel with the "
+        "kernel's defaults, as systemd sets it on most distributions. A bare kernel has pfifo_fast "
+        "with 1000 packets; then the gain is much larger.",
         "sonic": "What your switch has now is taken to be tail drop with about 1 MB for the queue: "
         "shared memory gives a queue more or less than that. If it has a WRED profile, show it "
         "with --now-json.",

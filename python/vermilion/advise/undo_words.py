@@ -38,7 +38,7 @@ def _linux(question: Question, present: Present) -> list[str]:
             f"shaper, as a class has it that nobody has given another. {better}"
         )
         return [said]
-    return [f"You did not say what queue you have (--now): {_DELETES} {better}"]
+    return [f"Without --now, {_DELETES} {better}"]
 
 
 def _sonic(question: Question, present: Present) -> list[str]:

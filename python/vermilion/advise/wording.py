@@ -39,6 +39,15 @@ _METRIC_WORDS: Final = {
 }
 
 
+_PRICES: Final = (
+    ("jain_index", True, "fairness (Jain's index) where it is least", 1.0, ".2f", ""),
+    ("starved_flows", False, "starved flows where they are most", 1.0, ".1f", ""),
+    ("drop_rate", False, "drops where they are most", 100.0, ".2g", " % of the packets"),
+    ("mark_rate", False, "marks where they are most", 100.0, ".2g", " % of the packets"),
+)
+"""Of each metric: whether the least of all conditions counts, in words, and how it is written."""
+
+
 def headline(advice: Advice) -> str:
     """The answer in one line."""
     if advice.keep:
@@ -96,31 +105,28 @@ def _keep_reason(advice: Advice, now: str, asked: str) -> str:
     return f"{_capital(now)}; {asked}. {why}"
 
 
-def price_words(advice: Advice) -> str:
-    """What a change costs, in one sentence."""
+def price_lines(advice: Advice) -> list[str]:
+    """What a change costs or gives, a line each: "drops where they are most: 5.1 -> 6 %"."""
     question, before, after = advice.question, advice.before, advice.after
     shares = [percent_of_possible(advice, each) for each in (before, after)]
     worst = [min(each.goodput(at) for at in nominal(each.runs)) for each in (before, after)]
-    jain = [_lowest(each, "jain_index") for each in (before, after)]
-    starved = [_largest(each, "starved_flows") for each in (before, after)]
-    drops = [_largest(each, "drop_rate") for each in (before, after)]
-    marks = [_largest(each, "mark_rate") for each in (before, after)]
     least = f"{megabits(worst[0])} -> {megabits(worst[1])}"
-    parts = [f"goodput {shares[0]:.1f} -> {shares[1]:.1f} % of what can be (least: {least})"]
-    if jain[0] is not None and jain[1] is not None:
-        parts.append(f"Jain's index of fairness at the least {jain[0]:.2f} -> {jain[1]:.2f}")
-    if starved[0] is not None and starved[1] is not None:
-        parts.append(f"starved flows at the most {starved[0]:.1f} -> {starved[1]:.1f}")
-    if drops[0] is not None and drops[1] is not None:
-        parts.append(f"drops at the most {100.0 * drops[0]:.2g} -> {100.0 * drops[1]:.2g} %")
-    if question.ecn and marks[0] is not None and marks[1] is not None:
-        parts.append(f"marks at the most {100.0 * marks[0]:.2g} -> {100.0 * marks[1]:.2g} %")
+    of_line = f"{shares[0]:.1f} -> {shares[1]:.1f} % of what the line can carry"
+    said = [f"goodput: {of_line} (where it is least: {least})"]
+    for name, least_of_all, words, factor, digits, unit in _PRICES:
+        if name == "mark_rate" and not question.ecn:
+            continue
+        extreme = _lowest if least_of_all else _largest
+        old, new = extreme(before, name), extreme(after, name)
+        if old is not None and new is not None:
+            amounts = f"{factor * old:{digits}} -> {factor * new:{digits}}{unit}"
+            said.append(f"{words}: {amounts}")
     for at in after.runs:
         old, new = (each.mean(at, SHORT_TRANSFER) for each in (before, after))
         if old is not None and new is not None:
             times = f"{milliseconds(_MS * old)} -> {milliseconds(_MS * new)}"
-            parts.append(f"a short transfer takes {times} on average ({at.name})")
-    return "; ".join(parts)
+            said.append(f"a short transfer takes on average: {times} ({at.name})")
+    return said
 
 
 def limits(advice: Advice) -> list[str]:
@@ -184,16 +190,15 @@ def warnings(advice: Advice) -> list[str]:
             )
     if needs_shaper(question, present) and not (advice.keep and present.shaper):
         faster = (
-            f"{name} is faster than the line"
+            f"{name} is faster than the line. So packets wait"
             if question.interface_rate_bit_per_s is not None
-            else f"Nobody has said how fast {name} itself is (--interface-rate)"
+            else f"You did not say how fast {name} itself is (--interface-rate). If it is faster "
+            f"than {rate}, packets wait"
         )
         said.append(
-            f"{faster}: if it is faster than {rate}, packets wait in the modem or whatever is "
-            "behind it, and "
-            "no queue here has any effect. The shaper in the commands brings the queue here. "
-            "Give --rate a "
-            "little below what the line really carries (95 %), and none is left behind."
+            f"{faster} in the modem or whatever is behind it, where no queue of yours has any "
+            "effect. The shaper in the commands brings them here. Give --rate a little below what "
+            "the line carries (95 %), so that none wait there."
         )
     if question.device == "sonic" and not advice.keep:
         said += _of_the_switch(question, rate)

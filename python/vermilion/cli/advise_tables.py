@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import commands
 from vermilion.advise.wording import (
     headline,
     limits,
-    megabits,
     milliseconds,
-    price_words,
+    price_lines,
     reason,
     warnings,
 )
@@ -21,6 +20,12 @@ if TYPE_CHECKING:
 
     from vermilion.advise import Advice
     from vermilion.advise.command_lines import Commands
+    from vermilion.advise.conditions import Condition
+
+_ARROW: Final = " -> "
+
+_ALL_COLUMNS: Final = 110
+"""Of a terminal in which the table has all its columns. `--json` always has all numbers."""
 
 
 def print_advice(advice: Advice) -> None:
@@ -33,7 +38,7 @@ def print_advice(advice: Advice) -> None:
     screen.print()
     _print_conditions(screen, advice)
     if not advice.keep:
-        screen.print(f"[bold]Price:[/bold] {escape(price_words(advice))}")
+        _print_list(screen, "What it costs", price_lines(advice))
     _print_list(screen, "Where it stops being true", limits(advice))
     _print_list(screen, "Mind", warnings(advice))
     own = commands(advice.question, advice.present, advice.chosen, keep=advice.keep)
@@ -45,24 +50,28 @@ def _print_conditions(screen: Console, advice: Advice) -> None:
     from rich.table import Table
 
     bound = advice.question.bound_ms
+    rows = [advice.before] if advice.keep else [advice.before, advice.after]
+    wide = screen.width >= _ALL_COLUMNS
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("condition")
-    for when in ("now",) if advice.keep else ("now", "then"):
-        for what in ("p50", "p95", "p99"):
-            table.add_column(f"{when} {what}", justify="right", no_wrap=True)
-        table.add_column(f"{when} goodput", justify="right", no_wrap=True)
-    table.add_column(f"p95 within {bound:.4g} ms")
-    rows = [advice.before] if advice.keep else [advice.before, advice.after]
+    table.add_column("95 % wait at most", justify="right", no_wrap=True)
+    table.add_column(f"within {bound:.4g} ms", no_wrap=True)
+    table.add_column("goodput, Mbit/s", justify="right", no_wrap=True)
+    if wide:
+        table.add_column("half wait at most", justify="right", no_wrap=True)
+        table.add_column("99 % wait at most", justify="right", no_wrap=True)
     for at in advice.conditions:
-        cells = []
-        for measured in rows:
-            for name in ("delay_p50_ms", "delay_p95_ms", "delay_p99_ms"):
-                value = measured.mean(at, name)
-                cells.append("" if value is None else milliseconds(value))
-            cells.append(megabits(measured.goodput(at)))
-        kept = [measured.p95_ms(at) <= bound for measured in rows]
-        words = " -> ".join("yes" if each else "no" for each in kept)
-        table.add_row(at.name, *cells, words)
+
+        def waits(name: str, at: Condition = at) -> str:
+            values = [measured.mean(at, name) for measured in rows]
+            return _ARROW.join("" if value is None else milliseconds(value) for value in values)
+
+        kept = ["yes" if measured.p95_ms(at) <= bound else "no" for measured in rows]
+        goodput = [f"{measured.goodput(at) / 1e6:#.3g}" for measured in rows]
+        further = [waits("delay_p50_ms"), waits("delay_p99_ms")] if wide else []
+        table.add_row(
+            at.name, waits("delay_p95_ms"), _ARROW.join(kept), _ARROW.join(goodput), *further
+        )
     screen.print(table)
 
 
@@ -71,7 +80,7 @@ def _print_list(screen: Console, title: str, lines: list[str]) -> None:
 
     if not lines:
         return
-    screen.print(f"[bold]{title}[/bold]")
+    screen.print(f"\n[bold]{title}[/bold]")
     for line in lines:
         screen.print(f"- {escape(line)}")
 
