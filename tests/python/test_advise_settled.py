@@ -146,7 +146,7 @@ class TestContinued:
         [only] = case.compared
         assert only.accepted
         assert not only.lasts
-        assert engine._taken(case.compared) is None
+        assert engine._taken(asked, case.compared) is None
         steady = engine._Case(asked, Laboratory(asked, None, None, 1e9), [], [], DEEP)
         steady._judge(rows(asked), [after])
         assert engine._taken(steady.compared) is steady.compared[0]

@@ -264,7 +264,7 @@ def advise(
             )
         if case.settled:
             before = case.compare_further(before)
-        taken = _taken(case.compared) if case.settled else None
+        taken = _taken(question, case.compared) if case.settled else None
         after = before if taken is None else taken.measured
         outside = with_ramp(probes(question, buffer), question, present.queue)
         around = case.around(outside if case.settled else [], after.queue)
@@ -382,7 +382,7 @@ class _Case:
             # What keeps the bound does harm. Something in between may help without.
             if not self.aim_further(number, factor, before):
                 break
-        if self.seemed and _taken(self.compared) is None:
+        if self.seemed and _taken(self.question, self.compared) is None:
             return self.compare_later(before)
         return before
 
@@ -486,11 +486,20 @@ def _usual(question: Question) -> tuple[float, float]:
     return (QUICK_PACKETS, QUICK_S) if question.quick else (FULL_PACKETS, FULL_S)
 
 
-def _taken(compared: Sequence[Compared]) -> Compared | None:
-    """What is recommended: the first that may be and lasts, those that keep the bound first."""
+def _taken(question: Question, compared: Sequence[Compared]) -> Compared | None:
+    """What is recommended: the first that may be and lasts, those that keep the bound first.
+
+    Where none keeps it, one that comes noticeably nearer is preferred.
+    """
     accepted = [each for each in compared if each.accepted and each.lasts]
     accepted.sort(key=lambda each: (not each.keeps_bound, bool(each.judgement.harms)))
-    return accepted[0] if accepted else None
+    if not accepted:
+        return None
+    taken = accepted[0]
+    for each in accepted[1:]:
+        if not taken.keeps_bound and judge(question, taken.measured, each.measured).by == "bound":
+            taken = each
+    return taken
 
 
 def price(before: Measured, after: Measured, question: Question) -> dict[str, float]:

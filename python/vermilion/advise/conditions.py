@@ -233,6 +233,11 @@ def packet_time_s(question: Question) -> float:
     return 8.0 * PACKET_BYTES / question.rate_bit_per_s
 
 
+def most_goodput(question: Question) -> float:
+    """Bits that can arrive for good in a second: the rate without headers."""
+    return question.rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
+
+
 def subset(conditions: Sequence[Condition]) -> list[Condition]:
     """Those among which a candidate shows first whether it is worth more: two corners, a middle."""
     nominal = [each for each in conditions if not each.robustness]

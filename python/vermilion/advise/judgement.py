@@ -13,7 +13,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES
+from vermilion.advise.conditions import most_goodput
 from vermilion.advise.margins import SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import DRIFT
 from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
@@ -143,7 +143,7 @@ def keeps(measured: Measured, bound_ms: float) -> bool:
 
 def goodput_share(question: Question, measured: Measured) -> float:
     """The mean goodput over the nominal conditions, as part of the most that there can be."""
-    shares = [measured.goodput(at) / _most_goodput(question) for at in nominal(measured.runs)]
+    shares = [measured.goodput(at) / most_goodput(question) for at in nominal(measured.runs)]
     return math.fsum(shares) / len(shares)
 
 
@@ -209,7 +209,7 @@ def continued(question: Question, measured: Measured) -> Measured:
         ]
         for row in runs[at]:
             if "goodput_bit_per_s" in row:
-                row["goodput_bit_per_s"] = min(row["goodput_bit_per_s"], _most_goodput(question))
+                row["goodput_bit_per_s"] = min(row["goodput_bit_per_s"], most_goodput(question))
     return replace(measured, runs=runs)
 
 
@@ -387,10 +387,6 @@ def widened(question: Question, before: Measured, after: Measured) -> list[Widen
     return [each for _, each in found.values()]
 
 
-def _most_goodput(question: Question) -> float:
-    return question.rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
-
-
 def _worst_delays(measured: Measured) -> list[float]:
     """With each seed the longest 95th percentile of a nominal condition."""
     rows = [
@@ -418,7 +414,7 @@ def _shares(question: Question, measured: Measured) -> list[float]:
         [run.get("goodput_bit_per_s", 0.0) for run in measured.runs[at]]
         for at in nominal(measured.runs)
     ]
-    most = _most_goodput(question)
+    most = most_goodput(question)
     return [math.fsum(column) / len(column) / most for column in zip(*rows, strict=True)]
 
 

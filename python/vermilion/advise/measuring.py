@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.advise.conditions import LINK, WEB, network
+from vermilion.advise.conditions import LINK, WEB, most_goodput, network
 from vermilion.advise.margins import SHORT_TRANSFER, margins_for
 from vermilion.advise.timekeeping import Timekeeper, TimeUpError
 from vermilion.simulate import metric_of
@@ -205,8 +205,13 @@ class Laboratory:
         ]
         met = [number for number in range(len(seeds)) if None not in columns[number]]
         self.time.was_up = self.time.was_up or len(met) < len(seeds)
+        most = most_goodput(self.question)
         runs = [
-            [_metrics(result, besides) for number in met if (result := columns[number][index])]
+            [
+                _metrics(result, most, besides)
+                for number in met
+                if (result := columns[number][index])
+            ]
             for index in range(len(texts))
         ]
         rows = [
@@ -242,15 +247,26 @@ class Laboratory:
         return low
 
 
-def _metrics(result: Result, besides: Sequence[OwnMargin] = ()) -> Metrics:
+def _metrics(result: Result, most: float, besides: Sequence[OwnMargin] = ()) -> Metrics:
+    """What is told of a run.
+
+    Args:
+        result: the run.
+        most: bit/s that can arrive for good. More than that can be counted in a window: what came
+            before it, and waited at a receiver until a lost packet was repaired. It is no gain.
+        besides: margins that need further metrics.
+    """
     link = result.link(LINK).total
     flows = {name: result.flows(name).total for name in result.groups}
     found: dict[str, float | None] = {
         "delay_p50_ms": metric_of(link, "sojourn_ms.p50"),
         "delay_p95_ms": metric_of(link, "sojourn_ms.p95"),
         "delay_p99_ms": metric_of(link, "sojourn_ms.p99"),
-        "goodput_bit_per_s": math.fsum(
-            metric_of(group, "goodput_bit_per_s.total") or 0.0 for group in flows.values()
+        "goodput_bit_per_s": min(
+            math.fsum(
+                metric_of(group, "goodput_bit_per_s.total") or 0.0 for group in flows.values()
+            ),
+            most,
         ),
         "drop_rate": metric_of(link, "drop_rate"),
         "mark_rate": metric_of(link, "mark_rate"),
