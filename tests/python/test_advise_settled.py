@@ -149,7 +149,7 @@ class TestContinued:
         assert engine._taken(asked, case.compared) is None
         steady = engine._Case(asked, Laboratory(asked, None, None, 1e9), [], [], DEEP)
         steady._judge(rows(asked), [after])
-        assert engine._taken(steady.compared) is steady.compared[0]
+        assert engine._taken(asked, steady.compared) is steady.compared[0]
 
     def test_that_it_was_still_changing_is_said(self):
         asked = question()
