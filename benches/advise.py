@@ -37,10 +37,10 @@ from provenance import commit_of, made_by
 from scipy.stats import binomtest
 
 from vermilion.advise import advise, assumed, read_question
-from vermilion.advise.conditions import grid
+from vermilion.advise.conditions import grid, nominal
 from vermilion.advise.families import buffer_bytes, families
-from vermilion.advise.judgement import judge, keeps, nominal, worst_p95_ms
-from vermilion.advise.margins import SHORT_TRANSFER
+from vermilion.advise.judgement import judge, keeps, worst_p95_ms
+from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.ramp import with_ramp
@@ -60,13 +60,13 @@ _SHARES = (
 )
 _COLUMNS = (
     *("rate", "trips", "flows", "bound", "device: now", "then", "on seeds"),
-    *("p95", "drops", "short", "CPU"),
+    *("p95", "drops", "short", "call", "CPU"),
 )
 _HOW_MUCH = (
     "How much is told with its 95 % interval over the seeds: how much nearer the worst delay comes "
     "to the bound, how much more of the rate is carried, or how much the worst delay falls. "
     "Drops are those of the condition with most; short is how long a short transfer takes on "
-    "average."
+    "average, and call what 95 % of a call's packets wait at most."
 )
 
 
@@ -173,7 +173,9 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
         ],
         "p95_ms": [worst_p95_ms(before), worst_p95_ms(after)],
         "drop_rate": [most_dropped(each) for each in (before, after)],
-        "short_transfer_s": [short_transfer_s(each) for each in (before, after)],
+        "short_transfer_s": [beside(each, SHORT_TRANSFER) for each in (before, after)],
+        "call_delay_p95_ms": [beside(each, CALL_DELAY) for each in (before, after)],
+        "call_loss_rate": [beside(each, CALL_LOSS) for each in (before, after)],
         "kept": kept,
         "another_keeps": None if kept else _another(question, advice, laboratory, seeds),
         "cpu_s": spent,
@@ -186,10 +188,10 @@ def most_dropped(measured: Measured) -> float:
     return max(measured.mean(at, "drop_rate") or 0.0 for at in nominal(measured.runs))
 
 
-def short_transfer_s(measured: Measured) -> float | None:
-    """How long a short transfer takes on average; ``None`` where there were none."""
-    times = [measured.mean(at, SHORT_TRANSFER) for at in measured.runs]
-    return next((time for time in times if time is not None), None)
+def beside(measured: Measured, name: str) -> float | None:
+    """A metric of the traffic beside the long transfers; ``None`` where there was none."""
+    values = [measured.mean(at, name) for at in measured.runs]
+    return next((value for value in values if value is not None), None)
 
 
 def _another(
@@ -273,7 +275,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         _HOW_MUCH,
         "",
         f"| | {' | '.join(_COLUMNS)} |",
-        "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: |",
+        "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
     for number, row in enumerate(rows):
         trips = " to ".join(f"{end:.3g}" for end in row["rtt_ms"])
@@ -286,7 +288,8 @@ def table(rows: list[dict[str, Any]]) -> str:
             f"{row['bound_ms']:.3g} ms | {row['device']}: {row['now']} | "
             f"{'keep' if kept else row['chosen']} | {verdict} | "
             f"{_change(row, 'p95_ms', 1.0)} ms | {_change(row, 'drop_rate', 100.0)} % | "
-            f"{_short_transfers(row)} | {row['cpu_s']:.1f} s |"
+            f"{_beside(row, 'short_transfer_s', 1e3)} | {_beside(row, 'call_delay_p95_ms', 1.0)} | "
+            f"{row['cpu_s']:.1f} s |"
         )
     return "\n".join(lines) + "\n"
 
@@ -297,8 +300,8 @@ def _change(row: dict[str, Any], name: str, factor: float) -> str:
     return " to ".join(values)
 
 
-def _short_transfers(row: dict[str, Any]) -> str:
-    return "" if None in row["short_transfer_s"] else f"{_change(row, 'short_transfer_s', 1e3)} ms"
+def _beside(row: dict[str, Any], name: str, factor: float) -> str:
+    return "" if None in row[name] else f"{_change(row, name, factor)} ms"
 
 
 def share_interval(count: int, total: int) -> tuple[float, float]:

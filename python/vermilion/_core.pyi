@@ -471,8 +471,9 @@ def run_many(
 ) -> list[str | None]:
     """Run pairs of (number of a scenario, seed) on all cores, or on ``threads`` threads.
 
-    Python's lock is released meanwhile. ``progress`` is called with the number of finished runs
-    about every 50 ms, from the calling thread. What ``deadline_s`` seconds cut short is None.
+    A scenario may ask for ``distributions`` or ``flow_delays`` itself. Python's lock is released
+    meanwhile. ``progress`` is called with the number of finished runs about every 50 ms, from the
+    calling thread. What ``deadline_s`` seconds cut short is None.
     """
 
 @final

@@ -8,10 +8,11 @@ import pytest
 from vermilion.advise import advice as engine
 from vermilion.advise import advise, assumed, read_question
 from vermilion.advise.commands import commands
-from vermilion.advise.conditions import grid
+from vermilion.advise.conditions import grid, nominal
 from vermilion.advise.document import document
 from vermilion.advise.families import families
-from vermilion.advise.judgement import MARGINS, harms, judge, nominal, worst_p95_ms
+from vermilion.advise.harms import MARGINS, harms
+from vermilion.advise.judgement import judge, worst_p95_ms
 from vermilion.advise.measuring import Measured, _jain_index
 from vermilion.advise.page import advice_page
 from vermilion.advise.queue_setting import QueueSetting

@@ -11,10 +11,11 @@ from vermilion.advise import advice as engine
 from vermilion.advise.advice import Compared
 from vermilion.advise.candidates import finalists
 from vermilion.advise.commands import commands
-from vermilion.advise.conditions import PACKET_BYTES, grid, network, subset
+from vermilion.advise.conditions import PACKET_BYTES, grid, network, nominal, subset
 from vermilion.advise.document import document
 from vermilion.advise.families import families
-from vermilion.advise.judgement import Harm, Judgement, harms, judge, nominal, widened
+from vermilion.advise.harms import Harm, harms, widened
+from vermilion.advise.judgement import Judgement, judge
 from vermilion.advise.margins import OwnMargin, margins_for
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.plan import conditions_for, seeds_for
@@ -148,7 +149,7 @@ class TestFinalists:
 
 USUAL = {
     "goodput_bit_per_s", "jain_index", "starved_flows", "drop_rate", "delay_p95_ms",
-    "short_transfer_s",
+    "short_transfer_s", "call_delay_p95_ms", "call_loss_rate",
 }  # fmt: skip
 
 
@@ -239,7 +240,7 @@ class TestHarm:
         assert found["own_margins"] == ["flows.*.jain_index >= reference - 0.1"]
         assert set(found["margins"]) == {
             "starved_flows", "starved_share", "drop_rate", "delay_ratio", "delay_ms",
-            "short_transfer_ratio",
+            "short_transfer_ratio", "call_loss_rate",
         }  # fmt: skip
 
 

@@ -2,14 +2,15 @@
 
 import pytest
 
-from vermilion.advise import advise, assumed, read_question
+from vermilion.advise import Advice, advise, assumed, read_question
 from vermilion.advise.advice import Compared, _taken
-from vermilion.advise.candidates import Selector
+from vermilion.advise.candidates import Selector, finalists
 from vermilion.advise.conditions import grid, network
-from vermilion.advise.judgement import drops_less, harms, judge, keeps, score, tier
+from vermilion.advise.harms import harms
+from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
-from vermilion.advise.wording import price_lines
+from vermilion.advise.wording import price_lines, warnings
 from vermilion.simulate.runs import run_jobs
 
 FQ_CODEL = QueueSetting("fq_codel", "fq_codel", "fq-codel", {"target": 0.005, "interval": 0.03})
@@ -27,6 +28,11 @@ def rows(question, seeds=5, queue=FQ_CODEL, **metrics):
     usual = {"delay_p95_ms": 15.0, "goodput_bit_per_s": 47e6, "jain_index": 0.99,
              "starved_flows": 0.0, "drop_rate": 0.01}  # fmt: skip
     short = metrics.pop("short_transfer_s", 0.1)
+    call = {
+        name: metrics.pop(name)
+        for name in ("call_delay_p95_ms", "call_loss_rate")
+        if name in metrics
+    }
     noise = metrics.pop("noise", 1e-6)
     runs = {}
     for at in grid(question, 0.0):
@@ -37,6 +43,7 @@ def rows(question, seeds=5, queue=FQ_CODEL, **metrics):
         if at.traffic == "web":
             for seed, run in enumerate(runs[at]):
                 run["short_transfer_s"] = short + noise * (-1) ** seed
+                run.update(call)
     return Measured(queue, runs)
 
 
@@ -175,3 +182,97 @@ class TestNearest:
             for row in (rows(asked, delay_p95_ms=each) for each in (84.0, 82.0))
         )
         assert _taken(asked, [first, second]) is first
+
+
+class TestCalls:
+    @pytest.mark.parametrize(
+        ("before", "after", "harmed"),
+        [
+            ((2.0, 0.0), (19.0, 0.04), set()),  # within the bound of 20 ms, and half a margin
+            ((2.0, 0.0), (23.0, 0.0), {"call_delay_p95_ms"}),
+            ((2.0, 0.0), (19.0, 0.06), {"call_loss_rate"}),
+            ((900.0, 0.0), (30.0, 0.2), set()),  # it was of no use before
+            ((50.0, 0.0), (60.0, 0.0), set()),
+        ],
+    )
+    def test_one_that_is_well_stays_so(self, asked, before, after, harmed):
+        old, new = (
+            rows(asked, call_delay_p95_ms=delay, call_loss_rate=lost)
+            for delay, lost in (before, after)
+        )
+        found = harms(asked, old, new)
+        assert {each.what for each in found} == harmed
+        assert not any(each.excusable for each in found)
+
+    def test_a_bound_that_is_kept_is_no_excuse(self, asked):
+        old = rows(asked, delay_p95_ms=30.0, call_delay_p95_ms=2.0, call_loss_rate=0.0)
+        new = rows(asked, delay_p95_ms=15.0, call_delay_p95_ms=12.0, call_loss_rate=0.16)
+        slow = rows(asked, delay_p95_ms=15.0, short_transfer_s=0.2)
+        for candidate, accepted in ((new, False), (slow, True)):
+            found = judge(asked, old, candidate)
+            assert (found.by, len(found.harms)) == ("bound", 1)
+            assert Compared(candidate, found, keeps_bound=True).accepted == accepted
+
+    def test_in_one_queue_it_waits_with_all_and_in_its_own_for_its_turn(self):
+        asked = read_question(
+            rate="10 Mbit/s", rtt="20 ms .. 100 ms", flows="1 .. 8", delay_at_most="20 ms"
+        )
+        [at] = [each.settled() for each in grid(asked, 1e6) if each.traffic == "web"]
+        one, own = Laboratory(asked, None, None, 1e9).measure(
+            [
+                QueueSetting("", "", "drop-tail", {"limit": 100.0}),
+                QueueSetting("", "", "fq-codel", {"dialect": "linux"}),
+            ],
+            [at],
+            range(4),
+            1.0,
+        )
+        # 100 packets of 1514 bytes take 121 ms.
+        assert one.mean(at, "call_delay_p95_ms") == pytest.approx(one.p95_ms(at), rel=0.1)
+        assert one.mean(at, "call_delay_p95_ms") == pytest.approx(121.0, rel=0.1)
+        # A flow that sends little goes first, behind the packet that is being sent and others like
+        # it: 1.2 ms for each.
+        assert own.mean(at, "call_delay_p95_ms") < 4 * 1.2
+        assert own.mean(at, "call_loss_rate") == 0.0
+        assert own.p95_ms(at) > 10.0
+
+    def test_it_is_no_flow_of_the_fairness_that_is_told(self, asked):
+        places = [each.settled() for each in grid(asked, 1e6) if each.traffic == "web"]
+        [found] = Laboratory(asked, None, None, 1e9).measure([FQ_CODEL], places, [1, 2, 3], 0.0)
+        assert found.mean(places[0], "jain_index") > 0.95
+        assert found.mean(places[0], "starved_flows") == 0.0
+
+    def test_a_line_that_a_call_would_fill_has_none(self):
+        asked = read_question(
+            rate="500 kbit/s", rtt="30 ms", flows="2", delay_at_most="100 ms", quick=True
+        )
+        [at] = [each for each in grid(asked, 1e5) if each.traffic == "web"]
+        assert set(network(asked, at, FQ_CODEL).flows) == {"cubic", "web"}
+
+    def test_what_keeps_flows_apart_is_compared_too(self, asked):
+        others = [
+            rows(asked, queue=QueueSetting(kind, kind, kind, {}))
+            for kind in ("red", "pie", "codel", "pfifo", "fq_codel", "fq_pie")
+        ]
+        found = finalists(asked, others[0], others[1:])
+        assert [each.kind for each in found] == ["red", "pie", "fq_codel"]
+        own = finalists(asked, others[4], others[:4])
+        assert [each.kind for each in own] == ["fq_codel", "red", "pie"]
+
+    def test_the_answer_says_what_it_would_do(self, asked):
+        before = rows(asked, delay_p95_ms=900.0, queue=QueueSetting("", "pfifo", "drop-tail"),
+                      call_delay_p95_ms=900.0, call_loss_rate=0.01)  # fmt: skip
+        chosen = rows(asked, delay_p95_ms=18.0, queue=QueueSetting("", "codel", "codel"),
+                      call_delay_p95_ms=26.0, call_loss_rate=0.01)  # fmt: skip
+        fair = rows(asked, delay_p95_ms=25.0, call_delay_p95_ms=1.3, call_loss_rate=0.0)
+        compared = [
+            Compared(row, judge(asked, before, row), keeps_bound=row is chosen)
+            for row in (chosen, fair)
+        ]
+        answer = Advice(asked, assumed(asked), "set: bound", before, chosen, compared[0].judgement,
+                        compared, Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
+        [said] = [each for each in warnings(answer) if "call" in each and "--discipline" in each]
+        assert said.startswith("fq_codel keeps the flows apart: 95 % of a call's packets would")
+        assert "1.3 ms with it, instead of 26.0 ms" in said
+        assert "wait up to 25.0 ms there, and you asked for 20 ms" in said
+        assert any("900 ms -> 26.0 ms" in each for each in price_lines(answer))

@@ -9,9 +9,16 @@ import pytest
 from vermilion.advise import Advice, advise, assumed, read_question
 from vermilion.advise import advice as engine
 from vermilion.advise.advice import Compared
-from vermilion.advise.conditions import HEADER_BYTES, PACKET_BYTES, condition, grid, network
+from vermilion.advise.conditions import (
+    HEADER_BYTES,
+    PACKET_BYTES,
+    condition,
+    grid,
+    network,
+    nominal,
+)
 from vermilion.advise.document import document
-from vermilion.advise.judgement import continued, goodput_share, judge, nominal
+from vermilion.advise.judgement import continued, goodput_share, judge
 from vermilion.advise.measuring import DRIFT, Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.ramp import with_ramp

@@ -20,6 +20,15 @@ pub fn scenario(text: &str) -> PyResult<Scenario> {
         .map_err(|error| refused(ParameterError::new("scenario", error, "a core scenario as JSON")))
 }
 
+/// The scenario, with what a caller asks for besides what the scenario itself does.
+pub fn measuring(scenario: Scenario, distributions: bool, flow_delays: bool) -> Scenario {
+    Scenario {
+        distributions: distributions || scenario.distributions,
+        flow_delays: flow_delays || scenario.flow_delays,
+        ..scenario
+    }
+}
+
 /// A core scenario, and what its disciplines in Python share if there are any.
 pub fn scenario_and_session(text: &str) -> PyResult<(Scenario, Option<Arc<Session>>)> {
     let mut scenario = scenario(text)?;

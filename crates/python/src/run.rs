@@ -40,7 +40,7 @@ pub fn run<'py>(
     flow_delays: bool,
 ) -> PyResult<(String, Bound<'py, PyDict>)> {
     let (scenario, session) = convert::scenario_and_session(scenario)?;
-    let scenario = Scenario { distributions, flow_delays, ..scenario };
+    let scenario = convert::measuring(scenario, distributions, flow_delays);
     let mut simulation = convert::simulation(python, scenario, seed, session.as_deref())?;
     advance(python, &mut simulation, u64::MAX, session.as_deref())?;
     let results = simulation.conclude(true);
@@ -145,8 +145,8 @@ pub fn run_many(
     let scenarios = scenarios
         .iter()
         .map(|text| {
-            let scenario = convert::scenario(text)?;
-            let mut scenario = Scenario { distributions, flow_delays, ..scenario };
+            let mut scenario =
+                convert::measuring(convert::scenario(text)?, distributions, flow_delays);
             calls_python.push(registered::hand_over(&mut scenario, &session));
             Ok(scenario)
         })

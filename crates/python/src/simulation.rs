@@ -68,7 +68,7 @@ impl Simulation {
         round_trips: bool,
     ) -> PyResult<Self> {
         let (scenario, session) = convert::scenario_and_session(scenario)?;
-        let scenario = vermilion_netsim::Scenario { distributions, flow_delays, ..scenario };
+        let scenario = convert::measuring(scenario, distributions, flow_delays);
         let mut inner = convert::simulation(python, scenario, seed, session.as_deref())?;
         if round_trips {
             inner.watch_round_trips();

@@ -124,12 +124,12 @@ class Compared:
     def accepted(self) -> bool:
         """Whether it is better and does no harm.
 
-        A queue that keeps the bound where the one in force does not may be harmful in the
-        conditions for robustness: that is said, and not held against it.
+        A queue that keeps the bound where the one in force does not may be harmful where that is
+        excusable: it is said, and not held against it.
         """
         if self.judgement.by is None:
             return False
-        own = [each for each in self.judgement.harms if not each.condition.robustness]
+        own = [each for each in self.judgement.harms if not each.excusable]
         return (
             not own
             if self.keeps_bound and self.judgement.by == "bound"

@@ -288,7 +288,8 @@ def finalists(
     """The choice, and those that stand in for it.
 
     Where the choice does not keep the bound, the best that does is among them, even if it seems to
-    do harm: that is what few seeds are mistaken about.
+    do harm: that is what few seeds are mistaken about. The best that keeps flows apart is among
+    them too, so that the answer can say what it would do for a call.
 
     Args:
         question: with the bound.
@@ -300,7 +301,10 @@ def finalists(
     if not keeps(choice, question.bound_ms):
         keeping = [row for row in others if keeps(row, question.bound_ms)][:1]
         others = [*keeping, *(row for row in others if row not in keeping)]
-    return [row.queue for row in (choice, *others)][:_FINALISTS]
+    found = [row.queue for row in (choice, *others)]
+    fair = [each for each in found if _is_fair(each.kind)][:1]
+    first = found[:_FINALISTS]
+    return first if fair and fair[0] in first else [*first[: _FINALISTS - len(fair)], *fair]
 
 
 def _is_fair(kind: str) -> bool:

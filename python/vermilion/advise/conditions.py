@@ -4,8 +4,8 @@ Nominal are the corners and the middle (geometric, because twice as many flows m
 everywhere) of the ranges of flows and round trips, with today's senders: CUBIC as Linux has it,
 round trips spread by a tenth (flows with equal ones fall into step with the queue: S. Floyd and V.
 Jacobson, "On traffic phase effects in packet-switched gateways", 1992). Two more, in the middle,
-are for
-robustness: a sixth of the rate is short web transfers; half of the senders are Reno and BBR.
+are for robustness: a sixth of the rate is short web transfers, with one call beside; half of the
+senders are Reno and BBR.
 Around the range lie the probes, which tell where an answer stops being true.
 
 How long is simulated follows from the conditions alone: a CUBIC flow with a fair share W packets
@@ -29,7 +29,7 @@ from vermilion.scenario.how_many import how_many
 from vermilion.scenario.quantities import TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
@@ -40,6 +40,17 @@ Traffic = Literal["bulk", "web", "mixed"]
 LINK: Final = "bottleneck"
 WEB: Final = "web"
 """The group of short transfers."""
+
+CALL: Final = "call"
+"""The group of one call, beside them."""
+
+CALL_PACKET_BYTES: Final = 214
+_CALL_HEADER_BYTES: Final = 54
+_CALL_BIT_PER_S: Final = 85.6e3
+"""A packet every 20 ms: 160 bytes of voice (G.711), 40 of RTP, UDP and IP, and Ethernet's 14."""
+
+_MOST_OF_CALL: Final = 0.1
+"""Of the line: a slower one has no call."""
 
 PACKET_BYTES: Final = 1514
 """A full packet on Ethernet, as a queue counts it."""
@@ -85,8 +96,8 @@ class Condition:
     Attributes:
         flows: long transfers.
         round_trip_s: their mean base round trip.
-        traffic: "bulk": CUBIC alone; "web": with short transfers besides; "mixed": with Reno and
-            BBR.
+        traffic: "bulk": CUBIC alone; "web": with short transfers and a call besides; "mixed": with
+            Reno and BBR.
         warm_up_s: simulated and not measured, in full length: until transfers have settled.
         measured_s: measured, in full length.
         least_warm_up_s: the shortest in which slow start is over, of most of them.
@@ -233,6 +244,11 @@ def packet_time_s(question: Question) -> float:
     return 8.0 * PACKET_BYTES / question.rate_bit_per_s
 
 
+def nominal(conditions: Iterable[Condition]) -> list[Condition]:
+    """The conditions that were asked for."""
+    return [each for each in conditions if not each.robustness]
+
+
 def most_goodput(question: Question) -> float:
     """Bits that can arrive for good in a second: the rate without headers."""
     return question.rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
@@ -240,10 +256,10 @@ def most_goodput(question: Question) -> float:
 
 def subset(conditions: Sequence[Condition]) -> list[Condition]:
     """Those among which a candidate shows first whether it is worth more: two corners, a middle."""
-    nominal = [each for each in conditions if not each.robustness]
-    hard = max(nominal, key=lambda each: (each.flows / each.round_trip_s, each.flows))
-    easy = min(nominal, key=lambda each: (each.flows / each.round_trip_s, each.flows))
-    return list(dict.fromkeys([hard, easy, nominal[-1]]))
+    own = nominal(conditions)
+    hard = max(own, key=lambda each: (each.flows / each.round_trip_s, each.flows))
+    easy = min(own, key=lambda each: (each.flows / each.round_trip_s, each.flows))
+    return list(dict.fromkeys([hard, easy, own[-1]]))
 
 
 def network(
@@ -288,6 +304,15 @@ def network(
             "sender": sender("cubic"),
             "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},
         }
+        if _MOST_OF_CALL * question.rate_bit_per_s >= _CALL_BIT_PER_S:
+            groups[CALL] = {
+                "path": [LINK],
+                "rtt": f"{trip!r} s",
+                "packet_size": f"{CALL_PACKET_BYTES} bytes",
+                "header_size": f"{_CALL_HEADER_BYTES} bytes",
+                "start": "0 s .. 1 s",
+                "traffic": {"kind": "constant-rate", "rate": f"{_CALL_BIT_PER_S} bit/s"},
+            }
     warm_up, seconds = at.warm_up(length), at.seconds(length)
     rate = f"{question.rate_bit_per_s!r} bit/s"
     return scenario_from_document(

@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.advise.advice import price
 from vermilion.advise.commands import commands
-from vermilion.advise.judgement import (
-    MARGINS,
-    NOTICEABLE,
-    absolute_ms,
-    goodput_share,
-    keeps,
-    nominal,
-    worst_p95_ms,
-)
-from vermilion.advise.margins import SHORT_TRANSFER, margins_for
+from vermilion.advise.conditions import nominal
+from vermilion.advise.harms import MARGINS, absolute_ms
+from vermilion.advise.judgement import NOTICEABLE, goodput_share, keeps, worst_p95_ms
+from vermilion.advise.margins import CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import headline, limits, reason, warnings, worst_condition
 
@@ -39,6 +33,7 @@ _METRIC_OF_MARGIN: Final = {
     "delay_ratio": "delay_p95_ms",
     "delay_ms": "delay_p95_ms",
     "short_transfer_ratio": SHORT_TRANSFER,
+    "call_loss_rate": CALL_LOSS,
 }
 
 

@@ -4,7 +4,7 @@ The goal comes in this order: 95 % of the packets wait at most the bound in ever
 then as much goodput as possible; then less delay. A difference counts where it is significant
 (Student t at 95 %, paired by seed) and noticeable. Of two candidates that are alike in all this,
 the one that drops fewer packets is preferred (:func:`drops_less`). What a recommendation may cost
-is in :data:`MARGINS`.
+is in :mod:`vermilion.advise.harms`.
 """
 
 from __future__ import annotations
@@ -13,45 +13,19 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.advise.conditions import most_goodput
-from vermilion.advise.margins import SHORT_TRANSFER, margins_for
+from vermilion.advise.conditions import most_goodput, nominal
+from vermilion.advise.harms import Harm, absolute_ms, harms
 from vermilion.advise.measuring import DRIFT
-from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
 from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
     from vermilion.advise.question import Question
 
 By = Literal["bound", "goodput", "delay"]
-
-MARGINS: Final[Mapping[str, float]] = {
-    "goodput_ratio": 0.98,
-    "goodput_ratio_where_the_bound_was_broken": 0.9,
-    "jain_index": 0.05,
-    "starved_flows": 1.0,
-    "starved_share": 1.0 / FLOWS_FOR_A_STARVED_ONE,
-    "drop_rate": 0.05,
-    "delay_ratio": 1.05,
-    "delay_ms": 1.0,
-    "short_transfer_ratio": 1.05,
-}
-"""What is allowed in each nominal condition, against the queue in force: at least this part of its
-goodput; Jain's index lower by at most this; at most so many more starved flows, or this part of all
-flows where that is more; so much more of the packets dropped; a 95th percentile of the delay above
-both the bound and what it is now by at most this ratio, or by so many ms (:func:`absolute_ms`); and
-short transfers, where there are any, that take longer by this ratio on average. There are few of
-these in a run, so that it has to be significant too.
-
-Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
-is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
-queue are small, and small windows are made by drops (a window of W packets takes about 1.5 / W^2 of
-them; M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
-In the two conditions for robustness twice as much is allowed. What a user says instead is in
-:mod:`vermilion.advise.margins`."""
 
 NOTICEABLE: Final[Mapping[str, float]] = {
     "excess_ratio": 0.05,
@@ -75,36 +49,14 @@ _HALVES_ON: Final = 1.5
 """From the middle of what was measured to the middle of a third half are as many halves, and from
 one half to the next there is one."""
 
-_MOST_OF_BOUND: Final = 0.25
 _CONTINUED: Final = ("delay_p95_ms", "goodput_bit_per_s")
-_USUAL_LOSS: Final = 1.0 - MARGINS["goodput_ratio"]
 _ROBUSTNESS_WEIGHT: Final = 0.05
-_SLACK: Final = 2.0
 _DELAY_WEIGHT: Final = 0.02
 _DROP_WEIGHT: Final = 0.25
 """Two percent of the packets weigh as much as half a percent of the rate: what is noticeable of the
 one, and what a shorter delay may cost of the other."""
 
 _HARM_WEIGHT: Final = 3.0
-
-
-@dataclass(frozen=True, slots=True)
-class Harm:
-    """Something that a queue makes worse than a margin allows.
-
-    Attributes:
-        condition: where.
-        what: the metric.
-        before: of the queue in force.
-        after: of the other.
-        beyond: how far beyond what is allowed, in margins.
-    """
-
-    condition: Condition
-    what: str
-    before: float
-    after: float
-    beyond: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +76,6 @@ class Judgement:
     half_width: float | None = None
     worse_by: By | None = None
     harms: Sequence[Harm] = field(default_factory=tuple)
-
-
-def nominal(conditions: Iterable[Condition]) -> list[Condition]:
-    """The conditions that were asked for."""
-    return [each for each in conditions if not each.robustness]
 
 
 def worst_p95_ms(measured: Measured) -> float:
@@ -183,7 +130,7 @@ def tier(question: Question, now: Measured, measured: Measured) -> int:
     kept = keeps(measured, question.bound_ms)
     if not found:
         return 0 if kept else 2
-    return 1 if kept and all(each.condition.robustness for each in found) else 3
+    return 1 if kept and all(each.excusable for each in found) else 3
 
 
 def continued(question: Question, measured: Measured) -> Measured:
@@ -220,14 +167,6 @@ def _change(measured: Measured, at: Condition, name: str) -> float:
     if interval is None or interval.half_width is None:
         return 0.0
     return interval.mean if abs(interval.mean) > interval.half_width else 0.0
-
-
-def absolute_ms(question: Question, usual_ms: float) -> float:
-    """A margin in milliseconds for a question: a quarter of its bound at the most.
-
-    A bound of 0.1 ms asks for differences that nobody would notice beside one of 20 ms.
-    """
-    return min(usual_ms, _MOST_OF_BOUND * question.bound_ms)
 
 
 def judge(question: Question, before: Measured, after: Measured, part: float = 1.0) -> Judgement:
@@ -276,115 +215,6 @@ def drops_less(measured: Measured, other: Measured) -> bool:
         other: in the same conditions with the same seeds.
     """
     return _shows(_paired(_worst_drops(other), _worst_drops(measured)), NOTICEABLE["drop_rate"])
-
-
-def harms(question: Question, before: Measured, after: Measured, part: float = 1.0) -> list[Harm]:
-    """What the second makes worse than the margins allow.
-
-    Args:
-        question: with the bound.
-        before: the queue in force.
-        after: the other.
-        part: of the margins that is allowed.
-    """
-    bound = question.bound_ms
-    margins = margins_for(question)
-    found = []
-    for at in after.runs:
-        slack = part * (_SLACK if at.robustness else 1.0)
-        p95, p95_after = before.p95_ms(at), after.p95_ms(at)
-        broken = p95 > bound
-        ratio = MARGINS["goodput_ratio_where_the_bound_was_broken" if broken else "goodput_ratio"]
-        had = before.goodput(at) or 1.0
-        losses = [("goodput_bit_per_s", (1.0 - after.goodput(at) / had) / (1.0 - ratio))]
-        rates = [("jain_index", -1.0), ("starved_flows", 1.0)]
-        for name, sign in rates if broken else [*rates, ("drop_rate", 1.0)]:
-            old, new = before.mean(at, name), after.mean(at, name)
-            if old is not None and new is not None:
-                losses.append((name, sign * (new - old) / _margin(name, at)))
-        most = max(p95, bound)
-        room = max(
-            (MARGINS["delay_ratio"] - 1.0) * most, absolute_ms(question, MARGINS["delay_ms"])
-        )
-        losses.append(("delay_p95_ms", (p95_after - most) / room))
-        losses.append((SHORT_TRANSFER, _slower(before, after, at)))
-        losses = [(name, size) for name, size in losses if name in margins.usual]
-        for own in margins.own:
-            old, new = before.mean(at, own.metric), after.mean(at, own.metric)
-            if old is not None and new is not None:
-                losses.append((own.metric, own.used(old, new)))
-        found += [
-            Harm(
-                at,
-                name,
-                before.mean(at, name) or 0.0,
-                after.mean(at, name) or 0.0,
-                size / slack - 1.0,
-            )
-            for name, size in losses
-            if size > slack
-        ]
-    return found
-
-
-def _slower(before: Measured, after: Measured, at: Condition) -> float:
-    """By how much longer short transfers take, in margins; 0 where that may be chance."""
-    pairs = [
-        (old[SHORT_TRANSFER], new[SHORT_TRANSFER])
-        for old, new in zip(before.runs[at], after.runs[at], strict=True)
-        if SHORT_TRANSFER in old and SHORT_TRANSFER in new
-    ]
-    if not pairs:
-        return 0.0
-    longer = mean_interval([new - old for old, new in pairs])
-    if longer.half_width is not None and longer.mean <= longer.half_width:
-        return 0.0
-    usual = math.fsum(old for old, _ in pairs) / len(pairs)
-    return longer.mean / usual / (MARGINS["short_transfer_ratio"] - 1.0)
-
-
-def _margin(name: str, at: Condition) -> float:
-    """What is allowed in a condition; of starved flows more where there are very many."""
-    usual = MARGINS[name]
-    return max(usual, MARGINS["starved_share"] * at.flows) if name == "starved_flows" else usual
-
-
-@dataclass(frozen=True, slots=True)
-class Widened:
-    """What is given up beyond the margin that holds where the bound is kept.
-
-    Attributes:
-        condition: where: the queue in force breaks the bound there.
-        what: the metric.
-        before: of the queue in force.
-        after: of the other.
-    """
-
-    condition: Condition
-    what: str
-    before: float
-    after: float
-
-
-def widened(question: Question, before: Measured, after: Measured) -> list[Widened]:
-    """Where the wider margins were needed: of each metric the worst nominal condition.
-
-    None where a user's own margin stands in place of them.
-    """
-    usual = margins_for(question).usual
-    found: dict[str, tuple[float, Widened]] = {}
-    for at in nominal(after.runs):
-        if before.p95_ms(at) <= question.bound_ms:
-            continue
-        had, has = before.goodput(at), after.goodput(at)
-        drops = before.mean(at, "drop_rate") or 0.0, after.mean(at, "drop_rate") or 0.0
-        for what, old, new, size in (
-            ("goodput_bit_per_s", had, has, (1.0 - has / (had or 1.0)) / _USUAL_LOSS),
-            ("drop_rate", *drops, (drops[1] - drops[0]) / MARGINS["drop_rate"]),
-        ):
-            if what in usual and size > max(1.0, found[what][0] if what in found else 0.0):
-                found[what] = size, Widened(at, what, old, new)
-    return [each for _, each in found.values()]
 
 
 def _worst_delays(measured: Measured) -> list[float]:

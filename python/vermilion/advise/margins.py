@@ -32,7 +32,16 @@ OWN: Final = {
 """The metrics here of the margins that have a name; the delay has its path alone."""
 
 SHORT_TRANSFER: Final = "short_transfer_s"
-"""How long short transfers take on average, which has no name to change its margin by."""
+"""How long short transfers take on average."""
+
+CALL_DELAY: Final = "call_delay_p95_ms"
+"""How long 95 % of a call's packets wait at most."""
+
+CALL_LOSS: Final = "call_loss_rate"
+"""The part of a call's packets that are lost."""
+
+UNNAMED: Final = frozenset({SHORT_TRANSFER, CALL_DELAY, CALL_LOSS})
+"""Metrics that have no name to change their margin by."""
 
 DELAY_PATH: Final = f"links.{LINK}.sojourn_ms.p95"
 
@@ -100,7 +109,7 @@ def margins_for(question: Question) -> Margins:
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    usual = {*OWN.values(), "delay_p95_ms", SHORT_TRANSFER}
+    usual = {*OWN.values(), "delay_p95_ms", *UNNAMED}
     if not question.harm:
         return Margins(frozenset(usual))
     at = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
@@ -122,7 +131,7 @@ def margins_for(question: Question) -> Margins:
         raise ScenarioError("--harm", error.value, error.accepted) from None
     names = {text.partition("=")[0].strip() for text in question.harm}
     if NOTHING not in names:
-        usual.add(SHORT_TRANSFER)
+        usual |= UNNAMED
         if DELAY_PATH not in names:
             usual.add("delay_p95_ms")
     return Margins(frozenset(usual), tuple(own))

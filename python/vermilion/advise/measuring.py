@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.advise.conditions import LINK, WEB, most_goodput, network
-from vermilion.advise.margins import SHORT_TRANSFER, margins_for
+from vermilion.advise.conditions import (
+    CALL,
+    CALL_PACKET_BYTES,
+    LINK,
+    WEB,
+    most_goodput,
+    network,
+)
+from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.timekeeping import Timekeeper, TimeUpError
 from vermilion.simulate import metric_of
 from vermilion.simulate.runs import run_jobs
@@ -35,9 +42,10 @@ METRICS: Final[Mapping[str, str]] = {
     "mark_rate": "",
     "utilization": "",
     SHORT_TRANSFER: "s",
+    CALL_DELAY: "ms",
+    CALL_LOSS: "",
 }
-"""What is told of a condition, and the units. The last is how long short transfers take on average,
-where there are any."""
+"""What is told of a condition, and the units. The last three are there where such traffic is."""
 
 DRIFT: Final = "_drift"
 """Behind the name of a metric: by how much its second half exceeds its first."""
@@ -155,7 +163,7 @@ class Laboratory:
             ScenarioError: a queue that is not accepted.
         """
         places = [(queue, at) for queue in queues for at in conditions]
-        texts = [network(self.question, at, queue, length).core_json() for queue, at in places]
+        texts = [self._text(queue, at, length) for queue, at in places]
         costs = [
             WORK.get(queue.discipline, _MOST_WORK) * at.cost(self.question, length)
             for queue, at in places
@@ -205,14 +213,13 @@ class Laboratory:
         ]
         met = [number for number in range(len(seeds)) if None not in columns[number]]
         self.time.was_up = self.time.was_up or len(met) < len(seeds)
-        most = most_goodput(self.question)
         runs = [
             [
-                _metrics(result, most, besides)
+                _metrics(result, self.question, at, besides)
                 for number in met
                 if (result := columns[number][index])
             ]
-            for index in range(len(texts))
+            for index, (_, at) in enumerate(places)
         ]
         rows = [
             Measured(
@@ -221,6 +228,11 @@ class Laboratory:
             for queue, start in zip(queues, range(0, len(texts), len(conditions) or 1), strict=True)
         ]
         return [seeds[number] for number in met], rows
+
+    def _text(self, queue: QueueSetting, at: Condition, length: float) -> str:
+        """A network as the core reads it; how long packets take is measured where a call is."""
+        core = network(self.question, at, queue, length).core()
+        return replace(core, flow_delays=at.traffic == WEB).to_json()
 
     def cost(
         self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
@@ -247,14 +259,13 @@ class Laboratory:
         return low
 
 
-def _metrics(result: Result, most: float, besides: Sequence[OwnMargin] = ()) -> Metrics:
+def _metrics(
+    result: Result, question: Question, at: Condition, besides: Sequence[OwnMargin] = ()
+) -> Metrics:
     """What is told of a run.
 
-    Args:
-        result: the run.
-        most: bit/s that can arrive for good. More than that can be counted in a window: what came
-            before it, and waited at a receiver until a lost packet was repaired. It is no gain.
-        besides: margins that need further metrics.
+    More than the line carries can arrive for good in a window: what came before it, and waited at a
+    receiver until a lost packet was repaired. It is no gain, and is not counted.
     """
     link = result.link(LINK).total
     flows = {name: result.flows(name).total for name in result.groups}
@@ -266,7 +277,7 @@ def _metrics(result: Result, most: float, besides: Sequence[OwnMargin] = ()) -> 
             math.fsum(
                 metric_of(group, "goodput_bit_per_s.total") or 0.0 for group in flows.values()
             ),
-            most,
+            most_goodput(question),
         ),
         "drop_rate": metric_of(link, "drop_rate"),
         "mark_rate": metric_of(link, "mark_rate"),
@@ -274,7 +285,10 @@ def _metrics(result: Result, most: float, besides: Sequence[OwnMargin] = ()) -> 
     }
     if WEB in flows:
         found[SHORT_TRANSFER] = metric_of(flows[WEB], "completion_time_s.mean")
-    long = [group for group in flows.values() if "jain_index" in group]
+    if CALL in flows:
+        found[CALL_DELAY] = _waiting_ms(flows[CALL], question, at)
+        found[CALL_LOSS] = metric_of(flows[CALL], "packet_loss_rate")
+    long = [group for name, group in flows.items() if "jain_index" in group and name != CALL]
     found |= _drifts(result)
     found["jain_index"] = _jain_index(long)
     if long and all("starved" in group for group in long):
@@ -283,6 +297,13 @@ def _metrics(result: Result, most: float, besides: Sequence[OwnMargin] = ()) -> 
         [window] = each.bound.path.windows(result, "total")
         found[each.metric] = each.bound.path.value(window)
     return {name: value for name, value in found.items() if value is not None}
+
+
+def _waiting_ms(call: Mapping[str, Any], question: Question, at: Condition) -> float | None:
+    """How long 95 % of a call's packets wait at most, of those that arrive."""
+    delay = metric_of(call, "delay_ms.p95")
+    on_the_way_s = 0.5 * at.round_trip_s + 8.0 * CALL_PACKET_BYTES / question.rate_bit_per_s
+    return None if delay is None else max(delay - 1e3 * on_the_way_s, 0.0)
 
 
 def _drifts(result: Result) -> dict[str, float | None]:

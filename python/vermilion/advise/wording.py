@@ -5,22 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import interface_of, is_as_fast, needs_shaper
-from vermilion.advise.conditions import PACKET_BYTES, packet_time_s
-from vermilion.advise.judgement import (
-    MARGINS,
-    goodput_share,
-    nominal,
-    widened,
-    worst_p95_ms,
-)
-from vermilion.advise.margins import SHORT_TRANSFER
+from vermilion.advise.conditions import PACKET_BYTES, nominal, packet_time_s
+from vermilion.advise.harms import MARGINS, widened
+from vermilion.advise.judgement import goodput_share, worst_p95_ms
+from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
     from vermilion.advise.conditions import Condition
-    from vermilion.advise.judgement import Harm, Widened
+    from vermilion.advise.harms import Harm, Widened
     from vermilion.advise.measuring import Measured
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
@@ -28,6 +23,7 @@ if TYPE_CHECKING:
 _MEGABIT: Final = 1e6
 _MS: Final = 1e3
 _MOST_HARMS: Final = 2
+_MUCH_SHORTER: Final = 0.5
 
 _METRIC_WORDS: Final = {
     "goodput_bit_per_s": "goodput",
@@ -36,6 +32,8 @@ _METRIC_WORDS: Final = {
     "delay_p95_ms": "the delay (p95)",
     "drop_rate": "the part of the packets that is dropped",
     SHORT_TRANSFER: "the time that a short transfer takes",
+    CALL_DELAY: "the time that 95 % of a call's packets wait at most",
+    CALL_LOSS: "the part of a call's packets that is lost",
 }
 
 
@@ -126,6 +124,14 @@ def price_lines(advice: Advice) -> list[str]:
         if old is not None and new is not None:
             times = f"{milliseconds(_MS * old)} -> {milliseconds(_MS * new)}"
             said.append(f"a short transfer takes on average: {times} ({at.name})")
+        old, new = (each.mean(at, CALL_DELAY) for each in (before, after))
+        if old is not None and new is not None:
+            times = f"{milliseconds(old)} -> {milliseconds(new)}"
+            lost = [100.0 * (each.mean(at, CALL_LOSS) or 0.0) for each in (before, after)]
+            said.append(
+                f"of a call's packets 95 % wait at most: {times}, and {lost[0]:.2g} -> "
+                f"{lost[1]:.2g} % are lost ({at.name})"
+            )
     return said
 
 
@@ -237,6 +243,7 @@ def _given_up(advice: Advice) -> list[str]:
             "not: a call or a game then waits behind the others' packets as long as everybody, "
             "within the figures above."
         )
+    said += _for_a_call(advice)
     if before.kind == "cake":
         said.append(
             "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
@@ -251,6 +258,30 @@ def _given_up(advice: Advice) -> list[str]:
         for each in advice.judgement.harms
     ]
     return said
+
+
+def _for_a_call(advice: Advice) -> list[str]:
+    """What a queue that keeps flows apart would do for a call, where none is recommended."""
+    calls = [at for at, runs in advice.after.runs.items() if any(CALL_DELAY in run for run in runs)]
+    fair = [
+        each.measured
+        for each in advice.compared
+        if keeps_apart(each.measured.queue) and all(harm.excusable for harm in each.judgement.harms)
+    ]
+    if not calls or not fair or keeps_apart(advice.chosen):
+        return []
+    nearest = min(fair, key=worst_p95_ms)
+    there, here = (each.mean(calls[0], CALL_DELAY) for each in (nearest, advice.after))
+    if there is None or here is None or there > _MUCH_SHORTER * here:
+        return []
+    kind, bound = nearest.queue.kind, advice.question.bound_ms
+    said = (
+        f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
+        f"{milliseconds(there)} with it, instead of {milliseconds(here)}. But of all packets "
+        f"together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} there, and you asked for "
+        f"{bound:.4g} ms. If calls matter more to you: --discipline {kind}."
+    )
+    return [said]
 
 
 def _widened_words(each: Widened) -> str:
@@ -411,7 +442,9 @@ def _amount(what: str, value: float) -> str:
         return f"{value:.1f}"
     if what == SHORT_TRANSFER:
         return milliseconds(_MS * value)
-    return milliseconds(value) if what == "delay_p95_ms" else f"{value:.3g}"
+    if what in {"delay_p95_ms", CALL_DELAY}:
+        return milliseconds(value)
+    return f"{value:.3g}"
 
 
 def _lowest(measured: Measured, name: str) -> float | None:

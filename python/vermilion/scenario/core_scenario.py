@@ -36,6 +36,7 @@ class CoreScenario:
         flows: the groups, in the order of the scenario.
         changes: what changes while the network runs.
         scripted_losses: packets that are dropped or marked whatever the queues say.
+        flow_delays: whether delay, jitter and loss of flows' packets are measured in any run of it.
     """
 
     duration_ns: int
@@ -46,6 +47,7 @@ class CoreScenario:
     flows: tuple[CoreFlowGroup, ...]
     changes: tuple[CoreChange, ...]
     scripted_losses: tuple[Mapping[str, object], ...] = ()
+    flow_delays: bool = False
 
     def link(self, name: str) -> CoreLink:
         """The link of this name.
@@ -259,4 +261,6 @@ class CoreScenario:
         rest: dict[str, object] = {"changes": [asdict(change) for change in self.changes]}
         if self.scripted_losses:
             rest["scripted_losses"] = list(self.scripted_losses)
+        if self.flow_delays:
+            rest["flow_delays"] = True
         return f"{{{head}, ", f", {members(rest)}}}"

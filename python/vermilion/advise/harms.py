@@ -1,0 +1,226 @@
+"""What a queue makes worse than a recommendation may.
+
+Against the queue in force, and in each condition by itself: what one gains is no excuse for what
+another loses. What a user says instead is in :mod:`vermilion.advise.margins`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.conditions import nominal
+from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margins_for
+from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
+from vermilion.simulate import mean_interval
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.measuring import Measured
+    from vermilion.advise.question import Question
+
+MARGINS: Final[Mapping[str, float]] = {
+    "goodput_ratio": 0.98,
+    "goodput_ratio_where_the_bound_was_broken": 0.9,
+    "jain_index": 0.05,
+    "starved_flows": 1.0,
+    "starved_share": 1.0 / FLOWS_FOR_A_STARVED_ONE,
+    "drop_rate": 0.05,
+    "delay_ratio": 1.05,
+    "delay_ms": 1.0,
+    "short_transfer_ratio": 1.05,
+    "call_loss_rate": 0.025,
+}
+"""What is allowed in each nominal condition, against the queue in force: at least this part of its
+goodput; Jain's index lower by at most this; at most so many more starved flows, or this part of all
+flows where that is more; so much more of the packets dropped; a 95th percentile of the delay above
+both the bound and what it is now by at most this ratio, or by so many ms (:func:`absolute_ms`); and
+short transfers, where there are any, that take longer by this ratio on average. There are few of
+these in a run, so that it has to be significant too. A call beside them may wait for as long as
+everything else. It may lose so much more of its packets, if it is well with the queue in force:
+that is, if 95 % of them wait no longer than the bound.
+
+Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
+is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
+queue are small, and small windows are made by drops (a window of W packets takes about 1.5 / W^2 of
+them; M. Mathis et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
+In the two conditions for robustness twice as much is allowed. What a user says instead is in
+:mod:`vermilion.advise.margins`."""
+
+_SLACK: Final = 2.0
+_MOST_OF_BOUND: Final = 0.25
+_USUAL_LOSS: Final = 1.0 - MARGINS["goodput_ratio"]
+
+
+@dataclass(frozen=True, slots=True)
+class Harm:
+    """Something that a queue makes worse than a margin allows.
+
+    Attributes:
+        condition: where.
+        what: the metric.
+        before: of the queue in force.
+        after: of the other.
+        beyond: how far beyond what is allowed, in margins.
+    """
+
+    condition: Condition
+    what: str
+    before: float
+    after: float
+    beyond: float
+
+    @property
+    def excusable(self) -> bool:
+        """Whether a bound that is kept for it outweighs it: in a condition that nobody asked for.
+
+        Not so what a call suffers that is well now: waiting is bounded for the likes of it.
+        """
+        return self.condition.robustness and self.what not in {CALL_DELAY, CALL_LOSS}
+
+
+def absolute_ms(question: Question, usual_ms: float) -> float:
+    """A margin in milliseconds for a question: a quarter of its bound at the most.
+
+    A bound of 0.1 ms asks for differences that nobody would notice beside one of 20 ms.
+    """
+    return min(usual_ms, _MOST_OF_BOUND * question.bound_ms)
+
+
+def harms(question: Question, before: Measured, after: Measured, part: float = 1.0) -> list[Harm]:
+    """What the second makes worse than the margins allow.
+
+    Args:
+        question: with the bound.
+        before: the queue in force.
+        after: the other.
+        part: of the margins that is allowed.
+    """
+    margins = margins_for(question)
+    found = []
+    for at in after.runs:
+        slack = part * (_SLACK if at.robustness else 1.0)
+        losses = [
+            *_losses(question, before, after, at),
+            (SHORT_TRANSFER, _slower(before, after, at)),
+            *_losses_of_calls(question, before, after, at),
+        ]
+        losses = [(name, size) for name, size in losses if name in margins.usual]
+        for own in margins.own:
+            old, new = before.mean(at, own.metric), after.mean(at, own.metric)
+            if old is not None and new is not None:
+                losses.append((own.metric, own.used(old, new)))
+        found += [
+            Harm(
+                at,
+                name,
+                before.mean(at, name) or 0.0,
+                after.mean(at, name) or 0.0,
+                size / slack - 1.0,
+            )
+            for name, size in losses
+            if size > slack
+        ]
+    return found
+
+
+_Losses = list[tuple[str, float]]
+"""How much worse each metric becomes, in margins."""
+
+
+def _losses(question: Question, before: Measured, after: Measured, at: Condition) -> _Losses:
+    broken = before.p95_ms(at) > question.bound_ms
+    ratio = MARGINS["goodput_ratio_where_the_bound_was_broken" if broken else "goodput_ratio"]
+    had = before.goodput(at) or 1.0
+    found = [("goodput_bit_per_s", (1.0 - after.goodput(at) / had) / (1.0 - ratio))]
+    rates = [("jain_index", -1.0), ("starved_flows", 1.0)]
+    for name, sign in rates if broken else [*rates, ("drop_rate", 1.0)]:
+        old, new = before.mean(at, name), after.mean(at, name)
+        if old is not None and new is not None:
+            found.append((name, sign * (new - old) / _margin(name, at)))
+    found.append(("delay_p95_ms", _longer(question, before.p95_ms(at), after.p95_ms(at))))
+    return found
+
+
+def _longer(question: Question, before_ms: float, after_ms: float) -> float:
+    """By how much a delay exceeds both the bound and what it was, in margins."""
+    most = max(before_ms, question.bound_ms)
+    room = (MARGINS["delay_ratio"] - 1.0) * most
+    return (after_ms - most) / max(room, absolute_ms(question, MARGINS["delay_ms"]))
+
+
+def _losses_of_calls(
+    question: Question, before: Measured, after: Measured, at: Condition
+) -> _Losses:
+    """Of a call that is well with the queue in force; one that is not has little to lose."""
+    delays = [each.mean(at, CALL_DELAY) for each in (before, after)]
+    lost = [each.mean(at, CALL_LOSS) for each in (before, after)]
+    if delays[0] is None or delays[0] > question.bound_ms or lost[0] is None or lost[1] is None:
+        return []
+    found = [(CALL_LOSS, (lost[1] - lost[0]) / MARGINS["call_loss_rate"])]
+    if delays[1] is not None:
+        found.append((CALL_DELAY, _longer(question, delays[0], delays[1])))
+    return found
+
+
+def _slower(before: Measured, after: Measured, at: Condition) -> float:
+    """By how much longer short transfers take, in margins; 0 where that may be chance."""
+    pairs = [
+        (old[SHORT_TRANSFER], new[SHORT_TRANSFER])
+        for old, new in zip(before.runs[at], after.runs[at], strict=True)
+        if SHORT_TRANSFER in old and SHORT_TRANSFER in new
+    ]
+    if not pairs:
+        return 0.0
+    longer = mean_interval([new - old for old, new in pairs])
+    if longer.half_width is not None and longer.mean <= longer.half_width:
+        return 0.0
+    usual = math.fsum(old for old, _ in pairs) / len(pairs)
+    return longer.mean / usual / (MARGINS["short_transfer_ratio"] - 1.0)
+
+
+def _margin(name: str, at: Condition) -> float:
+    """What is allowed in a condition; of starved flows more where there are very many."""
+    usual = MARGINS[name]
+    return max(usual, MARGINS["starved_share"] * at.flows) if name == "starved_flows" else usual
+
+
+@dataclass(frozen=True, slots=True)
+class Widened:
+    """What is given up beyond the margin that holds where the bound is kept.
+
+    Attributes:
+        condition: where: the queue in force breaks the bound there.
+        what: the metric.
+        before: of the queue in force.
+        after: of the other.
+    """
+
+    condition: Condition
+    what: str
+    before: float
+    after: float
+
+
+def widened(question: Question, before: Measured, after: Measured) -> list[Widened]:
+    """Where the wider margins were needed: of each metric the worst nominal condition.
+
+    None where a user's own margin stands in place of them.
+    """
+    usual = margins_for(question).usual
+    found: dict[str, tuple[float, Widened]] = {}
+    for at in nominal(after.runs):
+        if before.p95_ms(at) <= question.bound_ms:
+            continue
+        had, has = before.goodput(at), after.goodput(at)
+        drops = before.mean(at, "drop_rate") or 0.0, after.mean(at, "drop_rate") or 0.0
+        for what, old, new, size in (
+            ("goodput_bit_per_s", had, has, (1.0 - has / (had or 1.0)) / _USUAL_LOSS),
+            ("drop_rate", *drops, (drops[1] - drops[0]) / MARGINS["drop_rate"]),
+        ):
+            if what in usual and size > max(1.0, found[what][0] if what in found else 0.0):
+                found[what] = size, Widened(at, what, old, new)
+    return [each for _, each in found.values()]
