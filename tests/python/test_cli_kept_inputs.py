@@ -81,6 +81,44 @@ def test_a_result_never_replaces_what_a_command_reads(vermilion, mine, command):
     assert {path: path.read_bytes() for path in mine.iterdir()} == before
 
 
+@pytest.mark.parametrize("named", ['trace = "cell.mahimahi"', 'rate = "1 Mbit/s"'])
+def test_nor_what_a_scenario_names(vermilion, mine, named):
+    folder = mine / "cell"
+    folder.mkdir()
+    trace = folder / "cell.mahimahi"
+    trace.write_text("1\n2\n3\n", encoding="utf-8")
+    (folder / "net.toml").write_text(
+        f"""
+        duration = "1 s"
+        warm_up = "0.1 s"
+        [links.cell]
+        {named}
+        delay = "0 ms"
+        queue = {{ discipline = "drop-tail", limit = "20 packets" }}
+        [flows.all]
+        path = ["cell"]
+        rtt = "20 ms"
+        sender = {{ congestion_control = "reno" }}
+        """,
+        encoding="utf-8",
+    )
+    command = ["run", "cell/net.toml", "--json", "cell/cell.mahimahi"]
+    if named.startswith("trace"):
+        assert "is read as well" in refused(vermilion(*command))
+        assert trace.read_text(encoding="utf-8") == "1\n2\n3\n"
+    else:  # a file like any other
+        assert vermilion(*command)[0] == 0
+
+
+def test_a_twin_that_cannot_be_written_is_refused_before_the_capture_is_read(vermilion, mine):
+    (mine / "seen.pcap").write_bytes(b"no capture at all")
+    for option in ("--json", "--output"):
+        line = refused(vermilion("twin", "seen.pcap", f"{option}=/nowhere/x"))
+        assert "cannot be written" in line
+    assert "expected a capture file" in refused(vermilion("twin", "seen.pcap", "--output=new.toml"))
+    assert not Path("new.toml").exists()
+
+
 def test_two_results_may_go_to_a_device(vermilion):
     nowhere = ["--json=/dev/null", "--distributions=/dev/null"]
     code, _, err = vermilion("run", "varying-load", *SHORT, *nowhere)

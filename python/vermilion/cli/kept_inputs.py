@@ -45,10 +45,15 @@ def check_inputs_are_kept(parameters: Sequence[Any], values: Mapping[str, object
     """
     results: list[tuple[str, str]] = []
     others: list[tuple[str, str]] = []
+    scenarios: list[str] = []
     for parameter in parameters:
         for name in _named_files(parameter, values.get(parameter.name)):
             option = parameter.opts[0] if parameter.param_type_name == "option" else ""
             (results if option in RESULTS else others).append((option, name))
+            if "SCENARIO" in str(parameter.metavar):
+                scenarios.append(name)
+    if any(Path(name).is_file() for _, name in results):
+        others += [("", name) for scenario in scenarios for name in _files_of(scenario)]
     for place, (option, name) in enumerate(results):
         for other, file in (*others, *results[:place]):
             if _same_file(name, file):
@@ -73,6 +78,28 @@ def _named_files(parameter: Any, value: object) -> Iterator[str]:  # noqa: ANN40
             raise UserError(message)
         if str(each) != STANDARD_OUTPUT:
             yield str(each)
+
+
+def _files_of(scenario: str) -> list[str]:
+    """The files that a scenario names, like traces: whatever text in it may be such a name."""
+    import tomllib
+
+    path = Path(scenario)
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    except (OSError, ValueError, RecursionError):
+        return []  # whatever is wrong with it is said where it is read
+    return [str(path.parent / text) for text in _texts(document)]
+
+
+def _texts(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        value = list(value.values())
+    if isinstance(value, list):
+        for each in value:
+            yield from _texts(each)
+    elif isinstance(value, str):
+        yield value
 
 
 def _same_file(one: str, other: str) -> bool:

@@ -83,6 +83,10 @@ def twin(
     check_outputs(json=target, output=output)
     rate = None if link_rate is None else _rate(link_rate)
     with ExitStack() as outputs:
+        scenario_file, json_file = (
+            None if name is None else outputs.enter_context(output_file(option, name))
+            for option, name in (("--output", output), ("--json", target))
+        )
         try:
             with ProgressBar("reading", 1.0) as bar:
                 evidence = read_evidence(capture, cut_short=cut_short, progress=bar.callback)
@@ -101,13 +105,12 @@ def twin(
                     bar.callback(count)
 
             sides = compare_with(evidence, made, chosen, advance, keeps_at_interrupt=True)
-        if output is not None:
-            outputs.enter_context(output_file("--output", output)).write(made.text)
-        if target is not None:
+        if scenario_file is not None:
+            scenario_file.write(made.text)
+        if json_file is not None:
             import json
 
-            file = outputs.enter_context(output_file("--json", target))
-            file.write(f"{json.dumps(_document(made, sides), indent=2, allow_nan=False)}\n")
+            json_file.write(f"{json.dumps(_document(made, sides), indent=2, allow_nan=False)}\n")
         if STANDARD_OUTPUT not in {output, target}:
             _show(made, sides, output)
     if done < seeds:
