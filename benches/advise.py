@@ -201,13 +201,17 @@ def _another(
     queues = [each for family in families(question) for each in family.candidates(question)]
     queues += [each.measured.queue for each in advice.compared]
     some = seeds[:SEEDS_OF_OTHERS]
-    conditions = [each for each in advice.conditions if not each.robustness]
+    conditions = advice.conditions
     length = laboratory.length_for(conditions, len(queues) + 1, SEEDS_OF_OTHERS, PACKETS)
     rows = laboratory.measure([advice.before.queue, *queues], conditions, some, length)
     keeping = [row for row in rows[1:] if keeps(row, question.bound_ms)]
     if not keeping:
         return None
-    harmless = [row for row in keeping if not judge(question, rows[0], row).harms]
+    harmless = [
+        row
+        for row in keeping
+        if all(each.excusable for each in judge(question, rows[0], row).harms)
+    ]
     return f"{(harmless or keeping)[0].queue.label}{'' if harmless else ', with harm'}"
 
 
