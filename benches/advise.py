@@ -281,14 +281,14 @@ def table(rows: list[dict[str, Any]]) -> str:
         f"| | {' | '.join(_COLUMNS)} |",
         "| ---: | ---: | --- | --- | ---: | --- | --- | --- | ---: | ---: | ---: | ---: | ---: |",
     ]
-    for number, row in enumerate(rows):
+    for row in sorted(rows, key=lambda each: each["number"]):
         trips = " to ".join(f"{end:.3g}" for end in row["rtt_ms"])
         flows = " to ".join(str(end) for end in row["flows"])
         kept = row["advice"].startswith("keep")
         verdict = row["verdict"] + (f" ({_by_how_much(row)})" if row["by"] else "")
         verdict += ", beyond a margin" if row["harms"] else ""
         lines.append(
-            f"| {number} | {row['rate_mbit_per_s']:.3g} Mbit/s | {trips} ms | {flows} | "
+            f"| {row['number']} | {row['rate_mbit_per_s']:.3g} Mbit/s | {trips} ms | {flows} | "
             f"{row['bound_ms']:.3g} ms | {row['device']}: {row['now']} | "
             f"{'keep' if kept else row['chosen']} | {verdict} | "
             f"{_change(row, 'p95_ms', 1.0)} ms | {_change(row, 'drop_rate', 100.0)} % | "
