@@ -1,5 +1,7 @@
 """What a shorter queue costs in drops, short transfers and goodput, and the nearest to a bound."""
 
+from dataclasses import replace
+
 import pytest
 
 from vermilion.advise import Advice, advise, assumed, read_question
@@ -259,6 +261,23 @@ class TestCalls:
         own = finalists(asked, others[4], others[:4])
         assert [each.kind for each in own] == ["fq_codel", "red", "pie"]
 
+    def test_what_keeps_flows_apart_is_preferred_unless_it_costs_much_goodput(self, asked):
+        now = rows(asked, delay_p95_ms=40.0, queue=QueueSetting("", "pfifo", "drop-tail"))
+        selector = Selector(asked, Laboratory(asked, None, None, 1.0), [], now.queue, [])
+        fair = rows(asked, delay_p95_ms=11.0, goodput_bit_per_s=46e6)
+        pfifo = QueueSetting("", "pfifo", "drop-tail", {"limit": 424.0})
+        some, much = (
+            rows(asked, queue=pfifo, delay_p95_ms=17.0, goodput_bit_per_s=each)
+            for each in (46.7e6, 47.2e6)
+        )
+        shorter = rows(asked, queue=pfifo, delay_p95_ms=5.0, goodput_bit_per_s=46e6)
+        assert not selector._preferred(now, fair, some)
+        assert not selector._preferred(now, fair, shorter)
+        assert selector._preferred(now, fair, much)
+        assert selector._plainness(fair.queue) < selector._plainness(pfifo)
+        # The other way round what counts for anything counts.
+        assert selector._preferred(now, some, rows(asked, goodput_bit_per_s=47.7e6))
+
     def test_the_answer_says_what_it_would_do(self, asked):
         before = rows(asked, delay_p95_ms=900.0, queue=QueueSetting("", "pfifo", "drop-tail"),
                       call_delay_p95_ms=900.0, call_loss_rate=0.01)  # fmt: skip
@@ -276,3 +295,9 @@ class TestCalls:
         assert "1.3 ms with it, instead of 26.0 ms" in said
         assert "wait up to 25.0 ms there, and you asked for 20 ms" in said
         assert any("900 ms -> 26.0 ms" in each for each in price_lines(answer))
+        kept = rows(asked, call_delay_p95_ms=1.3, call_loss_rate=0.0, goodput_bit_per_s=45e6)
+        too = replace(
+            answer, compared=[Compared(kept, judge(asked, before, kept), keeps_bound=True)]
+        )
+        [said] = [each for each in warnings(too) if "--discipline" in each]
+        assert "It carries 94.1 % of what the line can, where this carries 98.3." in said

@@ -6,7 +6,7 @@
 2. Tuned over all conditions, from where they stood, are the best kind that keeps flows apart, the
    kind that is there already, and as many of the next as the budget allows.
 3. The best defaults, the best rule of thumb and the best tuned settings meet seeds that nothing was
-   chosen by. What is there already, then what keeps flows apart, and of each the plain ones are
+   chosen by. What keeps flows apart, then what is there already, and of each the plain ones are
    preferred: a rule has to be noticeably better than the defaults, and a tuned setting noticeably
    better than both.
 
@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import subset
+from vermilion.advise.harms import MARGINS
 from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.timekeeping import TimeUpError
 from vermilion.search import AUTOMATIC, chosen_search, search_named
@@ -263,12 +264,12 @@ class Selector:
     def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int]:
         """What is looked at first, and so wins a tie.
 
-        The kind that is there already; then kinds that keep flows apart, because one long transfer
-        then cannot hold up the others, which no figure here shows; in each the defaults, then the
-        rules, then what a search has found.
+        Kinds that keep flows apart, because one long transfer then cannot hold up a call; then the
+        kind that is there already; in each the defaults, then the rules, then what a search has
+        found.
         """
         origin = 0 if not queue.tuned else 1 if "rule" in queue.label else 2
-        return queue.kind != self.now.kind, not _is_fair(queue.kind), origin
+        return not _is_fair(queue.kind), queue.kind != self.now.kind, origin
 
     def _preferred(self, now: Measured, plainer: Measured, other: Measured) -> bool:
         """Whether a less plain setting is worth it."""
@@ -277,6 +278,9 @@ class Selector:
         if steps[0] != steps[1]:
             return steps[0] < steps[1]
         found = judge(question, plainer, other)
+        if _is_fair(plainer.queue.kind) and not _is_fair(other.queue.kind):
+            much = found.by == "goodput" and found.difference >= _WORTH_ONE_QUEUE
+            return found.by == "bound" or much
         if found.by is None and found.worse_by is None:
             return drops_less(other, plainer)
         return found.by is not None
@@ -326,6 +330,10 @@ LEAST_SECOND: Final = 4
 
 _SEARCHED: Final = 0.75
 """Of a search's time, where there is a deadline, for everything before the selection."""
+
+_WORTH_ONE_QUEUE: Final = 1.0 - MARGINS["goodput_ratio"]
+"""Of the rate: so much more one queue for all has to carry, to be preferred to a queue for each flow.
+A recommendation may cost as much at most."""
 
 _KEPT: Final = 2
 """Of what a search has found, for the selection."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.advise.commands import interface_of, is_as_fast, needs_shaper
 from vermilion.advise.conditions import PACKET_BYTES, nominal, packet_time_s
 from vermilion.advise.harms import MARGINS, widened
-from vermilion.advise.judgement import goodput_share, worst_p95_ms
+from vermilion.advise.judgement import goodput_share, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
@@ -275,11 +275,18 @@ def _for_a_call(advice: Advice) -> list[str]:
     if there is None or here is None or there > _MUCH_SHORTER * here:
         return []
     kind, bound = nearest.queue.kind, advice.question.bound_ms
+    if keeps(nearest, bound):
+        shares = (percent_of_possible(advice, each) for each in (nearest, advice.after))
+        but = "It carries {:.1f} % of what the line can, where this carries {:.1f}".format(*shares)
+    else:
+        but = (
+            f"But of all packets together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} "
+            f"there, and you asked for {bound:.4g} ms"
+        )
     said = (
         f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
-        f"{milliseconds(there)} with it, instead of {milliseconds(here)}. But of all packets "
-        f"together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} there, and you asked for "
-        f"{bound:.4g} ms. If calls matter more to you: --discipline {kind}."
+        f"{milliseconds(there)} with it, instead of {milliseconds(here)}. {but}. If calls matter "
+        f"more to you: --discipline {kind}."
     )
     return [said]
 
