@@ -301,3 +301,23 @@ class TestCalls:
         )
         [said] = [each for each in warnings(too) if "--discipline" in each]
         assert "It carries 94.1 % of what the line can, where this carries 98.3." in said
+
+
+class TestRanking:
+    def test_queues_are_ranked_after_all_has_settled_where_there_is_room(self):
+        # In the first seconds fq_codel's packets wait 71 ms here, and a tenth of that later on. A
+        # short pfifo had been set instead.
+        asked = read_question(
+            rate="300 Mbit/s", rtt="12 ms .. 92 ms", flows="2 .. 50", delay_at_most="18 ms"
+        )
+        now = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": 1000.0})
+        laboratory = Laboratory(asked, None, None, 310e6)
+        selector = Selector(asked, laboratory, grid(asked, 1e6), now, [])
+        for room, conditions, settled in ((200e6, 7, True), (50e6, 4, True), (20e6, 7, False)):
+            places = selector._places(8, 2, room, selector._choices)
+            assert len(places) == conditions
+            assert all(each.is_settled == settled for each in places)
+            assert any(each.traffic == "web" for each in places)
+        answer = advise(asked, replace(assumed(asked), queue=now))
+        assert answer.chosen.kind.startswith("fq")
+        assert answer.bound_kept

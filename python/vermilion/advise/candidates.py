@@ -3,14 +3,15 @@
 1. Defaults and rules of thumb are tried on one seed in three conditions (the most and the least
    crowded, and the middle); the better half goes on to all conditions, and a quarter to a second
    seed.
-2. Tuned over all conditions, from where they stood, are the best kind that keeps flows apart, the
+2. Tuned, from where they stood, are the best kind that keeps flows apart, the
    kind that is there already, and as many of the next as the budget allows.
 3. The best defaults, the best rule of thumb and the best tuned settings meet seeds that nothing was
    chosen by. What keeps flows apart, then what is there already, and of each the plain ones are
    preferred: a rule has to be noticeably better than the defaults, and a tuned setting noticeably
    better than both.
 
-All is counted in packets, never in seconds, so that the answer follows from the seed alone. Only
+All this looks at how the line stays, where there is room for that, in fewer conditions if need be
+(:meth:`Selector._places`). All is counted in packets, never in seconds, so that the answer follows from the seed alone. Only
 where time is up (:mod:`vermilion.advise.timekeeping`) a stage ends with what it has found so far.
 """
 
@@ -19,7 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.conditions import subset
+from vermilion.advise.conditions import WEB, subset
 from vermilion.advise.harms import MARGINS
 from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.timekeeping import TimeUpError
@@ -135,7 +136,7 @@ class Selector:
         Where time is up before one seed has spoken, as they are.
         """
         share = SCREENING * self.laboratory.budget / 2.0
-        few, everywhere = subset(self.conditions), self.conditions
+        few = self._places(len(plain), 1, share, [subset(self.conditions)])
         kinds = len({each.kind for each in plain})
         affordable = self._affordable(few, share)
         if affordable < kinds:
@@ -150,14 +151,46 @@ class Selector:
         best_of_kind = {each.kind: each for each in reversed(ranked)}.values()
         by_kind = sorted(best_of_kind, key=ranked.index)
         others = [each for each in ranked if each not in by_kind]
-        most = max(LEAST_SECOND, self._affordable(everywhere, share))
+        most = max(LEAST_SECOND, self._affordable(self.conditions, share))
         left = [*by_kind, *others][: min(most, max(len(by_kind), (len(some) + 1) // 2))]
+        everywhere = self._places(len(left), 1, share, self._choices)
         length = min(_SHORT, self._length(everywhere, left, 1, share))
         try:
             second = self._scores(left, everywhere, [seed + 1], length)
         except TimeUpError:
             return left
         return [queue for _, queue in sorted(second, key=lambda entry: entry[0])]
+
+    @property
+    def _choices(self) -> list[list[Condition]]:
+        """All conditions, or those that matter most with the one in which short transfers are."""
+        few = subset(self.conditions)
+        return [
+            list(self.conditions),
+            [*few, *(each for each in self.conditions if each.traffic == WEB)],
+            few,
+        ]
+
+    def _places(
+        self, queues: int, seeds: int, packets: float, choices: Sequence[Sequence[Condition]]
+    ) -> list[Condition]:
+        """Where to rank queues: in as many conditions as there is room for after all has settled.
+
+        A queue that answers slow start at once is not the one that serves best later. So fewer
+        conditions that are settled are better than more that are not; these only where there is
+        room for nothing else.
+
+        Args:
+            queues: how many are ranked.
+            seeds: with each.
+            packets: that there is room for.
+            choices: the conditions, from the most to the fewest.
+        """
+        for some in choices:
+            settled = [each.settled() for each in some]
+            if self.laboratory.cost(settled, 0.0, queues + 1, seeds) <= packets:
+                return settled
+        return list(choices[0])
 
     def _affordable(self, conditions: Sequence[Condition], packets: float) -> int:
         """How many queues can be tried on one seed, besides the one in force."""
@@ -187,13 +220,12 @@ class Selector:
     ) -> tuple[list[QueueSetting], int]:
         """The best settings of a search over all conditions, and how many were tried."""
         laboratory, question = self.laboratory, self.question
+        conditions = self._places(2 * _LEAST_TRIED, 1, packets, self._choices)
         length = _SHORT
-        each = laboratory.cost(self.conditions, length, 1, 1)
+        each = laboratory.cost(conditions, length, 1, 1)
         if packets / each < 2 * _LEAST_TRIED:
-            length = min(
-                length, laboratory.length_for(self.conditions, 2 * _LEAST_TRIED, 1, packets)
-            )
-            each = laboratory.cost(self.conditions, length, 1, 1)
+            length = min(length, laboratory.length_for(conditions, 2 * _LEAST_TRIED, 1, packets))
+            each = laboratory.cost(conditions, length, 1, 1)
         count = min(int(packets / each) - 1, _MOST_TRIED)
         if count < _LEAST_TRIED:
             return [], 0
@@ -207,7 +239,7 @@ class Selector:
             len(space), seed=seed, start_points=points[:3]
         )
         try:
-            [now] = laboratory.measure([self.now], self.conditions, [seed], length)
+            [now] = laboratory.measure([self.now], conditions, [seed], length)
         except TimeUpError:
             return [], 0
         known: dict[tuple[object, ...], tuple[float, QueueSetting]] = {}
@@ -218,7 +250,7 @@ class Selector:
             settable = [each for each in queues if each is not None]
             new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
             try:
-                rows = laboratory.measure(new, self.conditions, [seed], length)
+                rows = laboratory.measure(new, conditions, [seed], length)
             except TimeUpError:
                 break
             for row in rows:
@@ -242,12 +274,18 @@ class Selector:
             unique.setdefault(each.same_as, each)
         queues = list(unique.values())
         packets = SELECTION * laboratory.budget
-        if laboratory.cost(self.conditions, 0.0, len(queues) + 1, _SELECTION_SEEDS) > 2.0 * packets:
+        count = _SELECTION_SEEDS
+        conditions = self._places(len(queues), count, packets, self._choices)
+        if not conditions[0].is_settled:
+            fewer = self._places(len(queues), count - 1, packets, self._choices)
+            if fewer[0].is_settled:
+                count, conditions = count - 1, fewer
+        if laboratory.cost(conditions, 0.0, len(queues) + 1, count) > 2.0 * packets:
             return queues[:_UNSELECTED]  # the comparison has to be enough
-        seeds = range(seed, seed + _SELECTION_SEEDS)
-        length = self._length(self.conditions, queues, _SELECTION_SEEDS, packets)
+        seeds = range(seed, seed + count)
+        length = self._length(conditions, queues, count, packets)
         try:
-            now, *rows = laboratory.measure([self.now, *queues], self.conditions, seeds, length)
+            now, *rows = laboratory.measure([self.now, *queues], conditions, seeds, length)
         except TimeUpError:
             return queues[:_UNSELECTED]
 
@@ -332,8 +370,8 @@ _SEARCHED: Final = 0.75
 """Of a search's time, where there is a deadline, for everything before the selection."""
 
 _WORTH_ONE_QUEUE: Final = 1.0 - MARGINS["goodput_ratio"]
-"""Of the rate: so much more one queue for all has to carry, to be preferred to a queue for each flow.
-A recommendation may cost as much at most."""
+"""Of the rate: so much more has one queue for all to carry, to be preferred to a queue for each
+flow. A recommendation may cost as much at most."""
 
 _KEPT: Final = 2
 """Of what a search has found, for the selection."""
