@@ -3,16 +3,17 @@
 1. Defaults and rules of thumb are tried on one seed in three conditions (the most and the least
    crowded, and the middle); the better half goes on to all conditions, and a quarter to a second
    seed.
-2. Tuned, from where they stood, are the best kind that keeps flows apart, the
-   kind that is there already, and as many of the next as the budget allows.
+2. Tuned, from where they stood, are the best kind that keeps flows apart, the kind that is there
+   already, and as many of the next as the budget allows.
 3. The best defaults, the best rule of thumb and the best tuned settings meet seeds that nothing was
    chosen by. What keeps flows apart, then what is there already, and of each the plain ones are
    preferred: a rule has to be noticeably better than the defaults, and a tuned setting noticeably
    better than both.
 
 All this looks at how the line stays, where there is room for that, in fewer conditions if need be
-(:meth:`Selector._places`). All is counted in packets, never in seconds, so that the answer follows from the seed alone. Only
-where time is up (:mod:`vermilion.advise.timekeeping`) a stage ends with what it has found so far.
+(:meth:`Selector._places`). It is counted in packets, never in seconds, so that the answer follows
+from the seed alone. Only where time is up (:mod:`vermilion.advise.timekeeping`) a stage ends with
+what it has found so far.
 """
 
 from __future__ import annotations
