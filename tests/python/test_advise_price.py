@@ -260,6 +260,17 @@ class TestCalls:
         assert [each.kind for each in found] == ["red", "pie", "fq_codel"]
         own = finalists(asked, others[4], others[:4])
         assert [each.kind for each in own] == ["fq_codel", "red", "pie"]
+        # Of what keeps flows apart a plain one, should what a search has found do harm.
+        tuned, rule = (
+            rows(asked, queue=replace(FQ_CODEL, label=label, tuned=("target",)))
+            for label in ("fq_codel, tuned", "fq_codel, rule of thumb")
+        )
+        found = finalists(asked, tuned, [*others[:3], rule])
+        assert [each.label for each in found] == [
+            "fq_codel, tuned",
+            "red",
+            "fq_codel, rule of thumb",
+        ]
 
     def test_what_keeps_flows_apart_is_preferred_unless_it_costs_much_goodput(self, asked):
         now = rows(asked, delay_p95_ms=40.0, queue=QueueSetting("", "pfifo", "drop-tail"))

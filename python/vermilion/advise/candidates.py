@@ -307,8 +307,7 @@ class Selector:
         kind that is there already; in each the defaults, then the rules, then what a search has
         found.
         """
-        origin = 0 if not queue.tuned else 1 if "rule" in queue.label else 2
-        return not _is_fair(queue.kind), queue.kind != self.now.kind, origin
+        return not _is_fair(queue.kind), queue.kind != self.now.kind, _origin(queue)
 
     def _preferred(self, now: Measured, plainer: Measured, other: Measured) -> bool:
         """Whether a less plain setting is worth it."""
@@ -332,7 +331,8 @@ def finalists(
 
     Where the choice does not keep the bound, the best that does is among them, even if it seems to
     do harm: that is what few seeds are mistaken about. The best that keeps flows apart is among
-    them too, so that the answer can say what it would do for a call.
+    them too, of the defaults and rules of thumb if it can be: what a search has found may do harm
+    on other seeds, and the answer can say what it would do for a call.
 
     Args:
         question: with the bound.
@@ -345,9 +345,17 @@ def finalists(
         keeping = [row for row in others if keeps(row, question.bound_ms)][:1]
         others = [*keeping, *(row for row in others if row not in keeping)]
     found = [row.queue for row in (choice, *others)]
-    fair = [each for each in found if _is_fair(each.kind)][:1]
+    fair = [each for each in found if _is_fair(each.kind)]
+    fair = [*(each for each in fair if _origin(each) < _SEARCHED_FOR), *fair][:1]
     first = found[:_FINALISTS]
     return first if fair and fair[0] in first else [*first[: _FINALISTS - len(fair)], *fair]
+
+
+def _origin(queue: QueueSetting) -> int:
+    """0 for defaults, 1 for a rule of thumb, 2 for what a search has found."""
+    if not queue.tuned:
+        return 0
+    return 1 if "rule" in queue.label else _SEARCHED_FOR
 
 
 def _is_fair(kind: str) -> bool:
@@ -357,6 +365,8 @@ def _is_fair(kind: str) -> bool:
 
 _NOT_SETTABLE: Final = 1e9
 """In place of a score, where the device has nothing near."""
+
+_SEARCHED_FOR: Final = 2
 
 _AT_ONCE: Final = 4
 """Settings between two looks of the search; the same on any number of cores."""

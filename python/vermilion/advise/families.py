@@ -53,6 +53,9 @@ _MAX_THRESHOLD: Final = {"linux-red": "max_threshold", "wred": "green_max_thresh
 _DEFAULT_INTERVAL_S: Final = 0.1
 """The kernel's, of CoDel and FQ-CoDel."""
 
+_LEAST_INTERVAL_S: Final = 0.01
+"""The least that is searched, but where all round trips are shorter, as in a data centre."""
+
 _KERNEL_BITS: Final = 31
 _RED_FIXED: Final = {"ecn": False}
 _WRED_WEIGHT_LOG: Final = 9
@@ -233,7 +236,8 @@ def _codel_box(question: Question) -> list[Dimension]:
     either: senders need as long to answer a drop, and the next one would come before they have.
     """
     shortest = min(question.round_trip_s[0], _DEFAULT_INTERVAL_S)
-    low = max(0.01, shortest, 2.0 * packet_time_s(question))
+    low = max(min(_LEAST_INTERVAL_S, question.round_trip_s[1]), shortest)
+    low = max(low, 2.0 * packet_time_s(question))
     high = max(_DEFAULT_INTERVAL_S, _longest_round_trip_s(question), 2.0 * low)
     return [_target_box(question), Dimension("interval", low, high, log=True)]
 

@@ -365,12 +365,13 @@ def milliseconds(value: float) -> str:
     return f"{value:.0f} ms" if value >= 100.0 else f"{value:.1f} ms"  # noqa: PLR2004 - 3 digits
 
 
-def megabits(bit_per_s: float) -> str:
-    """A rate for people: "47.8 Mbit/s", "61.1 kbit/s"."""
-    if 0.0 < bit_per_s < 0.1 * _MEGABIT:
+def megabits(bit_per_s: float, *, unit: bool = True) -> str:
+    """A rate for people: "47.8 Mbit/s", "61.1 kbit/s"; in a column of Mbit/s without a unit."""
+    if unit and 0.0 < bit_per_s < 0.1 * _MEGABIT:
         return f"{1e-3 * bit_per_s:.3g} kbit/s"
     rate = bit_per_s / _MEGABIT
-    return f"{rate:.0f} Mbit/s" if rate >= 100.0 else f"{rate:#.3g} Mbit/s"  # noqa: PLR2004 - 3 digits
+    digits = f"{rate:.0f}" if rate >= 100.0 else f"{rate:#.3g}"  # noqa: PLR2004 - 3 digits
+    return f"{digits} Mbit/s" if unit else digits
 
 
 def percent_of_possible(advice: Advice, measured: Measured) -> float:

@@ -8,6 +8,7 @@ from vermilion.advise.commands import commands
 from vermilion.advise.wording import (
     headline,
     limits,
+    megabits,
     milliseconds,
     price_lines,
     reason,
@@ -67,7 +68,7 @@ def _print_conditions(screen: Console, advice: Advice) -> None:
             return _ARROW.join("" if value is None else milliseconds(value) for value in values)
 
         kept = ["yes" if measured.p95_ms(at) <= bound else "no" for measured in rows]
-        goodput = [f"{measured.goodput(at) / 1e6:#.3g}" for measured in rows]
+        goodput = [megabits(measured.goodput(at), unit=False) for measured in rows]
         further = [waits("delay_p50_ms"), waits("delay_p99_ms")] if wide else []
         table.add_row(
             at.name, waits("delay_p95_ms"), _ARROW.join(kept), _ARROW.join(goodput), *further
