@@ -219,7 +219,7 @@ class Selector:
     def _tune(
         self, family: Family, starts: Sequence[QueueSetting], seed: int, packets: float
     ) -> tuple[list[QueueSetting], int]:
-        """The best settings of a search over all conditions, and how many were tried."""
+        """The best settings of a search, and how many were tried."""
         laboratory, question = self.laboratory, self.question
         conditions = self._places(2 * _LEAST_TRIED, 1, packets, self._choices)
         length = _SHORT

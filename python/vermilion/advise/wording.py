@@ -237,13 +237,14 @@ def _given_up(advice: Advice) -> list[str]:
     """What a change gives up, whatever it brings."""
     said = []
     before, chosen = advice.before.queue, advice.chosen
-    if keeps_apart(before) and not keeps_apart(chosen):
+    for_a_call = _for_a_call(advice)
+    if keeps_apart(before) and not keeps_apart(chosen) and not for_a_call:
         said.append(
             f"Your {before.kind} keeps the flows apart, and {chosen.kind} does "
             "not: a call or a game then waits behind the others' packets as long as everybody, "
             "within the figures above."
         )
-    said += _for_a_call(advice)
+    said += for_a_call
     if before.kind == "cake":
         said.append(
             "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
