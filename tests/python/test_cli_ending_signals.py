@@ -15,6 +15,14 @@ NUMBERS = [signal.SIGTERM, signal.SIGHUP]
 LONG = ["run", "varying-load", "--set=duration=100000 s"]
 
 
+@pytest.fixture(autouse=True)
+def heard():
+    """Under `nohup` the tests have inherited that SIGHUP is ignored, and so would what they run."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 def ended(command, number, until):
     """What a command leaves that is ended once something is there."""
     with subprocess.Popen(
@@ -44,6 +52,24 @@ def test_a_run_that_is_ended_writes_what_it_has_and_leaves_nothing_else(tmp_path
     assert "interrupted: this is what the first" in err
     assert json.loads(path.read_text())["interrupted_at_s"] > 0.0
     assert list(tmp_path.iterdir()) == [path]
+
+
+def test_under_nohup_a_run_goes_on(tmp_path):
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    path = tmp_path / "run.json"
+    command = [*PROGRAM, *LONG, "--json", str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        last = time.monotonic() + 30.0
+        while not list(tmp_path.glob(".run.json.*")):
+            assert time.monotonic() < last
+            time.sleep(0.05)
+        time.sleep(1.5)
+        process.send_signal(signal.SIGHUP)
+        time.sleep(1.0)
+        assert process.poll() is None
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=30)
+    assert process.returncode == 128 + signal.SIGTERM
 
 
 def test_a_study_that_is_ended_says_so(tmp_path):
