@@ -139,13 +139,17 @@ class TestShortTransfers:
 
 
 class TestGoodput:
-    def test_what_waited_at_a_receiver_since_before_is_no_gain(self):
-        # Behind a megabyte a lost packet is repaired a second later, and what had come meanwhile
-        # counts then: 7.7 Mbit/s on a line of 7.3. Every other queue had "cost" 9 % of that.
-        asked = read_question(
+    @pytest.fixture
+    def asked(self):
+        """A megabyte of buffer on a slow line."""
+        return read_question(
             rate="7.3 Mbit/s", rtt="33 ms .. 182 ms", flows="9 .. 28", delay_at_most="56 ms",
             device="sonic", quick=True,
         )  # fmt: skip
+
+    def test_what_waited_at_a_receiver_since_before_is_no_gain(self, asked):
+        # Behind a megabyte a lost packet is repaired a second later, and what had come meanwhile
+        # counts then: 7.7 Mbit/s on a line of 7.3. Every other queue had "cost" 9 % of that.
         deep = assumed(asked).queue
         at = next(each for each in grid(asked, 1e6) if each.flows == 16).settled()
         most = 7.3e6 * 1448 / 1514
@@ -157,11 +161,7 @@ class TestGoodput:
         assert max(counted) > most
         assert max(found.values(at, "goodput_bit_per_s")) == pytest.approx(most)
 
-    def test_keeping_a_second_of_waiting_is_not_the_answer_to_that(self):
-        asked = read_question(
-            rate="7.3 Mbit/s", rtt="33 ms .. 182 ms", flows="9 .. 28", delay_at_most="56 ms",
-            device="sonic", quick=True,
-        )  # fmt: skip
+    def test_keeping_a_second_of_waiting_is_not_the_answer_to_that(self, asked):
         answer = advise(asked, assumed(asked))
         assert answer.verdict == "set: bound"
         assert answer.bound_kept
