@@ -1,9 +1,9 @@
-"""Compares the searches: `python benches/searches networks`, `choices`, `tunings`, `coco`, `draw`.
+"""Compares the searches: `python benches/searches networks`, `choices`, `tunings`, and so on.
 
 `networks` and `coco` measure what results.jsonl does not hold yet, on one core: about ten minutes
 each; interrupt and call again at will. `choices` does the same for choices.jsonl, the candidates
-for the automatic search: about twenty minutes; `tunings` for tunings.jsonl, whole tunings with
-them: about ten. `draw` makes the figures and tables of
+for the automatic search: about 40 minutes; `tunings` for tunings.jsonl, whole tunings with them:
+about 15; `fronts` for fronts.jsonl: about five. `draw` makes the figures and tables of
 docs/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt and the extra
 `optuna`.
 """
@@ -60,23 +60,28 @@ def measure_choices() -> None:
 
 
 def measure_tunings() -> None:
-    """What is missing of whole tunings with them, where CMA-ES is the automatic search."""
+    """What is missing of whole tunings with them."""
     import choices
     import tunings
     from drawn_networks import DRAWN_NETWORKS
 
-    from vermilion.search.choice import FEW_PARAMETERS
-
     known = cells.load(tunings.RESULTS)
     for network in DRAWN_NETWORKS:
-        if network.links * len(network.parameters) <= FEW_PARAMETERS:
-            continue
         for candidate in choices.candidates_on(network):
             if candidate.settings.get("spread") == 0:
                 continue  # the searches alone have shown enough
             if not any((network.name, candidate.name) == (key[0], key[2]) for key in known):
                 report(network.name, candidate.name)
                 cells.add(tunings.measure(network, candidate), tunings.RESULTS)
+
+
+def measure_fronts() -> None:
+    """What is missing of fronts."""
+    import fronts
+
+    for found in fronts.measure():
+        report(found.network, found.search, found.budget)
+        fronts.add(found)
 
 
 def report(*words: object) -> None:
@@ -88,15 +93,19 @@ def draw() -> None:
     """The figures and the tables."""
     import choices
     import drawing
+    import fronts
     import tunings
 
-    drawing.draw(cells.load(), cells.load(choices.RESULTS), cells.load(tunings.RESULTS))
+    drawing.draw(
+        cells.load(), cells.load(choices.RESULTS), cells.load(tunings.RESULTS), fronts.load()
+    )
 
 
 COMMANDS = {
     "networks": measure_networks,
     "choices": measure_choices,
     "tunings": measure_tunings,
+    "fronts": measure_fronts,
     "coco": measure_coco,
     "draw": draw,
 }

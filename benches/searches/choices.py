@@ -52,6 +52,7 @@ CANDIDATES: Final = (
     Candidate("localised", _LOCALISED),
     Candidate("cma-es", "cma-es", {"spread": 0}),
     Candidate("cma-es, 20 spread", "cma-es", {"spread": 20}),
+    Candidate("gaussian-process", "gaussian-process"),
 )
 
 

@@ -18,11 +18,8 @@ if TYPE_CHECKING:
 
     Cells = Mapping[tuple[str, int, str], Cell]
 
-FAR = 1.5
-"""Times the best found from which on a search has lost its way."""
-
 MOST_PARAMETERS = 6
-TABLED = (240, 480)
+TABLED = (80, 240)
 
 
 def ratios(cells: Cells, network: str, candidate: str, budget: int) -> list[float]:
@@ -63,20 +60,14 @@ def overall(cells: Cells) -> list[str]:
 
 
 def _together(cells: Cells, networks: Sequence[str]) -> list[str]:
-    columns = ("mean", f"above {FAR:g}", "worst")
-    heads = [f"{budget}: {column}" for budget in BUDGETS for column in columns]
-    lines = [f"| candidate | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
+    heads = " | ".join(str(budget) for budget in BUDGETS)
+    lines = [f"| settings | {heads} |", "| --- |" + " ---: |" * len(BUDGETS)]
     for candidate in CANDIDATES:
         row = []
         for budget in BUDGETS:
             found = [ratios(cells, each, candidate.name, budget) for each in networks]
-            flat = [value for values in found for value in values]
-            far = sum(value > FAR for value in flat)
-            row += [
-                f"{mean_ratio([mean_ratio(values) for values in found]):.3f}",
-                f"{far} of {len(flat)}",
-                f"{max(flat):.2f}",
-            ]
+            mean = mean_ratio([mean_ratio(values) for values in found])
+            row.append(f"{mean:.3f} (worst {max(map(max, found)):.2f})")
         lines.append(f"| {candidate.name} | {' | '.join(row)} |")
     return lines
 
@@ -106,14 +97,21 @@ def whole_tunings(cells: Cells) -> list[str]:
     names = {key[2] for key in cells}
     found = [candidate.name for candidate in CANDIDATES if candidate.name in names]
     lines = [f"| network | {' | '.join(found)} |", "| --- |" + " ---: |" * len(found)]
-    networks = measured(cells, range(1, MOST_PARAMETERS + 1))
-    means: dict[str, list[float]] = {name: [] for name in found}
-    for network in networks:
+    everywhere = range(1, MOST_PARAMETERS + 1)
+    budgets = next(iter(cells.values())).budgets
+    for network in measured(cells, everywhere):
         row = []
         for name in found:
-            values = ratios(cells, network, name, next(iter(cells.values())).budgets[0])
-            means[name].append(mean_ratio(values))
-            row.append(f"{means[name][-1]:.3f} (worst {max(values):.2f})")
+            values = ratios(cells, network, name, budgets[-1])
+            row.append(f"{mean_ratio(values):.3f} (worst {max(values):.2f})")
         lines.append(f"| {network} | {' | '.join(row)} |")
-    together = " | ".join(f"**{mean_ratio(means[name]):.3f}**" for name in found)
-    return [*lines, f"| all | {together} |", ""]
+    few, more = range(1, FEW_PARAMETERS + 1), range(FEW_PARAMETERS + 1, MOST_PARAMETERS + 1)
+    for words, parameters in (("two and three", few), ("four to six", more)):
+        networks = measured(cells, parameters)
+        for budget in budgets:
+            means = []
+            for name in found:
+                each = [mean_ratio(ratios(cells, where, name, budget)) for where in networks]
+                means.append(f"**{mean_ratio(each):.3f}**")
+            lines.append(f"| all of {words}, {budget} settings | {' | '.join(means)} |")
+    return [*lines, ""]

@@ -8,6 +8,7 @@ from pathlib import Path
 from statistics import fmean, median, quantiles
 from typing import TYPE_CHECKING
 
+import fronts
 from cells import RESULTS
 from choices import RESULTS as CHOICES
 from choices_table import by_network, overall, whole_tunings
@@ -243,13 +244,14 @@ def spread(values: Sequence[float]) -> str:
     return f"{middle:.3g} ({low:.3g} to {high:.3g})"
 
 
-def draw(cells: Cells, choices: Cells, tunings: Cells) -> None:
+def draw(cells: Cells, choices: Cells, tunings: Cells, found: Sequence[fronts.Found]) -> None:
     """Writes figures and tables.
 
     Args:
         cells: of the searches.
         choices: of the candidates for the automatic search.
         tunings: of whole tunings with them.
+        found: fronts.
     """
     with style(), rc_context(LARGER):
         for name, figure in (
@@ -263,6 +265,7 @@ def draw(cells: Cells, choices: Cells, tunings: Cells) -> None:
         ("search_benchmark_choices", overall(choices), CHOICES),
         ("search_benchmark_choices_networks", by_network(choices), CHOICES),
         ("search_benchmark_tunings", whole_tunings(tunings), TUNINGS),
+        ("search_benchmark_fronts", fronts.table(found), fronts.RESULTS),
     ):
         text = "\n".join([*lines, drawn_by("benches/searches", results), ""])
         (FIGURES / f"{name}.txt").write_text(text, encoding="utf-8")

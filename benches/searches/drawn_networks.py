@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 SEED: Final = 20261123
 TOLD_SEEDS: Final = 3
 TRUE_SEEDS: Final = range(2_000_000, 2_000_240)
-BUDGETS: Final = (120, 240, 480)
+BUDGETS: Final = (40, 80, 120, 240, 480)
 REPETITIONS: Final = 8
 PACKETS: Final = 9_000
 """That the bottleneck sends in the measured part of a simulation, about."""

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from drawn_networks import DrawnNetwork
 
 RESULTS: Final = Path(__file__).with_name("tunings.jsonl")
-BUDGET: Final = 250
+BUDGETS: Final = (80, 250)
 REPETITIONS: Final = 9
 
 
@@ -38,26 +38,36 @@ def measure(network: DrawnNetwork, candidate: Candidate) -> Cell:
     """The tunings of one candidate on one network."""
     scenario = scenario_from_document(network.document, network.name)
     objective = objective_of(scenario)
-    values, seconds = [], []
-    for repetition in range(1, REPETITIONS + 1):
-        before = time.process_time()
-        with _counted(from_below=candidate.from_below):
-            found = vermilion.tune(
-                scenario,
-                budget=BUDGET,
-                seed=1000 * repetition,
-                threads=1,
-                rivals=False,
-                robustness=False,
-                search=candidate.search,
-                search_settings=candidate.settings,
-            )
-        seconds.append(time.process_time() - before)
-        [results] = run_many([scenario.with_values(found.chosen)], TRUE_SEEDS, threads=1)
-        values.append([fmean(objective.evaluate(each) for each in results if each is not None)])
+    values: list[list[float]] = [[] for _ in range(REPETITIONS)]
+    seconds = []
+    for budget in BUDGETS:
+        spent = []
+        for repetition, row in enumerate(values, start=1):
+            before = time.process_time()
+            with _counted(from_below=candidate.from_below):
+                found = vermilion.tune(
+                    scenario,
+                    budget=budget,
+                    seed=1000 * repetition,
+                    threads=1,
+                    rivals=False,
+                    robustness=False,
+                    search=candidate.search,
+                    search_settings=candidate.settings,
+                )
+            spent.append(time.process_time() - before)
+            [results] = run_many([scenario.with_values(found.chosen)], TRUE_SEEDS, threads=1)
+            row.append(fmean(objective.evaluate(each) for each in results if each is not None))
+        seconds.append(median(spent))
     dimensions = len(found.parameters)
     return Cell(
-        network.name, dimensions, candidate.name, [BUDGET], values, [median(seconds)], [0.0]
+        network.name,
+        dimensions,
+        candidate.name,
+        list(BUDGETS),
+        values,
+        seconds,
+        [0.0] * len(BUDGETS),
     )
 
 

@@ -164,6 +164,11 @@ class TestHarm:
                 USUAL - {"goodput_bit_per_s", "delay_p95_ms"},
             ),
             (("jain_index=0.1",), USUAL - {"jain_index"}),
+            (
+                ("short_transfer=none", "call_delay=5 ms"),
+                USUAL - {"short_transfer_s", "call_delay_p95_ms"},
+            ),
+            (("none", "call_loss=0.01"), set()),
         ],
     )
     def test_what_is_not_named_keeps_its_margin(self, texts, kept):
@@ -175,6 +180,31 @@ class TestHarm:
             asked = question(harm=texts)
             found = harms(asked, measured(asked, jain_index=fair), measured(asked, jain_index=less))
             assert {each.what for each in found} == ({"jain_index"} if harmful else set())
+
+    @pytest.mark.parametrize(
+        ("text", "metric", "before", "after"),
+        [
+            ("short_transfer=20 %", "short_transfer_s", 1.0, 1.15),
+            ("short_transfer=300 ms", "short_transfer_s", 1.0, 1.2),
+            ("call_delay=20 ms", "call_delay_p95_ms", 10.0, 29.0),
+            ("call_loss=0.1", "call_loss_rate", 0.0, 0.09),
+        ],
+    )
+    def test_margins_of_short_transfers_and_of_a_call_have_names(self, text, metric, before, after):
+        name = text.partition("=")[0]
+        nothing = f"{name}=0.0001" if name == "call_loss" else f"{name}=0 ms"
+        whole = {"short_transfer_s": 1.0, "call_delay_p95_ms": 10.0, "call_loss_rate": 0.0}
+        for texts, harmful in (
+            ((), True), ((text,), False), ((f"{name}=none",), False), (("none",), False),
+            (("none", nothing), True),
+        ):  # fmt: skip
+            asked = question(harm=texts)
+            rows = [measured(asked, **{**whole, metric: value}) for value in (before, after)]
+            assert {each.what for each in harms(asked, *rows)} == ({metric} if harmful else set())
+
+    def test_a_call_is_known_by_name_where_the_line_is_too_slow_for_one(self):
+        asked = question(rate="200 kbit/s", harm=("call_loss=0.1",))
+        assert [each.metric for each in margins_for(asked).own] == ["call_loss_rate"]
 
     def test_it_holds_where_the_bound_is_broken_too(self):
         # 5 % less goodput is within the wider margin of 10 %, and beyond 2 % that somebody asks for
@@ -222,7 +252,8 @@ class TestHarm:
         "text",
         ["", "goodput", "goodput=", "goodput=lots", "fairness=0.1", "links.other.drop_rate=1",
          "flows.{0}.jain_index=0.1", "links.{x.y}.drop_rate=0.1", "goodput=2 ms",
-         "jain_index=-1", "starved=-3"],
+         "jain_index=-1", "starved=-3", "short_transfers=5 %", "call_loss=lots",
+         "call_delay=-1 ms"],
     )  # fmt: skip
     def test_what_is_no_margin_is_one_line(self, capsys, text):
         options = [f"--{name.replace('_', '-')}={value}" for name, value in ASKED.items()]

@@ -17,12 +17,21 @@ def test_the_number_of_parameters_chooses(parameters, search):
 
 @pytest.mark.parametrize(
     ("parameters", "search"),
-    [(1, "localised-recursive-random-search"), (4, "localised-recursive-random-search"),
-     (7, "cma-es"), (16, "cma-es")],
+    [(1, "gaussian-process"), (4, "gaussian-process"), (6, "gaussian-process"), (7, "cma-es"),
+     (16, "cma-es")],
 )  # fmt: skip
-def test_where_few_settings_can_be_tried_the_line_lies_elsewhere(parameters, search):
-    assert chosen_search(AUTOMATIC, parameters, hurried=True) == search
+def test_for_a_front_a_surface_is_fitted(parameters, search):
+    assert chosen_search(AUTOMATIC, parameters, "front") == search
     assert search in SEARCHES
+
+
+@pytest.mark.parametrize(
+    ("parameters", "search"),
+    [(1, "localised-recursive-random-search"), (6, "localised-recursive-random-search"),
+     (7, "cma-es")],
+)  # fmt: skip
+def test_in_a_hurry_the_line_lies_elsewhere(parameters, search):
+    assert chosen_search(AUTOMATIC, parameters, "hurry") == search
 
 
 @pytest.mark.parametrize("search", SEARCHES)

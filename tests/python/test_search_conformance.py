@@ -55,6 +55,11 @@ class TestCmaEsThatStartsAgainOften(SearchConformance):
         return SEARCHES["cma-es"](dimensions, seed=seed, population=5, stop_side=0.2, **settings)
 
 
+class TestGaussianProcess(SearchConformance):
+    def make(self, dimensions: int, seed: int = 1, **settings) -> Search:
+        return SEARCHES["gaussian-process"](dimensions, seed=seed, **settings)
+
+
 class TestTreeParzenEstimator(SearchConformance):
     def make(self, dimensions: int, seed: int = 1, **settings) -> Search:
         return SEARCHES["tree-parzen-estimator"](dimensions, seed=seed, **settings)

@@ -24,13 +24,15 @@ from vermilion.search.tree_parzen_estimator import TreeParzenEstimator
 
 LEARNING = sorted(set(SEARCHES) - {"random-search", "sobol"})
 SEEDS = range(15)
+FEW = {"gaussian-process": 60}
+"""What a search that thinks long before each point is given at most."""
 
 
 def median_best(name, function, dimensions, budget, **settings):
     values = []
     for seed in SEEDS:
         search = SEARCHES[name](dimensions, seed=seed, **settings)
-        minimise(search, function, budget)
+        minimise(search, function, min(budget, FEW.get(name, budget)))
         values.append(search.best_value)
     return median(values)
 
@@ -326,6 +328,8 @@ def test_by_side_a_local_search_takes_as_many_failures_in_any_number_of_dimensio
         ("cma-es", "first_step", 0.0),
         ("cma-es", "stop_side", 1.0),
         ("cma-es", "population", 3),
+        ("gaussian-process", "at_once", 0),
+        ("gaussian-process", "spread", 0),
         ("tree-parzen-estimator", "at_once", 0),
         ("tree-parzen-estimator", "random_points", 0),
         ("differential-evolution", "population", 3),
@@ -351,6 +355,10 @@ def test_a_setting_outside_its_range_is_refused(name, setting, value):
         ("cma-es", {"descent": -1}),
         ("cma-es", {"descent": -2}),
         ("cma-es", {"best_spread": [[[0.5, 0.5], "many"]]}),
+        ("gaussian-process", {"proposed": 5}),
+        ("gaussian-process", {"known": [[[0.5, 0.5], "many"]]}),
+        ("gaussian-process", {"known": [[[0.5], 1.0]]}),
+        ("gaussian-process", {"shape": [0.0, 0.0, 0.0]}),
         ("tree-parzen-estimator", {"proposed": 5}),
         ("tree-parzen-estimator", {"history": [[[0.5], 1.0]]}),
         ("differential-evolution", {"members": []}),

@@ -226,7 +226,7 @@ def test_robust_tunings_and_fronts_take_what_a_search_can_be_told(plans, scenari
     """And refuse what it cannot."""
     found = tune_front(scenario, budget=3, search_settings={"stop_side": 0.1})
     assert found.evaluations == 3
-    with pytest.raises(TypeError, match="stop_sight"):
+    with pytest.raises(ScenarioError, match='"stop_sight" is not accepted; expected a setting of'):
         tune_robust(plans["robust"].scenarios, budget=3, search_settings={"stop_sight": 0.1})
 
 
@@ -482,3 +482,14 @@ def test_the_searches_of_a_front_count_an_ordered_pair_from_below(kind, searched
     assert tuning.space.edition == searched.edition
     assert tuning.space.values(point) == near(usual.values(point)) != near(unusual.values(point))
     assert tuning.space.point(usual.values(point)) == pytest.approx(point)
+
+
+def test_settings_of_a_search_choose_one_that_has_them(scenario):
+    for settings, search in (
+        ({}, "gaussian-process"),
+        ({"at_once": 4}, "gaussian-process"),
+        ({"stop_side": 0.1}, "cma-es"),
+    ):
+        assert tune_front(scenario, budget=3, search_settings=settings).search == search
+    with pytest.raises(ScenarioError, match='"at_once" is not accepted; expected a setting of cma'):
+        tune(scenario, budget=3, search_settings={"at_once": 4})

@@ -236,7 +236,7 @@ class Selector:
             for start in starts
             if all(start.parameters.get(name) is not None for name in space.names)
         ]
-        search = search_named(chosen_search(AUTOMATIC, len(space), hurried=True))(
+        search = search_named(chosen_search(AUTOMATIC, len(space), "hurry"))(
             len(space), seed=seed, start_points=points[:3]
         )
         try:

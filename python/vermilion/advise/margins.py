@@ -7,16 +7,16 @@ get worse, "jain_index=0.1", or "none". What is not named keeps the margin of
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.conditions import LINK, condition, network
+from vermilion.advise.conditions import CALL, LINK, WEB, condition, network
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.objectives.constraint import Constraint
 from vermilion.objectives.harm import MARGINS as USUAL
 from vermilion.objectives.harm import NOTHING, margins_of
-from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.errors import ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,8 +40,18 @@ CALL_DELAY: Final = "call_delay_p95_ms"
 CALL_LOSS: Final = "call_loss_rate"
 """The part of a call's packets that are lost."""
 
-UNNAMED: Final = frozenset({SHORT_TRANSFER, CALL_DELAY, CALL_LOSS})
-"""Metrics that have no name to change their margin by."""
+OF_WEB: Final = {
+    "short_transfer": (SHORT_TRANSFER, f"flows.{WEB}.completion_time_s.mean"),
+    "call_delay": (CALL_DELAY, f"flows.{CALL}.delay_ms.p95"),
+    "call_loss": (CALL_LOSS, f"flows.{CALL}.packet_loss_rate"),
+}
+"""The margins of the condition with web traffic by name: the metric here, and the path of one whose
+unit it has."""
+
+_OF_WEB: Final = frozenset(metric for metric, _ in OF_WEB.values())
+
+_FAST_BIT_PER_S: Final = 1e8
+"""A line on which there is a call in any case."""
 
 DELAY_PATH: Final = f"links.{LINK}.sojourn_ms.p95"
 
@@ -85,7 +95,7 @@ class Margins:
     @property
     def measured_besides(self) -> tuple[OwnMargin, ...]:
         """Those of which a run has to be asked for the metric."""
-        known = {*OWN.values(), "delay_p95_ms"}
+        known = {*OWN.values(), *_OF_WEB, "delay_p95_ms"}
         return tuple(each for each in self.own if each.metric not in known)
 
 
@@ -109,29 +119,65 @@ def margins_for(question: Question) -> Margins:
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    usual = {*OWN.values(), "delay_p95_ms", *UNNAMED}
+    usual = {*OWN.values(), "delay_p95_ms", *_OF_WEB}
     if not question.harm:
         return Margins(frozenset(usual))
+    for text in question.harm:
+        _check_name(text)
+    names = {_name(text) for text in question.harm}
+    others = tuple(text for text in question.harm if _name(text) not in OF_WEB)
     at = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
     scenario = network(question, at, QueueSetting("", "", "drop-tail"))
+    own = []
     try:
-        known = margins_of(scenario, [LINK], question.harm)
+        known = margins_of(scenario, [LINK], others)
         plain = {margin.name: margin for margin in USUAL}
         usual = {OWN[name] for name in known if plain.get(name) == known[name]}
-        own = []
         for name, margin in known.items():
             if plain.get(name) == margin:
                 continue
             text = f"{margin.path.replace('{link}', LINK)} {margin.bound}"
             bound = Constraint.parse(text, scenario=scenario)
-            _check_leaves_room(bound, name, question.harm)
+            _check_leaves_room(bound, name, others)
             metric = "delay_p95_ms" if str(bound.path) == DELAY_PATH else OWN.get(name)
             own.append(OwnMargin(metric or str(bound.path), bound))
     except ScenarioError as error:
         raise ScenarioError("--harm", error.value, error.accepted) from None
-    names = {text.partition("=")[0].strip() for text in question.harm}
+    own += [each for text in question.harm for each in _of_web(question, text)]
     if NOTHING not in names:
-        usual |= UNNAMED
+        usual |= {metric for name, (metric, _) in OF_WEB.items() if name not in names}
         if DELAY_PATH not in names:
             usual.add("delay_p95_ms")
     return Margins(frozenset(usual), tuple(own))
+
+
+def _name(text: str) -> str:
+    """What a text is about."""
+    return text.partition("=")[0].strip()
+
+
+def _check_name(text: str) -> None:
+    """Refuses a name that no margin has; the rest of the text is looked at later."""
+    name = _name(text)
+    known = [*OWN, *OF_WEB]
+    if "=" in text and name not in known and not name.startswith(("links.", "flows.")):
+        accepted = f"{did_you_mean(name, known)}, or the path of a metric"
+        raise ScenarioError("--harm", text, accepted)
+
+
+def _of_web(question: Question, text: str) -> list[OwnMargin]:
+    """The margin of a text, if it is about the condition with web traffic and gives one."""
+    name, amount = _name(text), text.partition("=")[2].strip()
+    if name not in OF_WEB or amount == NOTHING:
+        return []
+    metric, path = OF_WEB[name]
+    fast = replace(question, rate_bit_per_s=_FAST_BIT_PER_S, harm=())
+    at = condition(fast, fast.flows[0], fast.round_trip_s[0], WEB, 0.0)
+    scenario = network(fast, at, QueueSetting("", "", "drop-tail"))
+    try:
+        [margin] = margins_of(scenario, [LINK], [NOTHING, f"{path}={amount}"]).values()
+        bound = Constraint.parse(f"{margin.path} {margin.bound}", scenario=scenario)
+    except ScenarioError as error:
+        raise ScenarioError("--harm", text, error.accepted) from None
+    _check_leaves_room(bound, name, [text])
+    return [OwnMargin(metric, bound)]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from vermilion.search.choice import AUTOMATIC, chosen_search
 from vermilion.search.counted_from_below import CountedFromBelow
 from vermilion.search.interface import Search
-from vermilion.search.registry import SEARCHES, search_from_state, search_named
+from vermilion.search.registry import SEARCHES, search_from_state, search_named, setting_names
 from vermilion.search.settable_space import SettableSpace
 from vermilion.search.space import Dimension, Space
 from vermilion.search.uniform_points import Point
@@ -26,4 +26,5 @@ __all__ = [
     "chosen_search",
     "search_from_state",
     "search_named",
+    "setting_names",
 ]

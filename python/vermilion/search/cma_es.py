@@ -11,10 +11,9 @@ generation depend on the seed, the descent and the generation alone.
 
 Where the tutorial leaves a choice:
 
-- Before the first descent, ``spread`` evenly spread points are tried (a Latin hypercube: M. D.
-  McKay, R. J. Beckman, W. J. Conover, Technometrics 21(2), 1979). It begins at the best of them and
-  of the start points, or in the middle of the box if there is none. The distribution's first
-  standard deviation is ``first_step`` of each range.
+- Before the first descent, ``spread`` evenly spread points are tried (a Latin hypercube). It begins
+  at the best of them and of the start points, or in the middle of the box if there is none. The
+  distribution's first standard deviation is ``first_step`` of each range.
 - A descent ends when all points of a generation lie within a box of side ``stop_side``, where
   differences no longer mean anything to a queue, or for one of the tutorial's own reasons. Then
   another begins around a uniform point, with twice the population (A. Auger and N. Hansen,
@@ -29,6 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from vermilion.search.adapted_distribution import AdaptedDistribution
 from vermilion.search.generations import Generations, Told, side, told_from_json, told_to_json
+from vermilion.search.latin_hypercube import latin_hypercube
 from vermilion.search.uniform_points import named_generator, named_seed
 
 if TYPE_CHECKING:
@@ -126,7 +126,7 @@ class CmaEs(Generations):
 
     def _member(self, index: int) -> Point:
         if self._is_spreading:
-            return _hypercube(self.spread, self.dimensions, self.seed)[index]
+            return latin_hypercube(_SPREAD_STREAM, self.spread, self.dimensions, self.seed)[index]
         distribution = self._up_to_date()
         if index == 0:
             generation = len(self._history) // self._size()
@@ -187,16 +187,6 @@ class CmaEs(Generations):
                 f"expected whole generations of {self._size()}"
             )
             raise ValueError(message)
-
-
-def _hypercube(count: int, dimensions: int, seed: int) -> list[Point]:
-    """A Latin hypercube: on each axis every ``count``-th part of the range has one point."""
-    import numpy as np
-
-    generator = named_generator(_SPREAD_STREAM, seed)
-    parts = generator.permuted(np.tile(np.arange(count), (dimensions, 1)), axis=1).T
-    within = generator.random((count, dimensions))
-    return [tuple(row) for row in ((parts + within) / count).tolist()]
 
 
 def _finite(told: Iterable[Told]) -> list[Told]:

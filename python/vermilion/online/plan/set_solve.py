@@ -176,7 +176,7 @@ class _Search:
                 evaluations=task.evaluations,
                 deadline_s=_TIME_FOR_THE_SEARCH * self._deadline_s,
                 workers=None,
-                search=chosen_search(AUTOMATIC, len(names), hurried=True),
+                search=chosen_search(AUTOMATIC, len(names), "hurry"),
                 name_of=joint_name_of,
             ),
         )

@@ -23,7 +23,14 @@ from vermilion.objectives import (
 from vermilion.objectives.harm import harm_bounds
 from vermilion.profiles import Device
 from vermilion.scenario.errors import ScenarioError
-from vermilion.search import CountedFromBelow, SettableSpace, Space, chosen_search
+from vermilion.search import (
+    AUTOMATIC,
+    CountedFromBelow,
+    SettableSpace,
+    Space,
+    chosen_search,
+    setting_names,
+)
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
@@ -212,9 +219,7 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
     tuned = tuned_scenarios(plan)
     scenarios = [each.scenario for each in tuned]
     first = scenarios[0]
-    # Each search of a front may try some dozens of settings only.
-    hurried = plan.kind == "front"
-    box = CountedFromBelow if hurried else Space
+    box = CountedFromBelow if plan.kind == "front" else Space
     space: Space = box.from_scenario(first, plan.parameters, plan.boxes)
     device = None
     if plan.profile is not None:
@@ -229,11 +234,30 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
         ),
         space=space,
         device=device,
-        search=chosen_search(plan.search, len(space), hurried=hurried),
+        search=_search_of(plan, len(space)),
         seeds=plan.seeds or Seeds.counted(plan.seed),
         carried_over=tuple(report for each in tuned for report in each.carried_over),
         start=start,
     )
+
+
+def _search_of(plan: TuningPlan, parameters: int) -> str:
+    """The name of the search that is used.
+
+    Raises:
+        ScenarioError: a setting that it does not have.
+    """
+    given = plan.search_settings or {}
+    use: Final = "front" if plan.kind == "front" else "tuning"
+    search = chosen_search(plan.search, parameters, use)
+    if plan.search == AUTOMATIC and not set(given) <= set(setting_names(search)):
+        # They were of the search that a front had before it fitted surfaces.
+        search = chosen_search(AUTOMATIC, parameters)
+    for name in given:
+        if name not in setting_names(search):
+            accepted = f"a setting of {search}: {', '.join(setting_names(search)) or 'it has none'}"
+            raise ScenarioError("search_settings", name, accepted, plan.origin)
+    return search
 
 
 def _case(

@@ -1,0 +1,223 @@
+"""A surface fitted to noisy values: Gaussian process regression.
+
+C. E. Rasmussen and C. K. I. Williams, "Gaussian processes for machine learning", MIT Press, 2006:
+predictions are their algorithm 2.1, the gradient of the likelihood is their equation 5.9. The
+covariance of two points is Matern's with 5/2 (4.17), with a length for each axis. So the surface is
+smooth, but not so smooth that a bend in one place says what happens far away.
+
+A fit finds these lengths, the variance of the surface, and that of the noise, by which values
+differ at points so close that the surface does not. It takes the most probable ones, with these
+beliefs before any value is known:
+
+- A length is about exp(sqrt(2)) times the root of the number of axes, give or take a factor of
+  exp(sqrt(3)) (C. Hvarfner, E. O. Hellsten, L. Nardi, "Vanilla Bayesian optimization performs great
+  in high dimensions", ICML 2024).
+- The surface varies as much as the values do, and the noise has some 2 % of that variance; both
+  give or take a factor of e.
+
+Points are the rows of an array. Values are in units of their standard deviation, about a mean of 0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve, lapack, solve_triangular
+from scipy.optimize import minimize
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    Array = NDArray[np.float64]
+
+_LENGTH_SPREAD: Final = math.sqrt(3.0)
+_NOISE_BELIEF: Final = -4.0
+_LEAST_NOISE: Final = 1e-6
+"""Added to all noise, so that two points may lie in one place."""
+_LEAST_VARIANCE: Final = 1e-12
+"""Where rounding would leave less, or less than nothing."""
+_BOUNDS: Final = {"length": (-4.0, 5.0), "variance": (-4.0, 4.0), "noise": (-13.0, 1.0)}
+_STEPS: Final = 60
+"""At most so many, of a fit."""
+_ROOT_5: Final = math.sqrt(5.0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a fit finds, as logarithms.
+
+    Attributes:
+        lengths: for each axis, over what distance values become different.
+        variance: of the surface.
+        noise: variance of values about the surface.
+    """
+
+    lengths: tuple[float, ...]
+    variance: float
+    noise: float
+
+    @classmethod
+    def believed(cls, dimensions: int) -> Shape:
+        """The one believed in before any value is known."""
+        return cls((_length_belief(dimensions),) * dimensions, 0.0, _NOISE_BELIEF)
+
+    @classmethod
+    def of_numbers(cls, numbers: Sequence[float]) -> Shape:
+        """The inverse of :meth:`numbers`."""
+        *lengths, variance, noise = numbers
+        return cls(tuple(lengths), variance, noise)
+
+    def numbers(self) -> list[float]:
+        """All of them in a row."""
+        return [*self.lengths, self.variance, self.noise]
+
+
+class Likelihood:
+    """How well shapes explain values at points.
+
+    Args:
+        points: where values are known.
+        values: the values.
+    """
+
+    def __init__(self, points: Array, values: Array) -> None:
+        count, self.dimensions = points.shape
+        self._values = values
+        apart = points.T[:, :, None] - points.T[:, None, :]
+        self._squares = np.square(apart).reshape(self.dimensions, count * count)
+        self._believed = np.array(Shape.believed(self.dimensions).numbers())
+        self._spread = np.array([_LENGTH_SPREAD] * self.dimensions + [1.0, 1.0])
+
+    def improbability(self, shape: Shape) -> tuple[float, Array]:
+        """How improbable a shape is given the values, and its gradient by the shape's numbers.
+
+        The negative logarithm of the posterior density, but for a constant.
+        """
+        dimensions, count = self.dimensions, len(self._values)
+        scales = np.exp(-2.0 * np.array(shape.lengths))
+        variance, noise = math.exp(shape.variance), math.exp(shape.noise)
+        distance = _ROOT_5 * np.sqrt(scales @ self._squares).reshape(count, count)
+        decay = variance * np.exp(-distance)
+        covariance = decay * (1.0 + distance + distance**2 / 3.0)
+        noisy = covariance.copy()
+        noisy.flat[:: count + 1] += noise + _LEAST_NOISE
+        factor, _ = cho_factor(noisy, lower=True, check_finite=False)
+        weights = cho_solve((factor, True), self._values, check_finite=False)
+        inverse = _inverse(factor)
+        inner = inverse - np.outer(weights, weights)
+        off = (np.array(shape.numbers()) - self._believed) / self._spread
+        gradient = off / self._spread
+        tilted = (5.0 / 3.0) * inner * decay * (1.0 + distance)
+        gradient[:dimensions] += 0.5 * scales * (self._squares @ tilted.ravel())
+        gradient[-2] += 0.5 * np.sum(inner * covariance)
+        gradient[-1] += 0.5 * noise * np.trace(inner)
+        half_determinant = np.sum(np.log(np.diag(factor)))
+        value = 0.5 * (self._values @ weights) + half_determinant + 0.5 * (off @ off)
+        return float(value), gradient
+
+
+def fitted(points: Array, values: Array, start: Shape) -> Shape:
+    """The most probable shape that is found from ``start``.
+
+    It is rounded to three decimals: so what another processor does with the last bits of a number
+    changes nothing.
+    """
+    likelihood = Likelihood(points, values)
+    lengths = [_BOUNDS["length"]] * likelihood.dimensions
+
+    def cost(numbers: Array) -> tuple[float, Array]:
+        return likelihood.improbability(Shape.of_numbers(numbers.tolist()))
+
+    found = minimize(
+        cost,
+        start.numbers(),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[*lengths, _BOUNDS["variance"], _BOUNDS["noise"]],
+        options={"maxiter": _STEPS},
+    )
+    return Shape.of_numbers([round(float(number), 3) for number in found.x])
+
+
+class FittedSurface:
+    """What is believed of a surface, given noisy values of it.
+
+    Args:
+        points: where values are known.
+        values: the values.
+        shape: of the surface.
+
+    Attributes:
+        variance: of the surface where nothing is known.
+        noise: variance of values about it.
+    """
+
+    def __init__(self, points: Array, values: Array, shape: Shape) -> None:
+        self._points = points
+        self._scales = np.exp(-np.array(shape.lengths))
+        self.variance = math.exp(shape.variance)
+        self.noise = math.exp(shape.noise) + _LEAST_NOISE
+        noisy = self.covariance(points, points)
+        noisy.flat[:: len(values) + 1] += self.noise
+        self._factor = cho_factor(noisy, lower=True, check_finite=False)
+        self._weights = cho_solve(self._factor, values, check_finite=False)
+
+    def at(self, points: Array) -> Belief:
+        """What is believed of it at some points."""
+        across = self.covariance(self._points, points)
+        known = solve_triangular(self._factor[0], across, lower=True, check_finite=False)
+        return Belief(self, points, across.T @ self._weights, known)
+
+    def covariance(self, some: Array, others: Array) -> Array:
+        """Of the surface at some points and at others, before any value is known."""
+        some, others = some * self._scales, others * self._scales
+        lengths = np.sum(some**2, axis=1)[:, None] + np.sum(others**2, axis=1)
+        distance = _ROOT_5 * np.sqrt(np.maximum(lengths - 2.0 * some @ others.T, 0.0))
+        matern = (1.0 + distance + distance**2 / 3.0) * np.exp(-distance)
+        return np.asarray(self.variance * matern)
+
+
+class Belief:
+    """What is believed of a surface at some points.
+
+    Attributes:
+        mean: of the surface at each.
+    """
+
+    def __init__(self, surface: FittedSurface, points: Array, mean: Array, known: Array) -> None:
+        self.mean = mean
+        self._surface = surface
+        self._points = points
+        # Products of two columns are the covariance that known values take away.
+        self._known = known
+        self._variance = surface.variance - np.sum(known**2, axis=0)
+
+    @property
+    def deviation(self) -> Array:
+        """Standard deviation of the surface at each."""
+        return np.asarray(np.sqrt(np.maximum(self._variance, _LEAST_VARIANCE)))
+
+    def expect(self, index: int) -> None:
+        """A value at one of the points will be known, and is taken to be what is believed."""
+        surface = self._surface
+        [row] = surface.covariance(self._points[index : index + 1], self._points)
+        row -= self._known[:, index] @ self._known
+        row /= math.sqrt(max(self._variance[index], 0.0) + surface.noise)
+        self._variance = self._variance - row**2
+        self._known = np.vstack([self._known, row])
+
+
+def _inverse(factor: Array) -> Array:
+    """Of the matrix whose lower Cholesky factor this is: a third of the work of solving for it."""
+    lower, _ = lapack.dpotri(factor, lower=1)
+    below = np.tril(lower, -1)
+    return np.asarray(below + below.T + np.diag(np.diag(lower)))
+
+
+def _length_belief(dimensions: int) -> float:
+    return math.sqrt(2.0) + 0.5 * math.log(dimensions)
