@@ -2,16 +2,19 @@
 
 import json
 import math
+from contextlib import ExitStack
 from statistics import median
 
 import numpy as np
 import pytest
 from scipy.integrate import quad
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from vermilion.search import SEARCHES, search_from_state
 from vermilion.search.fitted_surface import FittedSurface, Likelihood, Shape, fitted
 from vermilion.search.gaussian_process import GaussianProcess
 from vermilion.search.promising_points import comparable, log_improvement, promising_points
+from vermilion.search.single_thread import single_thread
 from vermilion.search.testing import bowl, minimise
 
 
@@ -153,6 +156,24 @@ def test_values_are_compared_as_they_are_but_for_the_worst_fifth():
     assert steps[7] == pytest.approx(7.0 * steps[0] * math.log(1e6))
     assert steps[8] == 0.0  # a point that failed counts as the worst that did not
     assert comparable(np.full(4, 7.0)).tolist() == [0.0] * 4
+
+
+# --- one thread ------------------------------------------------------------------------------
+
+
+def threads():
+    return {each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas"}
+
+
+def test_whoever_leaves_last_gives_the_threads_back():
+    with threadpool_limits(2, "blas"):
+        before = threads()
+        with ExitStack() as first, ExitStack() as second:
+            first.enter_context(single_thread())
+            second.enter_context(single_thread())
+            first.close()
+            assert threads() == {1}
+        assert threads() == before == {2}
 
 
 # --- the search ------------------------------------------------------------------------------

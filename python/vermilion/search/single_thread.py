@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,35 @@ if TYPE_CHECKING:
 @contextmanager
 def single_thread() -> Iterator[None]:
     """Within, the libraries that numpy and scipy use take one thread."""
-    with _controller().limit(limits=1):
+    _LIMIT.need()
+    try:
         yield
+    finally:
+        _LIMIT.leave()
+
+
+class _Limit:
+    """One for the process: the first who needs it sets it, the last restores what was before."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._needed = 0
+        self._set: Any = None
+
+    def need(self) -> None:
+        with self._lock:
+            if self._needed == 0:
+                self._set = _controller().limit(limits=1)
+            self._needed += 1
+
+    def leave(self) -> None:
+        with self._lock:
+            self._needed -= 1
+            if self._needed == 0:
+                self._set.restore_original_limits()
+
+
+_LIMIT: Final = _Limit()
 
 
 @cache
