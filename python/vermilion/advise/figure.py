@@ -10,6 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
+from vermilion.report.logarithmic_axis import plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,7 +24,6 @@ _HEAD_IN: Final = 1.15
 _ROW_IN: Final = 0.4
 _OFFSET: Final = 0.17
 _LOGARITHMIC: Final = 8.0
-_FEW_DECADES: Final = 200.0
 _NARROW_NAME: Final = 18  # letters
 
 
@@ -35,7 +35,6 @@ def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
         narrow: for a phone.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import LogLocator, NullFormatter
 
     places = advice.conditions
     with drawing.style():
@@ -65,12 +64,7 @@ def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
         if longest > _LOGARITHMIC * bound:
             axes.set_xscale("log")
             axes.set_xlim(max(0.8 * min(shortest, bound), 1e-3), 1.6 * longest)
-            low, high = axes.get_xlim()
-            steps = (1.0, 2.0, 5.0) if high < _FEW_DECADES * low else (1.0,)
-            axes.xaxis.set_major_locator(LogLocator(subs=steps))
-            axes.xaxis.set_major_formatter(lambda value, _position: f"{value:g}")
-            # Else matplotlib labels the small ticks of a short axis too, over one another.
-            axes.xaxis.set_minor_formatter(NullFormatter())
+            plain_numbers(axes.xaxis)
         else:
             axes.set_xlim(0.0, 1.12 * max(longest, bound))
         axes.set_yticks(range(len(places)), [_named(each.name, narrow=narrow) for each in places])

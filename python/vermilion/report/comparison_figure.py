@@ -20,7 +20,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
-from vermilion.report.numbers import significant
+from vermilion.report.logarithmic_axis import plain_numbers
 from vermilion.simulate.compared_runs import GOODPUT
 from vermilion.simulate.notebook import stretch
 
@@ -279,7 +279,7 @@ def _scale_trade_off(axes: Axes, points: Points, *, logarithmic: bool) -> None:
         middle = math.sqrt(min(delays) * max(delays))
         factor **= 1.0 + 2.0 * _MARGIN
         axes.set_xlim(middle / factor, middle * factor)
-        _label_decades(axes, factor**2)
+        plain_numbers(axes.xaxis)
     else:
         largest = max(delays) or 1.0
         axes.set_xlim(-_MARGIN * largest, largest * (1 + _MARGIN))
@@ -313,23 +313,9 @@ def _scale_distribution(
         shortest = max(min(map(min, positive)), max(longest) / _MOST_DECADES)
         axes.set_xscale("log")
         axes.set_xlim(shortest, 1.1 * max(longest))
-        _label_decades(axes, max(longest) / shortest)
+        plain_numbers(axes.xaxis)
     else:
         axes.set_xlim(0, 1.03 * max(longest))
-
-
-def _label_decades(axes: Axes, factor: float) -> None:
-    """Numbers without powers of ten, as many as there is room for."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    subdivisions: Sequence[float] = (1, 2, 5)
-    if factor > 200:  # noqa: PLR2004 - more than two decades
-        subdivisions = (1,)
-    elif factor < 6:  # noqa: PLR2004 - less than one
-        subdivisions = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
-    axes.xaxis.set_major_locator(LogLocator(subs=subdivisions))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
-    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _add_legend(figure: Figure, names: Sequence[str], columns: int) -> None:

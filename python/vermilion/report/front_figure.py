@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 from vermilion.report import drawing
 from vermilion.report.figure_file import picture
 from vermilion.report.front_parameters_figure import front_parameters_figure
+from vermilion.report.logarithmic_axis import plain_numbers
 from vermilion.report.numbers import typeset
-from vermilion.report.study_figures import is_wide, plain_numbers
+from vermilion.report.study_figures import is_wide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

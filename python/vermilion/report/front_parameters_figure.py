@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
+from vermilion.report.logarithmic_axis import plain_numbers
 from vermilion.report.numbers import typeset
-from vermilion.report.study_figures import is_wide, plain_numbers
+from vermilion.report.study_figures import is_wide
 from vermilion.report.study_parts import parameter_names
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.report import drawing
+from vermilion.report.logarithmic_axis import plain_numbers
 from vermilion.report.numbers import significant
 from vermilion.scenario.how_many import how_many
 
@@ -34,7 +35,6 @@ def parameter_figure(
         name: unique in the page.
     """
     from matplotlib.figure import Figure
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     times = [time for time, _ in steps] + [end_s]
     values = [value for _, value in steps] + [steps[-1][1]]
@@ -48,11 +48,7 @@ def parameter_figure(
         if parameter.scale == "log" and min(values) > 0:
             axes.set_yscale("log")
             axes.set_ylim(min(values) / _MARGIN, max(values) * _MARGIN)
-            # Within two decades a label at each power of ten would leave the axis almost bare.
-            narrow = max(values) < 30 * min(values)
-            axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if narrow else (1,)))
-            axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
-            axes.yaxis.set_minor_formatter(NullFormatter())
+            plain_numbers(axes.yaxis)
         elif parameter.kind == "switch":
             axes.set_yticks([0, 1], ["off", "on"])
             axes.set_ylim(-0.15, 1.15)

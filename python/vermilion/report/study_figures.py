@@ -7,7 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
-from vermilion.report.numbers import significant, typeset, with_interval
+from vermilion.report.logarithmic_axis import plain_numbers
+from vermilion.report.numbers import typeset, with_interval
 from vermilion.report.queue_scale import add_packets, draw_band, target_label
 from vermilion.simulate.statistics import mean_interval
 
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
 
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
     from vermilion.objectives.queue_target import QueueTargetObjective
@@ -413,14 +413,6 @@ def _choose_scale(axes: Axes, values: Sequence[float]) -> None:
     if is_wide(values):
         axes.set_yscale("log")
         plain_numbers(axes.yaxis)
-
-
-def plain_numbers(axis: Axis) -> None:
-    """A logarithmic axis without powers of ten."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
-
-    axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
-    axis.set_minor_formatter(NullFormatter())
 
 
 def _legend_below(figure: Figure, *panels: Axes, columns: int) -> None:

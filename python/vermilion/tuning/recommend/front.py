@@ -260,7 +260,9 @@ class Front:
         met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
         tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
         if self.fresh:
-            tried += f", {self.dropped} that led were not confirmed"
+            verb = "was" if self.dropped == 1 else "were"
+            lost = f"{self.dropped} that led {verb} not confirmed"
+            tried += f", {lost if self.dropped else 'all that led were confirmed'}"
         if met:
             tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
         return [
