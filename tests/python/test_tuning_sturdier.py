@@ -194,7 +194,7 @@ def test_there_is_no_way_to_automatic_values():
     assert between(space, {"a": 1.0}, {"a": None}) == []
 
 
-OPTIONS = {"budget": 200, "rivals": False, "profile": "linux-red"}
+OPTIONS = {"budget": 200, "seed": 5, "rivals": False, "profile": "linux-red"}
 
 
 @pytest.fixture(scope="module")
@@ -227,8 +227,8 @@ def test_varying_load_has_a_sturdier_setting_with_all_that_it_costs(found):
     assert not found.robustness.holds
     offered = found.sturdier.found
     assert len(offered.robustness.lost) < len(found.robustness.lost)
-    # It gains less, and still more than chance; and it keeps every bound.
-    assert found.comparison.best.mean < offered.comparison.best.mean
+    # It gains less, by more than chance, and still a lot; and it keeps every bound.
+    assert found.comparison.best.high < offered.comparison.best.low
     assert offered.comparison.best.mean < 0.5 * found.comparison.incumbent.mean
     assert all(each.holds == "met" for each in offered.comparison.best_verdicts)
     # Both were tried with the same seeds.
