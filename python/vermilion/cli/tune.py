@@ -61,7 +61,7 @@ def tune(
         typer.Option(
             metavar="NAME",
             help="How to search; automatic: localised-recursive-random-search, with more than "
-            "three parameters cma-es.",
+            "three parameters cma-es; of a front gaussian-process, with more than six cma-es.",
             autocompletion=completion.search_names,
         ),
     ] = "automatic",
