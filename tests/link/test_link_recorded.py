@@ -111,10 +111,17 @@ def test_the_monitor_tells_flows_and_round_trips():
         assert seen.active_flows == 4
         assert len(seen.round_trips.seconds) > 50
         assert seen.round_trips.seconds.min() >= 0.020
-        assert len(set(seen.round_trips.flows.tolist())) == 4
         data = seen.traffic.flows >= 0
         assert seen.traffic.responsive[data].all()
         assert seen.traffic.bytes[data].sum() > 100_000
+        # A flow that RED has sent into a timeout is timed again some seconds later.
+        timed = set(seen.round_trips.flows.tolist())
+        patience = router.now_s() + 30.0
+        while len(timed) < 4 and router.now_s() < patience:
+            router.wait(router.now_s() + 1.0)
+            later = router.observe().round_trips
+            timed.update([] if later is None else later.flows.tolist())
+        assert len(timed) == 4
         down = EmulatedRouter("link:monitored/downlink", "flow count")
         down.observe()
         router.wait(router.now_s() + 1.0)
