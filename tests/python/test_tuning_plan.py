@@ -488,7 +488,8 @@ def test_settings_of_a_search_choose_one_that_has_them(scenario):
     for settings, search in (
         ({}, "gaussian-process"),
         ({"at_once": 4}, "gaussian-process"),
-        ({"stop_side": 0.1}, "cma-es"),
+        ({"stop_side": 0.1}, "localised-recursive-random-search"),
+        ({"first_side": 0.4}, "localised-recursive-random-search"),
     ):
         assert tune_front(scenario, budget=3, search_settings=settings).search == search
     with pytest.raises(ScenarioError, match='"at_once" is not accepted; expected a setting of cma'):

@@ -2,7 +2,7 @@
 
 The words are those of ``tune`` (:mod:`vermilion.objectives.harm`): a metric and by how much it may
 get worse, "jain_index=0.1", or "none". What is not named keeps the margin of
-:data:`vermilion.advise.judgement.MARGINS`.
+:data:`vermilion.advise.harms.MARGINS`.
 """
 
 from __future__ import annotations

@@ -24,7 +24,6 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.profiles import Device
 from vermilion.scenario.errors import ScenarioError
 from vermilion.search import (
-    AUTOMATIC,
     CountedFromBelow,
     SettableSpace,
     Space,
@@ -250,9 +249,9 @@ def _search_of(plan: TuningPlan, parameters: int) -> str:
     given = plan.search_settings or {}
     use: Final = "front" if plan.kind == "front" else "tuning"
     search = chosen_search(plan.search, parameters, use)
-    if plan.search == AUTOMATIC and not set(given) <= set(setting_names(search)):
-        # They were of the search that a front had before it fitted surfaces.
-        search = chosen_search(AUTOMATIC, parameters)
+    if use == "front" and not set(given) <= set(setting_names(search)):
+        # They may be of the search that fronts had before they fitted surfaces.
+        search = chosen_search(plan.search, parameters, "hurry")
     for name in given:
         if name not in setting_names(search):
             accepted = f"a setting of {search}: {', '.join(setting_names(search)) or 'it has none'}"
