@@ -314,6 +314,29 @@ def test_a_front_of_before_prices_were_kept_is_shown_without(monkeypatch):
     assert Page(rendered(old, "html").decode()).row("now")
 
 
+def test_a_reader_is_shown_words_and_their_units(monkeypatch):
+    found, _ = front(monkeypatch, budget=40)
+    shown = found.shown()
+    assert shown.objectives == ("mean wait", "utilisation")
+    assert shown.units == ("ms", "%")
+    for point, in_words in zip(found.points, shown.points, strict=True):
+        assert in_words.values[0] == point.values[0]
+        own, per_cent = point.values[1], in_words.values[1]
+        assert (per_cent.mean, per_cent.count) == (pytest.approx(100 * own.mean), own.count)
+        assert per_cent.half_width == pytest.approx(100 * own.half_width)
+    assert shown.tried[0] == pytest.approx((found.tried[0][0], 100 * found.tried[0][1]))
+    assert shown.shown() == shown
+    # The paths, which an order is given in, stand below; whoever reads JSON sees nothing else.
+    path = "links.bottleneck.sojourn_ms.mean"
+    assert [path in line for line in str(found).splitlines()].count(True) == 1
+    assert json.loads(found.to_json())["objectives"][0] == {
+        "name": path, "unit": "ms", "goal": "minimise"
+    }  # fmt: skip
+    page = rendered(found, "html").decode()
+    assert "What less mean wait costs in utilisation." in page
+    assert "utilisation (%)" in page
+
+
 def test_an_axis_over_orders_of_magnitude_is_logarithmic():
     values = (0.01, 0.3, 50.0)
     points = tuple(

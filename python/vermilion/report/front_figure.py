@@ -107,6 +107,7 @@ def rendered(front: Front, kind: str) -> bytes:
 
     The same front gives the same bytes.
     """
+    front = front.shown()
     if kind == "html":
         return _page(front).encode()
     return picture(front_figure(front), kind)

@@ -30,7 +30,8 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
         KeyError: the file holds what no study holds; also ValueError or TypeError.
     """
     plan = record.plan
-    front = None if record.recommendation is None else Front.from_data(record.recommendation)
+    data = record.recommendation
+    front = None if data is None else Front.from_data(data).shown()
     figures: dict[str, str] = {}
 
     def draw(name: str, make: Drawn, description: str) -> None:

@@ -41,6 +41,11 @@ class Interval:
         """The interval's upper end; ``None`` for a single value."""
         return None if self.half_width is None else self.mean + self.half_width
 
+    def scaled(self, factor: float) -> Interval:
+        """The same in another unit."""
+        half = None if self.half_width is None else factor * self.half_width
+        return Interval(factor * self.mean, half, self.count)
+
     def excludes(self, value: float) -> bool:
         """Whether ``value`` lies outside the interval: a significant difference from it.
 

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass, field
-from html import escape
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.price import PRICE
+from vermilion.objectives.shown_objective import shown_objectives
 from vermilion.scenario.algorithms import AUTOMATIC
-from vermilion.scenario.how_many import how_many
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
-from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import ABSENT
 from vermilion.tuning.measure.seeds import Seeds
-from vermilion.tuning.recommend.recommendation import ended_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives.price import PriceRow
+    from vermilion.objectives.shown_objective import ShownObjective
     from vermilion.tuning.find.state import End
     from vermilion.tuning.measure.candidates import Setting
 
@@ -172,7 +170,7 @@ class Front:
             (f"{BESIDE[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
             for row in rows
             if any(row.metric in point.metrics for point in points)
-            and not any(_is_same(points, row.metric, axis) for axis in (0, 1))
+            and not any(_is_same(points, row, axis) for axis in (0, 1))
         ]
 
     def beside_cells(self, point: FrontPoint) -> list[str]:
@@ -214,82 +212,55 @@ class Front:
             data["incumbent"] = _point(self.incumbent)
         return json.dumps(data, indent=indent, allow_nan=False)
 
+    def shown(self) -> Front:
+        """The same in the words and units of a reader: "mean wait", "%"."""
+        objectives = shown_objectives(self.objectives, self.units)
+        first, second = (each.factor for each in objectives)
+        return replace(
+            self,
+            objectives=tuple(each.name for each in objectives),
+            units=tuple(each.unit for each in objectives),
+            points=tuple(_shown_point(point, objectives) for point in self.points),
+            incumbent=None if self.incumbent is None else _shown_point(self.incumbent, objectives),
+            tried=tuple((first * one, second * other) for one, other in self.tried),
+        )
+
     def __str__(self) -> str:
         """A page of text: the front with its intervals, and the incumbent."""
-        rows = [["", *self._headings()], *([name, *cells] for name, cells in self._rows())]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        return "\n".join([self._title(), "", *lines, "", *self._said()])
+        from vermilion.tuning.recommend.front_text import front_text
+
+        return front_text(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the same as a table."""
-        table = ShownTable(self._title(), self._headings(), [Section("setting", self._rows())])
-        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._said())
-        return f"<div>\n{table.html()}\n{paragraphs}\n</div>".replace(" +- ", " ± ")
+        from vermilion.tuning.recommend.front_text import front_html
 
-    def _title(self) -> str:
-        wanted = " against ".join(
-            f"{'more' if high else 'less'} {name}"
-            for name, high in zip(self.objectives, self.maximised, strict=True)
+        return front_html(self)
+
+
+def _is_same(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
+    """Whether an objective is this very metric: its means are the same at every setting.
+
+    In the metric's own unit, or in the one that is shown.
+    """
+    return any(
+        all(
+            row.metric in point.metrics
+            and math.isclose(
+                factor * point.metrics[row.metric].mean, point.values[axis].mean, rel_tol=1e-9
+            )
+            for point in points
         )
-        return f"{self.scenario}: the front of {wanted}"
-
-    def _headings(self) -> list[str]:
-        """What stands above both objectives, what is shown beside them, and the parameters."""
-        objectives = [
-            f"{name}{f' ({unit})' if unit else ''}"
-            for name, unit in zip(self.objectives, self.units, strict=True)
-        ]
-        beside = [heading for heading, _ in self.beside]
-        return [*objectives, *beside, *self.parameter_headings()]
-
-    def _rows(self) -> list[tuple[str, list[str]]]:
-        """The settings by their numbers, and the one in force."""
-        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
-        named += [] if self.incumbent is None else [("now", self.incumbent)]
-        return [
-            (name, [*_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)])
-            for name, point in named
-        ]
-
-    def _said(self) -> list[str]:
-        """What stands below the table."""
-        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
-        tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
-        if self.fresh:
-            verb = "was" if self.dropped == 1 else "were"
-            lost = f"{self.dropped} that led {verb} not confirmed"
-            tried += f", {lost if self.dropped else 'all that led were confirmed'}"
-        if met:
-            tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
-        return [
-            "*: significantly better than now, on the same seeds"
-            if self.fresh
-            else "not confirmed on fresh seeds: the search's own favoured these settings",
-            tried,
-            *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
-            f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
-        ]
-
-
-def _objectives(point: FrontPoint) -> list[str]:
-    cells = []
-    for interval, better in zip(point.values, point.better, strict=True):
-        half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
-        cells.append(f"{interval.mean:.4g}{half}{'*' if better else ' '}")
-    return cells
-
-
-def _is_same(points: Sequence[FrontPoint], metric: str, axis: int) -> bool:
-    """Whether an objective is this very metric: its means are the same at every setting."""
-    return all(
-        metric in point.metrics
-        and math.isclose(point.metrics[metric].mean, point.values[axis].mean, rel_tol=1e-9)
-        for point in points
+        for factor in (1.0, row.factor)
     )
+
+
+def _shown_point(point: FrontPoint, objectives: Sequence[ShownObjective]) -> FrontPoint:
+    """A setting with both objectives in the units of a reader."""
+    first, second = (
+        value.scaled(each.factor) for value, each in zip(point.values, objectives, strict=True)
+    )
+    return replace(point, values=(first, second))
 
 
 def _point(point: FrontPoint) -> Mapping[str, Any]:
