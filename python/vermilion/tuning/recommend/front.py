@@ -5,15 +5,19 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import asdict, dataclass, field, replace
+from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.price import PRICE
 from vermilion.objectives.shown_objective import shown_objectives
 from vermilion.scenario.algorithms import AUTOMATIC
+from vermilion.scenario.how_many import how_many
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
+from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import ABSENT
 from vermilion.tuning.measure.seeds import Seeds
+from vermilion.tuning.recommend.recommendation import ended_by
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -227,15 +231,77 @@ class Front:
 
     def __str__(self) -> str:
         """A page of text: the front with its intervals, and the incumbent."""
-        from vermilion.tuning.recommend.front_text import front_text
-
-        return front_text(self)
+        shown = self.shown()
+        rows = [["", *shown.headings()], *([name, *cells] for name, cells in shown.rows())]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([shown.title, "", *lines, "", *self._said()])
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the same as a table."""
-        from vermilion.tuning.recommend.front_text import front_html
+        shown = self.shown()
+        table = ShownTable(shown.title, shown.headings(), [Section("setting", shown.rows())])
+        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._said())
+        return f"<div>\n{table.html()}\n{paragraphs}\n</div>".replace(" +- ", " ± ")
 
-        return front_html(self)
+    @property
+    def title(self) -> str:
+        """What was searched, in a line."""
+        wanted = " against ".join(
+            f"{'more' if high else 'less'} {name}"
+            for name, high in zip(self.objectives, self.maximised, strict=True)
+        )
+        return f"{self.scenario}: the front of {wanted}"
+
+    def headings(self) -> list[str]:
+        """What stands above both objectives, what is shown beside them, and the parameters."""
+        objectives = [
+            f"{name}{f' ({unit})' if unit else ''}"
+            for name, unit in zip(self.objectives, self.units, strict=True)
+        ]
+        beside = [heading for heading, _ in self.beside]
+        return [*objectives, *beside, *self.parameter_headings()]
+
+    def rows(self) -> list[tuple[str, list[str]]]:
+        """The settings by their numbers, and the one in force."""
+        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
+        named += [] if self.incumbent is None else [("now", self.incumbent)]
+        return [
+            (name, [*_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)])
+            for name, point in named
+        ]
+
+    def _said(self) -> list[str]:
+        """What stands below the table."""
+        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
+        tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
+        if self.fresh:
+            verb = "was" if self.dropped == 1 else "were"
+            lost = f"{self.dropped} that led {verb} not confirmed"
+            tried += f", {lost if self.dropped else 'all that led were confirmed'}"
+        if met:
+            tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
+        paths = [each for each in self.objectives if each not in self.shown().objectives]
+        return [
+            *([f"metric{'s' * (len(paths) > 1)}: {', '.join(paths)}"] * bool(paths)),
+            "*: significantly better than now, on the same seeds"
+            if self.fresh
+            else "not confirmed on fresh seeds: the search's own favoured these settings",
+            tried,
+            *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
+            f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
+        ]
+
+
+def _objectives(point: FrontPoint) -> list[str]:
+    cells = []
+    for interval, better in zip(point.values, point.better, strict=True):
+        half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
+        cells.append(f"{interval.mean:.4g}{half}{'*' if better else ' '}")
+    return cells
 
 
 def _is_same(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
