@@ -1,5 +1,6 @@
 """What the operator of a real router may write, and what is said of what is wrong."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,10 @@ from vermilion.online.router_policy import (
     read_policy,
     scenario_of_router,
 )
+from vermilion.online.service import SERVICE_KEYS
 from vermilion.scenario import ScenarioError
+
+DOCS = Path(__file__).parents[2] / "docs"
 
 CODEL = ManagedLink(
     interface="eth0.7",
@@ -140,6 +144,24 @@ def test_what_is_wrong_gets_one_line_that_names_it_and_what_is_accepted(text, wo
     assert message.isprintable()
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('mode = "propose"', '"answers"; mode belongs in [freedom]'),
+        ("changes_per_minute = 2", "; changes_per_minute belongs in [freedom]"),
+        ('[tuning]\nat_exit = "restore"', "; at_exit belongs in [freedom]"),
+        ('objective = "knee"', "; objective belongs in [tuning]"),
+        ('[freedom]\npage = "[::1]:80"', "; page belongs at the top, before the first table"),
+    ],
+)
+def test_a_key_in_the_wrong_table_is_told_where_it_belongs(text, words):
+    assert refusal(text).endswith(words)
+
+
+def test_a_key_that_no_table_has_is_told_of_no_other():
+    assert "belongs" not in refusal("speed = 3")
+
+
 def test_a_queue_without_parameters_to_search_needs_some_and_their_ends():
     assert 'some of "limit", with their ends in tuning.space' in refusal("", TAIL)
     with_ends = '[tuning]\nparameters = ["limit"]\nspace = { limit = ["10 packets", "99 packets"] }'
@@ -147,8 +169,7 @@ def test_a_queue_without_parameters_to_search_needs_some_and_their_ends():
 
 
 def test_the_example_beside_the_service_is_a_policy():
-    folder = Path(__file__).parents[2] / "docs" / "examples" / "systemd"
-    text = (folder / "eth0.toml").read_text(encoding="utf-8")
+    text = (DOCS / "examples" / "systemd" / "eth0.toml").read_text(encoding="utf-8")
     found = policy(text, replace(CODEL, interface="eth0"))
     assert (found.mode, found.at_exit, found.parameters) == (
         "observe",
@@ -156,3 +177,45 @@ def test_the_example_beside_the_service_is_a_policy():
         ("target", "interval"),
     )
     assert found.fall_back == {"target": 0.005, "interval": 0.1}
+
+
+# A block of TOML on a page is a policy if it says what only policies say; a file that a transcript
+# shows, if the transcript then hands it to --policy.
+POLICY_WORDS = (*SERVICE_KEYS, *(each.removesuffix("_s") for each in Freedom.__slots__), "freedom")
+TOML_BLOCK = re.compile(r"^```toml\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SHOWN_FILE = re.compile(r"^\$ cat (\S+\.toml)\n(.*?)(?=^\$ |^```$)", re.MULTILINE | re.DOTALL)
+
+
+def policies_of_pages():
+    for page in sorted(DOCS.rglob("*.md")):
+        text = page.read_text(encoding="utf-8")
+        blocks = [
+            block
+            for block in TOML_BLOCK.findall(text)
+            if any(
+                re.search(rf"^{word} *=|^\[{word}\]", block, re.MULTILINE) for word in POLICY_WORDS
+            )
+        ]
+        blocks += [shown for name, shown in SHOWN_FILE.findall(text) if f"--policy {name}" in text]
+        for block in blocks:
+            yield pytest.param(block, id=page.relative_to(DOCS).as_posix())
+
+
+POLICIES_OF_PAGES = list(policies_of_pages())
+
+
+def test_the_pages_with_policies_are_found():
+    assert [each.id for each in POLICIES_OF_PAGES] == ["operator/propose.md", *["routers.md"] * 2]
+
+
+@pytest.mark.parametrize("text", POLICIES_OF_PAGES)
+def test_a_policy_that_a_page_shows_can_be_pursued_on_a_queue(text):
+    pie = ManagedLink("eth0", "pie", {"target": 0.015, "limit": 1000}, ("target", "limit"))
+    assert policy_for(pie, read_policy(text)).link == "eth0"
+
+
+def test_the_policy_of_the_door_for_operators_asks_as_the_page_says():
+    text = next(each.values[0] for each in POLICIES_OF_PAGES if each.id == "operator/propose.md")
+    file = read_policy(text)
+    assert (file.service.router, file.service.answers) == ("linux:eth0", True)
+    assert file.freedom == Freedom(mode="propose", changes_per_minute=2, at_exit="restore")

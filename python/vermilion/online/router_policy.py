@@ -77,6 +77,11 @@ _FREEDOM_KEYS: Final = (
     "blind_after",
     "without_model",
 )
+_PLACES: Final = (
+    ("at the top, before the first table", _KEYS),
+    ("in [tuning]", _TUNING_KEYS),
+    ("in [freedom]", _FREEDOM_KEYS),
+)
 _MOST_CHANGES: Final = 1_000_000
 
 
@@ -457,6 +462,10 @@ def _table(document: Mapping[str, Any], name: str, keys: Sequence[str]) -> dict[
 def _check_keys(table: Mapping[str, Any], keys: Sequence[str], before: str, place: str) -> None:
     for key, value in table.items():
         if key not in keys:
-            raise FieldError(
-                f"{before}{key}", value, f"a key of {place}: {did_you_mean(key, keys)}"
-            )
+            accepted = f"a key of {place}: {did_you_mean(key, keys)}{_where_it_belongs(key)}"
+            raise FieldError(f"{before}{key}", value, accepted)
+
+
+def _where_it_belongs(key: str) -> str:
+    """Which other place of a policy has the key, if one has: ``; mode belongs in [freedom]``."""
+    return next((f"; {key} belongs {where}" for where, keys in _PLACES if key in keys), "")
