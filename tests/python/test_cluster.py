@@ -6,9 +6,16 @@ import json
 import math
 import os
 import signal
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import (
+    BrokenExecutor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+)
 from contextlib import contextmanager
 from functools import partial
+from multiprocessing import get_context
+from threading import Event
 
 import pytest
 
@@ -81,6 +88,74 @@ def test_what_an_executor_loses_is_simulated_here():
         assert workers.run_many(TEXTS, SEEDS, progress=told.append) == run_many(TEXTS, SEEDS)
         assert (workers.sent, workers.rescued) == (10, 10)
         assert told[-1] == 20
+
+
+class Refusing(ThreadPoolExecutor):
+    """An executor that takes so many batches, and refuses every further one."""
+
+    takes = 2
+    refusal: BaseException = RuntimeError("cannot schedule new futures after shutdown")
+
+    def __init__(self, workers):
+        super().__init__(workers)
+        self.taken = []
+
+    def submit(self, *arguments):
+        if len(self.taken) == self.takes:
+            raise self.refusal
+        self.taken.append(super().submit(*arguments))
+        return self.taken[-1]
+
+
+def test_what_an_executor_refuses_to_take_is_simulated_here():
+    with Refusing(1) as executor:
+        workers = BatchRunner(executor, 1, least_s=0.0)
+        assert workers.run_many(TEXTS, SEEDS) == run_many(TEXTS, SEEDS)
+        assert (workers.sent, workers.rescued) == (2, 18)
+
+
+def test_a_task_that_an_executor_refuses_to_take_is_done_here():
+    with Refusing(1) as executor:
+        workers = BatchRunner(executor, 1)
+        done = dict(workers.each(_doubled, [(number,) for number in range(5)]))
+        assert done == {number: 2 * number for number in range(5)}
+        assert (workers.sent, workers.rescued) == (2, 3)
+
+
+def _doubled(number, *, threads):
+    del threads
+    return 2 * number
+
+
+def test_a_pool_whose_worker_has_died_changes_nothing():
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        assert isinstance(pool.submit(os._exit, 1).exception(), BrokenExecutor)
+        workers = BatchRunner(pool, 1, least_s=0.0)
+        assert workers.run_many(TEXTS, [1]) == run_many(TEXTS, [1])
+        assert (workers.sent, workers.rescued) == (0, len(TEXTS))
+
+
+@pytest.mark.parametrize(
+    "begin",
+    [
+        lambda workers: workers.run_many(TEXTS, SEEDS),
+        lambda workers: next(workers.each(_doubled, [(1,), (2,), (3,)])),
+    ],
+    ids=["batches", "tasks"],
+)
+def test_ctrl_c_while_something_is_sent_calls_back_what_was_sent_before(begin):
+    class Interrupted(Refusing):
+        refusal = KeyboardInterrupt()
+
+    over = Event()
+    with Interrupted(1) as executor:
+        ThreadPoolExecutor.submit(executor, over.wait)  # the only thread is busy
+        try:
+            with pytest.raises(KeyboardInterrupt):
+                begin(BatchRunner(executor, 1, least_s=0.0))
+            assert [each.cancelled() for each in executor.taken] == [True, True]
+        finally:
+            over.set()
 
 
 def test_who_waits_for_workers_that_are_gone_is_served_here():

@@ -8,7 +8,8 @@ for a simulation depends on its text and its seed alone.
 
 - A batch is about a second of work (``least_s``), so that the way there and back costs little.
   What is less than that in all is simulated here.
-- A batch that the executor loses or cannot do is simulated here, and counted (``rescued``).
+- A batch that the executor loses, refuses or cannot do is simulated here, and counted
+  (``rescued``).
 - A worker of another version could give other numbers, so it is refused.
 """
 
@@ -16,7 +17,7 @@ from __future__ import annotations
 
 import math
 import time
-from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -28,7 +29,7 @@ from vermilion.simulate.runs import run_jobs, run_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from concurrent.futures import Executor, Future
+    from concurrent.futures import Executor
 
     from vermilion.simulate.result import Result
 
@@ -226,12 +227,11 @@ class BatchRunner:
         """
         from vermilion import _core
 
-        waiting = {
-            self._executor.submit(_versioned, _core.VERSION, task, some): number
-            for number, some in enumerate(arguments)
-        }
+        waiting: dict[Future[Any], int] = {}
         lost: list[int] = []
         try:
+            for number, some in enumerate(arguments):
+                waiting[self._hand_over(_versioned, _core.VERSION, task, some)] = number
             while waiting:
                 ready, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
                 for future in ready:
@@ -274,10 +274,10 @@ class BatchRunner:
         deadline_s: float | None,
     ) -> list[Result | None]:
         until = math.inf if deadline_s is None else time.monotonic() + deadline_s
-        for first in range(0, len(jobs), size):
-            some = jobs[first : first + size]
-            round_.waiting[self._submit(texts, some, round_)] = (first, len(some))
         try:
+            for first in range(0, len(jobs), size):
+                some = jobs[first : first + size]
+                round_.waiting[self._submit(texts, some, round_)] = (first, len(some))
             while round_.waiting and time.monotonic() < until:
                 patience = max(0.0, min(_LOOK_S, until - time.monotonic()))
                 ready, _ = wait(round_.waiting, timeout=patience, return_when=FIRST_COMPLETED)
@@ -328,12 +328,24 @@ class BatchRunner:
 
         needed = {index: place for place, index in enumerate(dict.fromkeys(j for j, _ in jobs))}
         task = partial(run_batch, flow_delays=True) if round_.flow_delays else run_batch
-        return self._executor.submit(
+        return self._hand_over(
             task,
             [texts[index] for index in needed],
             [(needed[index], seed) for index, seed in jobs],
             _core.VERSION,
         )
+
+    def _hand_over(self, task: Callable[..., Any], *arguments: Any) -> Future[Any]:  # noqa: ANN401 - a task's own
+        """Gives the executor a task; what it does not take is lost, as what does not come back.
+
+        A pool whose worker has died refuses everything from then on.
+        """
+        try:
+            return self._executor.submit(task, *arguments)
+        except Exception as error:  # noqa: BLE001 - whatever an executor may raise
+            refused: Future[Any] = Future()
+            refused.set_exception(LostError(str(error)))
+            return refused
 
 
 class LostError(Exception):
