@@ -13,6 +13,7 @@ from test_cli import PROGRAM, SHORT, refused, strict, vermilion
 from test_tuning_study import wait_for_settings
 from vermilion.cli import main
 from vermilion.scenario import load_scenario
+from vermilion.tuning.recall.conditions import conditions_of
 
 __all__ = ["vermilion"]
 
@@ -64,6 +65,21 @@ def test_a_tuning_begins_with_earlier_answers_and_adds_its_own(vermilion, tmp_pa
     assert first["warm_starts"] == []
     again = strict(vermilion(*arguments)[1])
     assert again["warm_starts"] == [{"scenario": "varying-load", "distance": 0.0}]
+
+
+def test_a_file_of_answers_that_becomes_something_else_meanwhile_is_one_line(
+    vermilion, tmp_path, monkeypatch
+):
+    path = tmp_path / "answers.json"
+
+    def overwrite(*arguments):
+        path.write_text("a diary")
+        return conditions_of(*arguments)
+
+    monkeypatch.setattr("vermilion.tuning.best_setting.conditions_of", overwrite)
+    arguments = ("tune", "varying-load", "--budget=60", *SHORT, f"--warm-start={path}")
+    assert f'--warm-start: "{path}" is not accepted' in refused(vermilion(*arguments))
+    assert path.read_text() == "a diary"
 
 
 @pytest.mark.parametrize(

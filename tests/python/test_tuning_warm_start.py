@@ -2,6 +2,8 @@
 
 import json
 import math
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -120,6 +122,45 @@ def test_what_is_not_accepted_is_not_remembered(tmp_path):
     refused = vermilion.tune(scenario, budget=3, answers=AnswerFile(path))
     assert not refused.accepted
     assert not path.exists()
+
+
+def sources(path):
+    return [answer.source for answer in AnswerFile(path).answers]
+
+
+def test_of_two_tunings_that_end_one_after_the_other_both_answers_are_kept(tmp_path):
+    path = tmp_path / "answers.json"
+    first, second = AnswerFile(path), AnswerFile(path)
+    first.add(EarlierAnswer(conditions(), GOOD, "first"))
+    second.add(EarlierAnswer(conditions(), GOOD, "second"))
+    assert sources(path) == ["first", "second"]
+    assert [answer.source for answer in second.answers] == ["first", "second"]
+    assert [each.name for each in tmp_path.iterdir()] == ["answers.json"]
+
+
+def test_of_tunings_that_end_together_all_answers_are_kept(tmp_path):
+    path = tmp_path / "answers.json"
+    names = [str(number) for number in range(8)]
+    begin = threading.Barrier(len(names))
+
+    def end(name):
+        of_tuning = AnswerFile(path)
+        begin.wait()
+        for round_ in range(5):
+            of_tuning.add(EarlierAnswer(conditions(), GOOD, f"{name}.{round_}"))
+
+    with ThreadPoolExecutor(len(names)) as tunings:
+        list(tunings.map(end, names))
+    assert sorted(sources(path)) == [f"{name}.{round_}" for name in names for round_ in range(5)]
+
+
+def test_an_answer_is_not_written_over_what_became_something_else(tmp_path):
+    path = tmp_path / "answers.json"
+    answers = AnswerFile(path)
+    path.write_text("a diary")
+    with pytest.raises(AnswerFileError, match="expected a file that an earlier tuning"):
+        answers.add(EarlierAnswer(conditions(), GOOD, "mine"))
+    assert path.read_text() == "a diary"
 
 
 @pytest.mark.parametrize(

@@ -372,11 +372,15 @@ def _tune_one(
 def _mistakes_in_files(warm_start: Path | None, resume: Path | None) -> "Iterator[None]":
     """Says in the user's words what is wrong with the files of earlier tunings."""
     from vermilion.scenario import ScenarioError
+    from vermilion.tuning import AnswerFileError
 
     try:
         yield
     except (ScenarioError, UserError):
         raise
+    except AnswerFileError as error:  # the file became something else while the tuning ran
+        message = f"--warm-start: {error}"
+        raise UserError(message) from None
     except OSError as error:  # the answer could not be added to the file
         message = f'--warm-start: "{warm_start}" cannot be written ({error.strerror})'
         raise UserError(message) from None

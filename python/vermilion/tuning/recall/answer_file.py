@@ -7,6 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.simulate.file_lock import give_back, take
 from vermilion.simulate.whole_file import whole_file
 from vermilion.tuning.recall.answers import EarlierAnswer, EarlierAnswers
 from vermilion.tuning.recall.conditions import ScenarioConditions, distance
@@ -36,28 +37,7 @@ class AnswerFile:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        self.answers: EarlierAnswers[ScenarioConditions] = EarlierAnswers(MOST_ANSWERS)
-        expected = "a file that an earlier tuning has written, or a new name"
-        try:
-            text = self.path.read_text(encoding="utf-8")
-        except FileNotFoundError:
-            if not self.path.parent.is_dir():
-                message = f'"{path}" cannot be written (no such directory); expected {expected}'
-                raise AnswerFileError(message) from None
-            return
-        except (OSError, ValueError) as error:
-            reason = getattr(error, "strerror", None) or "not a text"
-            message = f'"{path}" cannot be read ({reason}); expected {expected}'
-            raise AnswerFileError(message) from None
-        try:
-            document = json.loads(text)
-            if document["version"] != _VERSION:
-                raise ValueError  # noqa: TRY301 - one message for all that is wrong
-            for entry in document["answers"]:
-                self.answers.keep(_answer(entry))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-            message = f'"{path}" is not accepted; expected {expected}'
-            raise AnswerFileError(message) from None
+        self.answers = _read(self.path)
 
     def nearest(
         self, conditions: ScenarioConditions, most: int = 3
@@ -66,12 +46,26 @@ class AnswerFile:
         return self.answers.nearest(lambda other: distance(conditions, other), most)
 
     def add(self, answer: EarlierAnswer[ScenarioConditions]) -> None:
-        """Remembers an answer and writes the file anew, in one piece.
+        """Adds an answer to what the file has by now, and writes it again in one piece.
+
+        A tuning takes minutes, and others may have added theirs since the file was read. Two that
+        end together wait for each other.
 
         Raises:
+            AnswerFileError: the file holds something else by now.
             OSError: it cannot be written.
         """
-        self.answers.keep(answer)
+        target = self.path.resolve()
+        lock = target.with_name(f".{target.name}-lock")
+        held = take(lock, waits=True)
+        try:
+            self.answers = _read(self.path)
+            self.answers.keep(answer)
+            self._write()
+        finally:
+            give_back(lock, held)
+
+    def _write(self) -> None:
         document = {
             "version": _VERSION,
             "answers": [
@@ -85,6 +79,37 @@ class AnswerFile:
         }
         with whole_file(self.path) as file:
             file.write(f"{json.dumps(document, indent=1, allow_nan=False)}\n")
+
+
+def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
+    """The answers of a file, which need not exist yet.
+
+    Raises:
+        AnswerFileError: it cannot be read, or holds something else.
+    """
+    answers: EarlierAnswers[ScenarioConditions] = EarlierAnswers(MOST_ANSWERS)
+    expected = "a file that an earlier tuning has written, or a new name"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            message = f'"{path}" cannot be written (no such directory); expected {expected}'
+            raise AnswerFileError(message) from None
+        return answers
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a text"
+        message = f'"{path}" cannot be read ({reason}); expected {expected}'
+        raise AnswerFileError(message) from None
+    try:
+        document = json.loads(text)
+        if document["version"] != _VERSION:
+            raise ValueError  # noqa: TRY301 - one message for all that is wrong
+        for entry in document["answers"]:
+            answers.keep(_answer(entry))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        message = f'"{path}" is not accepted; expected {expected}'
+        raise AnswerFileError(message) from None
+    return answers
 
 
 def _answer(entry: dict[str, Any]) -> EarlierAnswer[ScenarioConditions]:

@@ -1,0 +1,83 @@
+"""A lock on a small file, which the kernel gives back however the process ends.
+
+The file stands beside what it guards, and is removed by whoever holds it. It has the number of
+that process, for a message.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from typing import TYPE_CHECKING, Final
+
+try:
+    import fcntl
+except ImportError:  # a system that has none: there is nothing to hold
+    fcntl = None  # type: ignore[assignment] # asked for before it is used
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_HELD: Final = {errno.EAGAIN, errno.EACCES}
+_LONGEST_NUMBER: Final = 20
+
+
+def take(lock: Path, *, waits: bool = False) -> int | None:
+    """Takes a lock.
+
+    Args:
+        lock: its file, which need not exist yet.
+        waits: whether to wait for whoever has it.
+
+    Returns:
+        The open file, for :func:`give_back`; ``None`` on a system without locks.
+
+    Raises:
+        BlockingIOError: somebody has it, and it is not waited for.
+        OSError: the file cannot be written.
+    """
+    if fcntl is None:
+        return None
+    while True:
+        opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(opened, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
+        except OSError as error:
+            if error.errno not in _HELD:
+                return opened  # a file system without locks: there is nothing to hold
+            os.close(opened)
+            raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(lock)) from None
+        except BaseException:
+            os.close(opened)
+            raise
+        if _is_still_there(lock, opened):
+            os.truncate(opened, 0)
+            os.pwrite(opened, f"{os.getpid()}\n".encode(), 0)
+            return opened
+        os.close(opened)  # whoever had it has just ended, and taken the file away
+
+
+def give_back(lock: Path, taken: int | None) -> None:
+    """Gives a lock back, and removes its file."""
+    if taken is not None:
+        with contextlib.suppress(OSError):
+            lock.unlink()
+        os.close(taken)
+
+
+def holder(lock: Path) -> str:
+    """Who has a lock, in words."""
+    try:
+        with lock.open("rb") as file:
+            who = file.read(_LONGEST_NUMBER).decode("ascii", errors="replace").strip()
+    except OSError:
+        who = ""
+    return f"process {who}" if who.isdecimal() else "another process"
+
+
+def _is_still_there(lock: Path, opened: int) -> bool:
+    try:
+        return os.path.samestat(lock.stat(), os.fstat(opened))
+    except FileNotFoundError:
+        return False
