@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
+import stat
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TextIO, overload
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal, TextIO, overload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from contextlib import AbstractContextManager
+    from pathlib import Path
+
+_RANDOM_BYTES: Final = 6
+"""Of the name under which a file is written; as a text they have eight characters."""
 
 
 @overload
@@ -31,8 +35,9 @@ def whole_file(
 def whole_file(path: Path, *, binary: bool = False) -> Any:
     """A file to be written, which replaces whatever has its name when all went well.
 
-    Until then, and if anything goes wrong, what was there before stays as it was. A device or
-    a pipe cannot be replaced; it is written as it is.
+    Until then, and if anything goes wrong, what was there before stays as it was. What replaces a
+    file may be read by whoever could read that one. A link stays a link, and what it points to is
+    replaced. A device or a pipe cannot be replaced; it is written as it is.
 
     Args:
         path: its name.
@@ -46,37 +51,72 @@ def whole_file(path: Path, *, binary: bool = False) -> Any:
 
 @contextmanager
 def _whole_file(path: Path, *, binary: bool) -> Iterator[Any]:
-    mode, encoding = ("wb", None) if binary else ("w", "utf-8")
-    special = path.exists() and not path.is_file()
     try:
-        file: Any
-        if special:
-            file = path.open(mode, encoding=encoding)
-        else:
-            file = NamedTemporaryFile(  # noqa: SIM115 - closed below
-                mode, encoding=encoding, dir=path.parent, prefix=f".{path.name}.", delete=False
-            )
+        there = _status(path)  # first, for it refuses a link that leads to itself
+        target = path if _is_special(there) else path.resolve()
+        file, beside = _opened(target, there, binary=binary)
     except OSError as error:  # what it names is hidden, and nobody has asked for it
         raise OSError(error.errno, error.strerror, str(path)) from None
     except ValueError as error:  # a name with a zero byte in it
         raise OSError(errno.EINVAL, str(error), str(path)) from None
     try:
-        if not special:
-            Path(file.name).chmod(0o666 & ~_mask())
         yield file
+        if beside is None:
+            file.close()
+            return
+        file.flush()
+        os.fsync(file.fileno())  # or a crash may leave an empty file under the name
         file.close()
-        if not special:
-            Path(file.name).replace(path)
+        beside.replace(target)
     except BaseException:
         with suppress(OSError):  # what could not be written cannot be flushed either
             file.close()
-        if not special:
-            Path(file.name).unlink(missing_ok=True)
+        if beside is not None:
+            beside.unlink(missing_ok=True)
         raise
 
 
-def _mask() -> int:
-    """What new files may not permit; temporary files are private, results are like any other."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _opened(target: Path, there: os.stat_result | None, *, binary: bool) -> tuple[Any, Path | None]:
+    """A file to write, and where it lies beside the target; ``None`` for the target itself."""
+    kind, encoding = ("b", None) if binary else ("", "utf-8")
+    if _is_special(there):
+        return target.open(f"w{kind}", encoding=encoding), None
+    beside = target.with_name(f".{target.name}.{secrets.token_urlsafe(_RANDOM_BYTES)}")
+    if there is None:
+        return beside.open(f"x{kind}", encoding=encoding), beside
+    file = open(beside, f"x{kind}", encoding=encoding, opener=_private)  # noqa: SIM115 - closed by whoever writes
+    try:
+        _give_the_same_rights(beside, there)
+    except BaseException:
+        file.close()
+        beside.unlink()
+        raise
+    return file, beside
+
+
+def _status(path: Path) -> os.stat_result | None:
+    """What is known of what has a name; ``None`` where nothing has it.
+
+    The name is asked as it stands: a system may forbid to follow somebody else's link.
+    """
+    try:
+        return path.stat()
+    except FileNotFoundError:
+        return None
+
+
+def _is_special(there: os.stat_result | None) -> bool:
+    return there is not None and not stat.S_ISREG(there.st_mode)
+
+
+def _private(name: str, flags: int) -> int:
+    """Opens a file that is only ours until it has the rights of the one that it replaces."""
+    return os.open(name, flags, 0o600)
+
+
+def _give_the_same_rights(beside: Path, there: os.stat_result) -> None:
+    ours = beside.stat()
+    if (ours.st_uid, ours.st_gid) != (there.st_uid, there.st_gid):
+        with suppress(PermissionError):  # only root may give files away
+            os.chown(beside, there.st_uid, there.st_gid)
+    beside.chmod(stat.S_IMODE(there.st_mode))
