@@ -2,7 +2,8 @@
 
 The data path only notes. A thread of its own does the rest: it writes the capture file, and feeds
 the monitor and answers what is asked of it. Notes have a room of fixed size; what has none is
-counted, and packets never wait for it.
+counted, and packets never wait for it. A job that fails ends neither the thread nor the link; the
+failure is raised at the end.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Recorder:
         self._witnesses: dict[int, Witness] = {}
         self._jobs: queue.Queue[Callable[[], None] | None] = queue.Queue(_WAITING_JOBS)
         self._thread: threading.Thread | None = None
-        self._failure: OSError | None = None
+        self._failure: BaseException | None = None
         self._lost_jobs = 0
 
     def begin(self, link: _core.Link, end_ns: int) -> None:
@@ -121,6 +122,7 @@ class Recorder:
 
         Raises:
             OSError: the file of packets could not be written.
+            BaseException: whatever else went wrong first in what was to be done.
         """
         if self._thread is not None:
             self._jobs.put(None)
@@ -149,7 +151,11 @@ class Recorder:
 
     def _work(self) -> None:
         while (job := self._jobs.get()) is not None:
-            job()
+            try:
+                job()
+            except BaseException as error:  # noqa: BLE001 - a panic of the core, too, is told by `end`
+                # The thread goes on: nobody else empties the queue, and `end` waits for that.
+                self._failure = self._failure or error
 
     def _take(self, notes: list[bytes], now_ns: int) -> None:
         for way, witness in self._witnesses.items():
@@ -158,10 +164,7 @@ class Recorder:
             return
         text, count = _core.capture_packets(notes, self._left)
         self._left -= count
-        try:
-            self._file.write(text)
-        except OSError as error:
-            self._failure = error
+        self._file.write(text)
 
 
 def _joined(
