@@ -149,6 +149,8 @@ BAD_RATTAN = {
     "a negative number": ('{"TraceBwConfig": [[-1, [2]]]}', "TraceBwConfig.pattern.0.0"),
     "no number": ('{"TraceBwConfig": [[1, [NaN]]]}', "TraceBwConfig.pattern.0.1.0"),
     "a huge number": ('{"TraceBwConfig": [[1, [1e300]]]}', "up to 10 Tbps"),
+    "a huge whole number": (f'{{"TraceBwConfig": [[1, [{"9" * 400}]]]}}', "up to 10 Tbps"),
+    "a huge time": (f'{{"TraceBwConfig": [[{"9" * 400}, [1]]]}}', "from 1 ns to 1,000,000 s"),
     "no list": ('{"TraceBwConfig": [[1, 2]]}', "a duration and a list of bandwidths"),
     "nothing": ('{"TraceBwConfig": []}', "from one bandwidth"),
     "no pattern": ('{"RepeatedBwPatternConfig": {"count": 2}}', "pattern: none"),
@@ -200,12 +202,39 @@ def test_what_no_file_can_hold_is_refused(tmp_path):
     for read in (read_mahimahi, read_rattan):
         with pytest.raises(vermilion.ScenarioError, match="a file that can be read"):
             read(tmp_path / "nothing")
-    with pytest.raises(vermilion.ScenarioError, match=r"interval_s: nan"):
-        read_mahimahi(tmp_path / "nothing", math.nan)
+    for no_time in (math.nan, math.inf, 0.0, -math.inf):
+        with pytest.raises(vermilion.ScenarioError, match=rf"interval_s: {no_time} is not"):
+            read_mahimahi(tmp_path / "nothing", no_time)
     for steps in (((1.0, 0.0),), ((1.0, 1e13),)):
         with pytest.raises(vermilion.ScenarioError, match="packets of 1500 bytes"):
             write_mahimahi(tmp_path / "x", RateTrace(steps))
     assert not (tmp_path / "x").exists()
+
+
+@pytest.mark.parametrize("interval_s", [0.004, 1e7, 1e308])
+def test_an_interval_that_a_trace_does_not_fill_is_as_long_as_the_trace(tmp_path, interval_s):
+    path = tmp_path / "short.mahimahi"
+    path.write_text("1\n2\n3\n", encoding="ascii")
+    # Three packets of 1500 bytes in 3 ms.
+    assert read_mahimahi(path, interval_s).steps == ((0.003, pytest.approx(12 * MBIT)),)
+
+
+@pytest.mark.parametrize(
+    ("steps", "words"),
+    [
+        ((), "steps: [] is not accepted; expected at least one"),
+        (((1.0, 5.0), (math.inf, 5.0)), "steps.1.0: inf is not accepted; expected a duration"),
+        (((math.nan, 5.0),), "steps.0.0: nan"),
+        (((0.0, 5.0),), "steps.0.0: 0.0"),
+        (((1.0, math.inf),), "steps.0.1: inf is not accepted; expected a rate"),
+        (((1.0, math.nan),), "steps.0.1: nan"),
+        (((1.0, -1.0),), "steps.0.1: -1.0"),
+    ],
+)
+def test_rates_that_no_link_can_have_make_no_trace(steps, words):
+    with pytest.raises(vermilion.ScenarioError) as refusal:
+        RateTrace(steps)
+    assert words in str(refusal.value)
 
 
 def flent_of(path) -> dict:

@@ -33,11 +33,11 @@ def read_mahimahi(path: str | os.PathLike[str], interval_s: float = 0.1) -> Rate
     Raises:
         ScenarioError: the file cannot be read or is no such trace, or the interval is no time.
     """
-    if not interval_s >= 0.001:  # noqa: PLR2004 - the format's own milliseconds; also what is no number
-        raise ScenarioError("interval_s", interval_s, "at least 0.001 seconds")
+    if not 0.001 <= interval_s < math.inf:  # noqa: PLR2004 - the format's own milliseconds; also what is no number
+        raise ScenarioError("interval_s", interval_s, "a number of seconds, at least 0.001")
     times = _times(path)
     length = times[-1] / 1000
-    count = math.ceil(length / interval_s - 1e-9)
+    count = max(1, math.ceil(length / interval_s - 1e-9))
     opportunities = [0] * count
     for time in times:
         # An opportunity is for what arrived before it.

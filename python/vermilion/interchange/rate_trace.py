@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -26,11 +27,25 @@ class RateTrace:
 
     Attributes:
         steps: how long, in seconds, and at which rate, in bit/s.
-        repeats: whether they begin anew at the end; else the last rate stays.
+        repeats: whether they begin again at the end; else the last rate stays.
+
+    Raises:
+        ScenarioError: no step at all, or one that no link can have.
     """
 
     steps: tuple[tuple[float, float], ...]
     repeats: bool = True
+
+    def __post_init__(self) -> None:
+        if not self.steps:
+            raise ScenarioError("steps", self.steps, "at least one duration with its rate")
+        for number, (duration, rate) in enumerate(self.steps):
+            if not 0.0 < duration < math.inf:
+                accepted = "a duration in seconds, above 0 and finite"
+                raise ScenarioError(f"steps.{number}.0", duration, accepted)
+            if not 0.0 <= rate < math.inf:
+                accepted = "a rate in bit/s, from 0 and finite"
+                raise ScenarioError(f"steps.{number}.1", rate, accepted)
 
     @property
     def length_s(self) -> float:

@@ -193,8 +193,10 @@ def _sum(
         if not all(_is_count(number) for number in value.values()):
             return None
         return math.fsum(number * keys[key] for key, number in value.items())
-    if unit is not None and isinstance(value, int | float) and not isinstance(value, bool):
-        return float(value) * unit if math.isfinite(value) else None
+    if unit is not None and isinstance(value, int | float):
+        # Whole numbers may be too long for a float, and are asked about otherwise.
+        known = math.isfinite(value) if isinstance(value, float) else _is_count(value)
+        return float(value) * unit if known else None
     return None
 
 
