@@ -61,7 +61,7 @@ def journal(tmp_path):
 
 
 @contextlib.contextmanager
-def running(path, wall):
+def running(path, wall, network=None):
     """A journal of a run that goes on afterwards, with this for a wall clock."""
     yield (
         book := Journal(
@@ -72,6 +72,7 @@ def running(path, wall):
             link="linux:eth0",
             discipline="red",
             target_packets=30.0,
+            network=network,
             wall=lambda: wall[0],
         )
     )
@@ -217,6 +218,41 @@ class TestCommand:
         assert code == 0
         assert (queue["journal"], queue["setting"]) == (str(path), {"limit": 52})
         assert datetime.fromisoformat(queue["since"]).tzinfo is not None
+
+    @pytest.mark.parametrize("ended", [True, False])
+    def test_of_a_simulated_run_it_tells_the_time_of_the_run(self, vermilion, tmp_path, ended):
+        path = tmp_path / "practice.sqlite"
+        # Of an hour that was simulated in no time at all, as a fast machine does.
+        begun = datetime.now(UTC)
+        with running(path, [begun], network="seed 1") as book:
+            book.keep(SettingInForce(0.0, {"limit": 51}))
+            book.keep(Decision(1234.56, DecisionKind.KEPT, "nothing better", {}))
+            book.keep(replace(SAMPLE, time_s=3600.0))
+        if ended:
+            with sqlite3.connect(path) as database:
+                database.execute("UPDATE run SET ended = 1")
+        code, out, err = vermilion("status", path)
+        assert (code, err) == (0, "")
+        told = dict(re.findall(r"^  (.{10}) (.*)$", out, re.MULTILINE))
+        assert told["last look".ljust(10)] == "at 3600.0 s of the run"
+        assert told["set".ljust(10)] == "at 0.0 s of the run"
+        assert told["".ljust(10)] == "at 1234.6 s of the run"
+        assert "next look".ljust(10) not in told
+        # The only time of day is that of the beginning, which is past.
+        [day] = re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", out)
+        assert datetime.fromisoformat(f"{day}+00:00") <= begun
+        [queue] = json.loads(vermilion("status", path, "--json=-")[1])
+        assert queue["simulated"]
+        last, since = (datetime.fromisoformat(queue[key]) for key in ("last_look", "since"))
+        assert last - since == timedelta(hours=1)
+
+    def test_of_a_router_it_tells_the_time_of_day(self, vermilion, tmp_path):
+        path = tmp_path / "journal.sqlite"
+        looking(path, {})
+        out = vermilion("status", path)[1]
+        assert re.search(r"last look  2026-11-23 01:23:50 UTC", out)
+        assert "of the run" not in out
+        assert not json.loads(vermilion("status", path, "--json=-")[1])[0]["simulated"]
 
     def test_what_is_no_journal_is_refused(self, vermilion, tmp_path):
         odd = tmp_path / "odd.sqlite"

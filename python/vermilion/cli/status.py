@@ -86,12 +86,12 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
     rows: list[tuple[str, str | None]] = [
         ("does", queue.doing),
         ("since", _time(queue.since, now)),
-        ("last look", _time(queue.last_look, now)),
-        ("next look", _next_look(queue.next_look, now)),
+        ("last look", _moment(queue, queue.last_look, now)),
+        ("next look", None if queue.simulated else _next_look(queue.next_look, now)),
         ("in force", _in_words(queue) or None),
-        ("set", _time(queue.setting_since, now)),
+        ("set", _moment(queue, queue.setting_since, now)),
         ("decided", queue.last_decision and f"{queue.last_decision}: {queue.last_reason}"),
-        ("", _time(queue.last_decided, now)),
+        ("", _moment(queue, queue.last_decided, now)),
         ("changes", _changes(queue, now)),
         ("journal", f"{path}, run {queue.run}"),
     ]
@@ -125,11 +125,16 @@ def _changes(queue: "QueueStatus", now: datetime) -> str:
     return text
 
 
-def _time(moment: datetime | None, now: datetime) -> str | None:
+def _moment(queue: "QueueStatus", moment: datetime | None, now: datetime) -> str | None:
+    """When something of a run happened; a simulated network keeps a time of its own."""
     if moment is None:
         return None
+    return f"at {queue.run_s(moment):.1f} s of the run" if queue.simulated else _time(moment, now)
+
+
+def _time(moment: datetime, now: datetime) -> str:
     ago = (now - moment).total_seconds()
-    if ago < 0:  # a simulated network's clock may be ahead of everybody's
+    if ago < 0:  # somebody has set the clock back
         return f"{moment:%Y-%m-%d %H:%M:%S} UTC"
     words = f"{ago:.1f} s ago" if ago < _MINUTE_S else f"{ago / _MINUTE_S:.0f} min ago"
     if ago >= 2 * _HOUR_S:

@@ -42,6 +42,8 @@ class QueueStatus:
         discipline: of its queue.
         run: the run's number in the journal.
         version: of Vermilion.
+        simulated: whether the network is made for the run. All times but ``since`` are then those
+            of its own clock, counted from ``since``: they may lie ahead of everybody's clock.
         since: when the run began (UTC).
         state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``. A
             look in the future is none: the wall clock was set back since, and a controller that
@@ -67,6 +69,7 @@ class QueueStatus:
     discipline: str
     run: int
     version: str
+    simulated: bool
     since: datetime
     state: str
     doing: str
@@ -81,6 +84,10 @@ class QueueStatus:
     changes_last_minute: int
     changes_per_minute: int | None
     next_change: datetime | None
+
+    def run_s(self, moment: datetime) -> float:
+        """How many seconds of the run had passed at a moment of it."""
+        return (moment - self.since).total_seconds()
 
     def document(self) -> dict[str, Any]:
         """For JSON; times as ISO 8601."""
@@ -138,6 +145,7 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
         discipline=run["discipline"],
         run=run["id"],
         version=run["version"],
+        simulated=_is_simulated(run),
         since=clock.at(_first_s(database, run["id"])) if clock.is_kept else clock.utc,
         state=state,
         doing=_doing(state, last),
@@ -155,6 +163,11 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
         changes_per_minute=allowed,
         next_change=_next_change(clock, now, changes, allowed, found.get("mode"), state),
     )
+
+
+def _is_simulated(run: sqlite3.Row) -> bool:
+    # Early journals do not say it.
+    return "network" in run.keys() and run["network"] is not None  # noqa: SIM118 - a row is no dict
 
 
 def _first_s(database: sqlite3.Connection, run: int) -> float:
