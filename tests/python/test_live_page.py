@@ -23,9 +23,10 @@ from vermilion.online.record.journal import Journal
 from vermilion.online.sense.sampler import Sample
 from vermilion.status.listener import Listener
 from vermilion.status.live_page import broadcast as broadcast_module
+from vermilion.status.live_page import journal_reader as journal_reader_module
 from vermilion.status.live_page.application import _KINDS
 from vermilion.status.live_page.band import bands
-from vermilion.status.live_page.broadcast import Broadcast
+from vermilion.status.live_page.broadcast import Broadcast, TooManyWatchersError
 from vermilion.status.live_page.journal_reader import (
     LIVE_WINDOW_S,
     MOST_POINTS,
@@ -125,6 +126,74 @@ class TestReader:
         assert news["ended"] is True
         assert news["series"]["time_s"] == [1.5]  # of what was left, when no more can come
         assert reader.news(1, cursor) == (cursor, {})
+
+    def test_a_decision_after_the_last_full_bucket_is_told_with_the_first_word(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        reader = JournalReader(path)
+        with book(path) as journal:
+            journal.keep(Decision(0.0, DecisionKind.START, "start", {}))
+            looks(journal, 1, 104)
+            journal.keep(Decision(10.3, DecisionKind.APPLIED, "the change", {}))
+            journal.keep(SettingInForce(10.3, {"limit": 7}))
+            cursor, told = reader.snapshot(1)
+            assert told["end_s"] == 10.0
+            assert [each["reason"] for each in told["decisions"]] == ["start", "the change"]
+            assert [each["parameters"] for each in told["settings"]] == [{"limit": 7}]
+            assert reader.news(1, cursor) == (cursor, {})
+
+    def test_what_is_decided_about_a_silent_queue_is_told(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        reader = JournalReader(path)
+        with book(path) as journal:
+            looks(journal, 1, 100)
+            journal.keep(Decision(15.0, DecisionKind.BLIND, "it does not answer", {}))
+            cursor, told = reader.snapshot(1)
+            assert [each["kind"] for each in told["decisions"]] == ["blind"]
+            journal.keep(Decision(20.0, DecisionKind.END, "the end", {}))
+            _, news = reader.news(1, cursor)
+            assert [each["kind"] for each in news["decisions"]] == ["end"]
+        _, told = reader.snapshot(1)
+        assert [each["kind"] for each in told["decisions"]] == ["blind", "end"]
+
+    def test_what_is_written_while_a_snapshot_is_read_comes_with_the_news(
+        self, tmp_path, monkeypatch
+    ):
+        path = tmp_path / "j.sqlite"
+        reader = JournalReader(path)
+        read = journal_reader_module._settings
+        with book(path) as journal:
+            looks(journal, 1, 10)
+
+            def interrupted(*arguments, **named):
+                journal.keep(Decision(1.0, DecisionKind.APPLIED, "in between", {}))
+                journal.keep(SettingInForce(1.0, {"limit": 7}))
+                return read(*arguments, **named)
+
+            with monkeypatch.context() as patched:
+                patched.setattr(journal_reader_module, "_settings", interrupted)
+                cursor, told = reader.snapshot(1)
+            assert (told["decisions"], told["settings"]) == ([], [])
+            _, news = reader.news(1, cursor)
+            assert [each["reason"] for each in news["decisions"]] == ["in between"]
+            assert [each["parameters"] for each in news["settings"]] == [{"limit": 7}]
+
+    def test_a_promise_made_between_two_buckets_is_drawn_with_the_next(self, tmp_path):
+        path = tmp_path / "j.sqlite"
+        reader = JournalReader(path)
+        with book(path) as journal:
+            looks(journal, 1, 10)
+            cursor, _ = reader.snapshot(1)
+            promise = {"predicted_mean": 30.0, "predicted_sd": 5.0}
+            journal.keep(Decision(1.2, DecisionKind.TUNED, "found", promise))
+            journal.keep(Decision(1.3, DecisionKind.APPLIED, "the change", {}))
+            cursor, news = reader.news(1, cursor)
+            assert news["bands"] == []
+            for first, end_s in ((11, 1.5), (16, 2.0)):
+                looks(journal, first, first + 4)
+                cursor, news = reader.news(1, cursor)
+                assert [(each["start_s"], each["end_s"]) for each in news["bands"]] == [
+                    (1.3, end_s)
+                ]
 
     def test_news_of_a_long_run_cost_no_more_than_those_of_a_short_one(self, tmp_path, monkeypatch):
         assert self.work_of_news(tmp_path, monkeypatch, 40_000) < 2 * self.work_of_news(

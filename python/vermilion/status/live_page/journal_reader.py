@@ -121,8 +121,9 @@ class JournalReader:
             about = _about(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             start_s = max(0.0, end_s - LIVE_WINDOW_S)
-            found = _stretch(database, about, start_s, end_s, LIVE_BUCKET_S, queue)
+            found = _stretch(database, about, start_s, end_s, LIVE_BUCKET_S, queue, live=True)
             found["each"] = queues_now(database, run, about["queues"], end_s)
+            # No decision or setting is newer than these: all are read of one state of the file.
             cursor = Cursor(
                 end_s,
                 _last_id(database, "decision", run),
@@ -153,7 +154,9 @@ class JournalReader:
             if decisions:
                 news["decisions"] = concerning(decisions, queue, about["queues"])
                 news["asks"] = asked(database, run)
-                # A band ends where a later decision takes its setting away.
+            if decisions or end_s > cursor.time_s:
+                # A band goes on with the buckets, and ends where a later decision takes its
+                # setting away. One that begins after the last bucket is drawn with the next.
                 start_s = max(0.0, end_s - LIVE_WINDOW_S)
                 news["bands"] = _bands(database, run, start_s, end_s, queue)
             if settings:
@@ -180,8 +183,10 @@ class JournalReader:
             return _stretch(database, about, start_s, end_s, bucket_s, queue)
 
     def _open(self) -> sqlite3.Connection:
-        database = sqlite3.connect(self._name, uri=True, timeout=2.0)
+        """The journal as it is at the first question; what is written meanwhile is not seen."""
+        database = sqlite3.connect(self._name, uri=True, timeout=2.0, isolation_level=None)
         database.row_factory = sqlite3.Row
+        database.execute("BEGIN")
         return database
 
 
@@ -250,10 +255,17 @@ def _stretch(
     end_s: float,
     bucket_s: float,
     queue: str,
+    *,
+    live: bool = False,
 ) -> dict[str, Any]:
-    """Everything about a stretch of time, with the setting that stood at its beginning."""
+    """Everything about a stretch of time, with the setting that stood at its beginning.
+
+    Of one that is ``live``, decisions and settings go on after the last bucket: a bucket waits
+    until it is full, and a queue that does not answer fills none.
+    """
     run = about["id"]
-    decisions = _decisions(database, run, start_s=start_s, end_s=end_s)
+    told_to_s = float("inf") if live else end_s
+    decisions = _decisions(database, run, start_s=start_s, end_s=told_to_s)
     before = database.execute(
         "SELECT max(id) FROM setting WHERE run = ? AND time_s <= ?", (run, start_s)
     ).fetchone()[0]
@@ -263,7 +275,7 @@ def _stretch(
         "bucket_s": bucket_s,
         "series": _series(database, run, start_s, end_s, bucket_s, queue),
         "decisions": concerning(decisions, queue, about["queues"]),
-        "settings": _settings(database, run, after=(before or 1) - 1, end_s=end_s, queue=queue),
+        "settings": _settings(database, run, after=(before or 1) - 1, end_s=told_to_s, queue=queue),
         "bands": _bands(database, run, start_s, end_s, queue),
     }
 
