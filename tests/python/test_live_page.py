@@ -241,7 +241,11 @@ class TestReader:
     def test_a_cursor_is_read_back_or_refused(self):
         cursor = Cursor(1.5, 3, 4, ended=True)
         assert Cursor.of(cursor.text()) == cursor
-        for nonsense in ("", "1:2", "a:1:2:0", "nan:1:2:0", "inf:1:1:0", "-1:1:1:0"):
+        most = Cursor(1.5, 2**63 - 1, 2**63 - 1)
+        assert Cursor.of(most.text()) == most
+        shapes = ("", "1:2", "a:1:2:0", "nan:1:2:0", "inf:1:1:0", "-1:1:1:0")
+        numbers = (f"0:{2**63}:0:0", f"0:0:{2**63}:0", "0:-1:0:0", "0:0:-1:0")
+        for nonsense in shapes + numbers:
             with pytest.raises(ValueError, match=r"."):
                 Cursor.of(nonsense)
 
@@ -400,6 +404,7 @@ class Stream:
         return fields
 
     def close(self):
+        self.answer.close()
         self.connection.close()
 
 
@@ -478,6 +483,13 @@ class TestServer:
         assert told["series"]["time_s"] == [1.5]
         assert [each["reason"] for each in told["decisions"]] == ["meanwhile"]
         again.close()
+
+    @pytest.mark.parametrize("numbers", ["0.0:99999999999999999999:0:0", "0.0:0:-1:0", "nonsense"])
+    def test_who_says_nonsense_about_what_was_told_is_told_all(self, served, numbers):
+        _, port, token, _ = served
+        stream = Stream(port, token, Last_Event_ID=numbers)
+        assert next(stream)["event"] == "snapshot"
+        stream.close()
 
     def test_it_ends_at_once_although_pages_are_open(self, served):
         process, port, token, _ = served

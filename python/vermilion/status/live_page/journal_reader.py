@@ -36,7 +36,8 @@ MOST_POINTS: Final = 1200
 MOST_DECISIONS: Final = 200
 """Decisions in an answer: the latest of the time it covers."""
 
-_MOST_RUNS: Final = 2**63 - 1
+_LARGEST_ID: Final = 2**63 - 1
+"""SQLite has no larger number for a row, and Python hands it none."""
 
 SERIES: Final = (
     "time_s",
@@ -77,6 +78,9 @@ class Cursor:
         found = cls(float(time_s), int(decision), int(setting), ended == "1")
         if not 0.0 <= found.time_s < float("inf"):
             message = "no time"
+            raise ValueError(message)
+        if not all(0 <= number <= _LARGEST_ID for number in (found.decision, found.setting)):
+            message = "no number of a row"
             raise ValueError(message)
         return found
 
@@ -208,7 +212,7 @@ def _run(row: sqlite3.Row) -> dict[str, Any]:
 
 def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str, Any]:
     row = None
-    if run <= _MOST_RUNS:
+    if run <= _LARGEST_ID:
         row = database.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
     if row is None:
         raise KeyError(run)
