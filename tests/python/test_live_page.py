@@ -269,6 +269,24 @@ def test_a_promise_holds_until_the_setting_or_the_conditions_change():
     ]
 
 
+def test_the_journal_is_asked_for_all_decisions_that_a_promise_hangs_on(tmp_path):
+    # Each kind, in a run of its own: what bands() says of all decisions, the page says too.
+    promise = {"predicted_mean": 30.0, "predicted_sd": 5.0}
+    for number, kind in enumerate(DecisionKind):
+        path = tmp_path / f"{number}.sqlite"
+        kept = [
+            Decision(1.0, DecisionKind.TUNED, "", promise),
+            Decision(2.0, DecisionKind.APPLIED, "", {}),
+            Decision(3.0, kind, "", {}),
+        ]
+        with book(path) as journal:
+            looks(journal, 1, 50)
+            for each in kept:
+                journal.keep(each)
+        told = [(each.time_s, each.kind, each.details) for each in kept]
+        assert JournalReader(path).snapshot(1)[1]["bands"] == bands(told, 5.0), kind
+
+
 class TestBroadcast:
     def test_whoever_comes_late_or_back_gets_everything_once(self, tmp_path, monkeypatch):
         monkeypatch.setattr(broadcast_module, "NEWS_EVERY_S", 0.01)

@@ -23,6 +23,9 @@ _ENDS: Final = frozenset(
 )
 """Another setting is in force, or the conditions are no longer those of the promise."""
 
+CONCERNING_BANDS: Final = (DecisionKind.TUNED, *sorted(_ENDS))
+"""The decisions that :func:`bands` has to be told; it passes over all others."""
+
 
 def bands(
     decisions: Iterable[tuple[float, str, Mapping[str, Any]]], end_s: float

@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from vermilion.routers.queue_set import joint_name
 from vermilion.status.live_page.asking import asked
-from vermilion.status.live_page.band import bands
+from vermilion.status.live_page.band import CONCERNING_BANDS, bands
 from vermilion.status.live_page.of_queues import concerning, queues_now, queues_of
 from vermilion.status.live_page.sharing import SHARING_SERIES, has_sharing, sharing_series
 from vermilion.status.run_clock import run_clock
@@ -419,11 +419,11 @@ def _bands(
     """
     if queue:
         return []
+    places = ", ".join("?" * len(CONCERNING_BANDS))  # nothing of anybody's is put into it
     rows = database.execute(
-        "SELECT time_s, kind, details FROM decision WHERE run = ? AND time_s >= ? AND time_s <= ?"
-        " AND kind IN ('tuned', 'applied', 'recalled', 'rolled-back', 'fell-back', 'restored',"
-        " 'change-detected', 'hands-off', 'end') ORDER BY id",
-        (run, start_s - LIVE_WINDOW_S, end_s),
+        "SELECT time_s, kind, details FROM decision WHERE run = ? AND time_s >= ? AND time_s <= ?"  # noqa: S608 - only question marks are put in
+        f" AND kind IN ({places}) ORDER BY id",
+        (run, start_s - LIVE_WINDOW_S, end_s, *map(str, CONCERNING_BANDS)),
     )
     told = ((row["time_s"], row["kind"], json.loads(row["details"])) for row in rows)
     return [
