@@ -338,6 +338,33 @@ class TestBroadcast:
             looks(journal, 1, 5)
             asyncio.run(play(journal))
 
+    def test_no_more_than_are_allowed_get_in_though_they_come_at_once(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(broadcast_module, "MOST_WATCHERS", 3)
+        path = tmp_path / "j.sqlite"
+
+        async def play():
+            caster = Broadcast(JournalReader(path))
+            watching = [caster.watch(1, None) for _ in range(8)]
+            told = await asyncio.gather(*map(anext, watching), return_exceptions=True)
+            assert sum(isinstance(each, TooManyWatchersError) for each in told) == 5
+            assert caster.watchers == 3
+            # Places are given back: by those who leave, and by those who never got in.
+            for each in watching:
+                await each.aclose()
+            for _ in range(4):
+                with pytest.raises(KeyError):
+                    await anext(caster.watch(2, None))
+            for each in [caster.watch(1, None) for _ in range(3)]:
+                assert (await anext(each)).event == "snapshot"
+                watching.append(each)
+            assert caster.watchers == 3
+            for each in watching:
+                await each.aclose()
+
+        with book(path) as journal:
+            looks(journal, 1, 5)
+            asyncio.run(play())
+
     def test_a_journal_that_cannot_be_read_for_a_while_is_said_once(self, tmp_path, monkeypatch):
         monkeypatch.setattr(broadcast_module, "NEWS_EVERY_S", 0.001)
         path = tmp_path / "j.sqlite"

@@ -84,6 +84,7 @@ class Broadcast:
     def __init__(self, reader: JournalReader) -> None:
         self._reader = reader
         self._runs: dict[tuple[int, str], _Run] = {}
+        self._joining = 0
         self._closed = False
 
     @property
@@ -109,10 +110,14 @@ class Broadcast:
             TooManyWatchersError: there are as many as are allowed.
             sqlite3.Error: the journal cannot be read.
         """
-        if self.watchers >= MOST_WATCHERS:
+        if self.watchers + self._joining >= MOST_WATCHERS:
             raise TooManyWatchersError
         watcher = _Watcher(asyncio.Queue(MOST_WAITING))
-        first = await self._join((run, queue), since, watcher)
+        self._joining += 1  # before anything is waited for: others come meanwhile
+        try:
+            first = await self._join((run, queue), since, watcher)
+        finally:
+            self._joining -= 1
         try:
             yield first
             while not self._closed:
