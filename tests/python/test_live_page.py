@@ -504,6 +504,9 @@ class TestServer:
         assert "SameSite=strict" in cookie
         said = cookie.partition(";")[0]
         assert ask(port, "/api/runs", Cookie=said)[0] == 200
+        # Pages on other ports of this machine share their cookies, whatever those look like.
+        for strange in ('prefs={"dark":true}', "flag", "a=b c", "=", 'quoted="'):
+            assert ask(port, "/api/runs", Cookie=f"{strange}; {said}")[0] == 200
         # Another page of the same machine has a cookie of its own: neither puts the other out.
         other = f"vermilion-token-{port + 1}=something"
         assert ask(port, "/api/runs", Cookie=f"{other}; {said}")[0] == 200

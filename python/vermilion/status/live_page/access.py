@@ -9,11 +9,11 @@ be one of its own, or another site could have its name point here (DNS rebinding
 from __future__ import annotations
 
 import hmac
-from http.cookies import CookieError, SimpleCookie
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.requests import cookie_parser
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 if TYPE_CHECKING:
@@ -101,12 +101,11 @@ def _said(headers: Headers, name: str) -> list[str]:
     bearer = headers.get("authorization", "")
     if bearer.startswith("Bearer "):
         tokens.append(bearer.removeprefix("Bearer "))
-    try:
-        cookie = SimpleCookie(headers.get("cookie", "")).get(name)
-    except CookieError:
-        cookie = None
-    if cookie is not None:
-        tokens.append(cookie.value)
+    # Browsers send the cookies of other ports too; the parser of the standard library gives up at
+    # the first that it does not like.
+    cookies = cookie_parser(headers.get("cookie", ""))
+    if name in cookies:
+        tokens.append(cookies[name])
     return tokens
 
 
