@@ -192,6 +192,7 @@ def test_hands_off_waits_for_a_person_to_give_the_queue_back(asking):
         ({"Origin": "http://127.0.0.1:1"}, 403),
         ({"Origin": "null"}, 403),
         ({"Origin": ""}, 403),
+        ({"Origin": "http://["}, 403),
         ({"Sec_Fetch_Site": "same-site"}, 403),
         ({"Sec_Fetch_Site": "cross-site"}, 403),
         ({"word": "guessed"}, 403),

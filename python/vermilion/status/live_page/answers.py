@@ -69,8 +69,8 @@ class Answers:
         Raises:
             Refusal: it does not, or does not say so.
         """
-        origin = headers.get("origin", "")
-        if not origin or urlsplit(origin).netloc != headers.get("host", ""):
+        origin = _authority(headers.get("origin", ""))
+        if not origin or origin != headers.get("host", ""):
             raise Refusal(403, "an answer has to come from this page")
         if headers.get("sec-fetch-site", "same-origin") != "same-origin":
             raise Refusal(403, "an answer has to come from this page")
@@ -124,6 +124,14 @@ class Answers:
             raise Refusal(409, f"proposal {number} is not open any more")
         if verb == "undo" and not _is(is_asked["undo"], number):
             raise Refusal(409, "that change cannot be taken back any more")
+
+
+def _authority(origin: str) -> str:
+    """The host and the port of an origin; "" where it names none."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:  # half an address
+        return ""
 
 
 def _is(what: dict[str, Any] | None, number: int) -> bool:
