@@ -2,18 +2,20 @@
 
 import contextlib
 import json
+import multiprocessing
 import os
 import sqlite3
 import subprocess
 import sys
 import textwrap
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.plan.regimes import Regime
-from vermilion.online.record.journal import Journal, JournalError
+from vermilion.online.record.journal import APPLICATION_ID, SCHEMA_VERSION, Journal, JournalError
 from vermilion.online.record.log import Log
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample
@@ -120,6 +122,69 @@ def test_another_programs_database_is_refused_and_left_alone(tmp_path):
     with pytest.raises(JournalError, match="schema version 0"):
         Journal(path, **ABOUT)
     assert rows(path, "SELECT name FROM sqlite_master") == [("precious",)]
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ("CREATE TABLE precious (x)",),
+        ("CREATE TABLE precious (x)", "PRAGMA user_version = 2"),
+        ("CREATE TABLE precious (x)", f"PRAGMA user_version = {SCHEMA_VERSION}"),
+        ("PRAGMA application_id = 7",),
+        ("PRAGMA user_version = 3",),
+    ],
+)
+def test_what_is_refused_stays_byte_for_byte_and_is_not_kept_open(tmp_path, marks):
+    path = tmp_path / "other.sqlite"
+    with contextlib.closing(sqlite3.connect(path)) as database:
+        for mark in marks:
+            database.execute(mark)
+        database.commit()
+    before = path.read_bytes()
+    kept = []  # the errors, with all that hangs on them
+    for _ in range(3):
+        with pytest.raises(JournalError, match="of another program") as refusal:
+            Journal(path, **ABOUT)
+        kept.append(refusal)
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    opened = [os.path.realpath(each) for each in Path("/proc/self/fd").iterdir()]
+    assert str(path) not in opened
+
+
+def test_a_journal_says_whose_it_is_and_one_of_before_that_does_not_is_taken(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    Journal(path, **ABOUT).close()
+    assert rows(path, "PRAGMA application_id") == [(APPLICATION_ID,)]
+    rows(path, "PRAGMA application_id = 0")
+    Journal(path, **ABOUT).close()
+    assert rows(path, "SELECT count(*) FROM run") == [(2,)]
+
+
+def _begin(path, title, together, told):
+    together.wait()
+    try:
+        Journal(path, **{**ABOUT, "title": title}).close()
+        told.put("")
+    except JournalError as error:
+        told.put(str(error))
+
+
+def test_controllers_that_begin_at_once_in_one_new_file_all_have_it(tmp_path):
+    context = multiprocessing.get_context("fork")
+    told = context.Queue()
+    for number in range(3):
+        path = tmp_path / f"{number}.sqlite"
+        together = context.Barrier(4)
+        begun = [
+            context.Process(target=_begin, args=(path, title, together, told)) for title in "abcd"
+        ]
+        for each in begun:
+            each.start()
+        for each in begun:
+            each.join()
+        assert [told.get(timeout=60) for _ in begun] == [""] * 4
+        assert rows(path, "SELECT count(*) FROM run WHERE ended") == [(4,)]
 
 
 def test_a_directory_is_refused_with_its_name(tmp_path):

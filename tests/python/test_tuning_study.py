@@ -1,6 +1,7 @@
 """A study can be stopped at any moment, even killed, and goes on as if nothing had happened."""
 
 import json
+import multiprocessing
 import os
 import shutil
 import signal
@@ -23,6 +24,7 @@ from vermilion.tuning import (
     resume_study,
     tune,
 )
+from vermilion.tuning.keep.study_file import open_to_write
 
 __all__ = ["vermilion"]
 
@@ -275,6 +277,39 @@ def test_what_is_no_study_is_one_message(vermilion, tmp_path, content):
     assert "x.study" in refused(vermilion("tune", f"--study={path}"))
     assert "x.study" in refused(vermilion("studies", str(path)))
     assert path.read_bytes() == content
+
+
+def _open(path, together, told):
+    together.wait()
+    try:
+        open_to_write(path).close()
+        told.put("")
+    except StudyError as error:
+        told.put(str(error))
+
+
+def test_tunings_that_begin_at_once_in_one_new_file_all_have_it(tmp_path):
+    context = multiprocessing.get_context("fork")
+    told = context.Queue()
+    for number in range(3):
+        path = tmp_path / f"{number}.study"
+        together = context.Barrier(4)
+        begun = [context.Process(target=_open, args=(path, together, told)) for _ in range(4)]
+        for each in begun:
+            each.start()
+        for each in begun:
+            each.join()
+        assert [told.get(timeout=60) for _ in begun] == [""] * 4
+        assert read_studies(path) == []
+
+
+def test_an_empty_database_of_another_program_is_refused_and_left_alone(tmp_path):
+    path = tmp_path / "x.study"
+    execute(path, "PRAGMA application_id = 7")
+    before = path.read_bytes()
+    with pytest.raises(StudyError, match="of another program"):
+        open_to_write(path)
+    assert path.read_bytes() == before
 
 
 def test_a_torn_file_is_one_message(vermilion, finished, tmp_path):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import ExitStack
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
@@ -23,6 +24,7 @@ from vermilion.online.record.known_regimes import known_regimes
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_sample import SetSample
+from vermilion.simulate.shared_sqlite import execute_each, only_writer, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -39,6 +41,12 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 6
 """Kept in the file's ``user_version``; a file of an older version is brought up to it."""
+
+APPLICATION_ID = 0x5665724A
+"""Kept in the file's ``application_id``: "VerJ". Earlier versions wrote none, so 0 is read too."""
+
+_TABLES = {"run", "sample", "decision", "setting"}
+"""Those that a journal of any version has."""
 
 _SCHEMA = """
 CREATE TABLE run (
@@ -207,53 +215,79 @@ class Journal:
             JournalError: it is something else than a journal, or of another version.
         """
         name = ":memory:" if path is None else str(path)
-        try:
-            self._database = sqlite3.connect(name, isolation_level=None)
-            self._prepare(name)
-            self._killed = self._killed_run(title, router, link, discipline, network)
-            cursor = self._database.execute(
-                "INSERT INTO run (begun_utc, version, title, router, link, discipline,"
-                " target_packets, network, goes_on_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    wall().isoformat(timespec="seconds"),
-                    version,
-                    title,
-                    router,
-                    link,
-                    discipline,
-                    target_packets or 0.0,
-                    network,
-                    self._killed,
-                ),
-            )
-        except sqlite3.Error as error:
-            message = f"journal: {name} is not accepted ({error}); expected a writable SQLite file"
-            raise JournalError(message) from error
-        self.run = cursor.lastrowid
-        self._link = link
-        self._discipline = discipline
         # A simulated network's time has nothing to do with the wall clock.
         self._wall = wall if network is None else None
         self._zero_s: float | None = None  # of the network's time, by the wall clock as last kept
+        self._link = link
+        self._discipline = discipline
+        with ExitStack() as opened:
+            try:
+                self._database = sqlite3.connect(name, isolation_level=None)
+                opened.callback(self._database.close)
+                self._prepare(name)
+                self._killed = self._killed_run(title, router, link, discipline, network)
+                cursor = self._database.execute(
+                    "INSERT INTO run (begun_utc, version, title, router, link, discipline,"
+                    " target_packets, network, goes_on_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                    (
+                        wall().isoformat(timespec="seconds"),
+                        version,
+                        title,
+                        router,
+                        link,
+                        discipline,
+                        target_packets or 0.0,
+                        network,
+                        self._killed,
+                    ),
+                )
+            except sqlite3.Error as error:
+                message = (
+                    f"journal: {name} is not accepted ({error}); expected a writable SQLite file"
+                )
+                raise JournalError(message) from error
+            opened.pop_all()  # it stays open
+        self.run = cursor.lastrowid
 
     def _prepare(self, name: str) -> None:
-        self._database.execute("PRAGMA journal_mode = WAL")
+        """Makes what is missing, in a file that is a journal or empty.
+
+        Raises:
+            JournalError: it is something else; nothing has been changed.
+            sqlite3.Error: it cannot be read or written.
+        """
+        with only_writer(self._database):
+            found = self._found(name)
+            if found < SCHEMA_VERSION:
+                execute_each(self._database, "".join(_STEPS[found:]))
+                self._database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+                self._database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        use_write_ahead_log(self._database)
         # With a write-ahead log, NORMAL loses nothing when the program dies; only a power
         # failure may take back the last entries, never tear one.
         self._database.execute("PRAGMA synchronous = NORMAL")
-        (found,) = self._database.execute("PRAGMA user_version").fetchone()
-        (tables,) = self._database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if (found == 0 and tables > 0) or found > SCHEMA_VERSION:
-            message = (
-                f"journal: {name} is not accepted (schema version {found}); expected a new file "
-                f"or a journal of version {SCHEMA_VERSION} or older"
-            )
-            raise JournalError(message)
-        missing = "".join(_STEPS[found:])
-        if missing:
-            self._database.executescript(
-                f"BEGIN; {missing} PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            )
+
+    def _found(self, name: str) -> int:
+        """The version of a journal; 0 for an empty file.
+
+        Raises:
+            JournalError: it is something else.
+        """
+        (application,) = self._database.execute("PRAGMA application_id").fetchone()
+        (version,) = self._database.execute("PRAGMA user_version").fetchone()
+        tables = {row[0] for row in self._database.execute("SELECT name FROM sqlite_master")}
+        is_one = tables >= _TABLES if version else not tables
+        if application not in {0, APPLICATION_ID} or not is_one:
+            what = "of another program, "
+        elif not 0 <= version <= SCHEMA_VERSION:
+            what = ""
+        else:
+            return int(version)
+        message = (
+            f"journal: {name} is not accepted ({what}schema version {version}); expected a new "
+            f"file or a journal of version {SCHEMA_VERSION} or older"
+        )
+        raise JournalError(message)
 
     def _killed_run(
         self, title: str, router: str, link: str, discipline: str, network: str | None

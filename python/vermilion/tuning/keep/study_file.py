@@ -12,6 +12,8 @@ import sqlite3
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.simulate.shared_sqlite import execute_each, only_writer, use_write_ahead_log
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -127,14 +129,15 @@ def open_to_write(path: Path) -> sqlite3.Connection:
         raise StudyError(message) from None
     try:
         database.execute("PRAGMA trusted_schema = OFF")
-        (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        if tables == 0:
-            database.executescript(
-                f"BEGIN IMMEDIATE; {_SCHEMA} PRAGMA application_id = {APPLICATION_ID}; "
-                f"PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
-            )
+        with only_writer(database):
+            (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            (application,) = database.execute("PRAGMA application_id").fetchone()
+            if tables == application == 0:
+                execute_each(database, _SCHEMA)
+                database.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+                database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         _check(database, path)
-        database.execute("PRAGMA journal_mode = WAL")
+        use_write_ahead_log(database)
         database.execute("PRAGMA synchronous = NORMAL")
     except sqlite3.Error as error:
         database.close()
