@@ -1,24 +1,35 @@
 """Answers on the live page: who may give them, about what, and how often they count."""
 
+import errno
 import http.client
 import json
+import multiprocessing
+import os
+import pickle
 import re
+import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import closing
+from pathlib import Path
 from queue import Empty, SimpleQueue
 
 import pytest
 
 from test_cli import SHORT, refused, vermilion
 from test_live_page import ask, book, looks
+from vermilion.monitor import privileges
+from vermilion.monitor.privileges import CAP_DAC_READ_SEARCH
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Command
 from vermilion.online.kinds import DecisionKind
 from vermilion.status.listener import Listener
+from vermilion.status.live_page import beside
 from vermilion.status.live_page.beside import PageBeside
 from vermilion.status.live_page.journal_reader import JournalReader
+from vermilion.status.live_page.told import Started, command_message, command_of
 
 __all__ = ["vermilion"]
 
@@ -246,6 +257,121 @@ def test_an_ended_run_takes_no_answer_and_the_page_ends_with_its_controller(tmp_
     assert time.monotonic() - begun < 5
     with pytest.raises(ConnectionRefusedError):
         ask(there.port, "/", token=TOKEN)
+
+
+@pytest.mark.parametrize(
+    ("said", "verbs"),
+    [
+        (b"", ALL),
+        (b"accept", ALL),
+        (b"[]", ALL),
+        (b"[" * 10_000, ALL),
+        (b"\xff", ALL),
+        (pickle.dumps(Command("accept", 7)), ALL),
+        (b'{"verb": "accept"}', ALL),
+        (b'{"verb": "accept", "number": 7, "more": 1}', ALL),
+        (b'{"verb": "accept", "number": null}', ALL),
+        (b'{"verb": "accept", "number": true}', ALL),
+        (b'{"verb": "accept", "number": 7.5}', ALL),
+        (b'{"verb": "accept", "number": -1}', ALL),
+        (b'{"verb": "accept", "number": 9223372036854775808}', ALL),
+        (b'{"verb": "undo", "number": 7}', ALL),
+        (b'{"verb": ["undo"], "number": null}', ALL),
+        (b'{"verb": "stop", "number": null}', ALL),
+        (b'{"verb": "accept", "number": 7}', ("undo", "pause", "resume")),
+        (b'{"verb": "undo", "number": null}', ()),
+    ],
+)
+def test_the_controller_believes_nothing_that_its_page_does_not_say(said, verbs):
+    with pytest.raises(ValueError, match=r"."):
+        command_of(said, verbs)
+
+
+@pytest.mark.parametrize("command", [Command("accept", 7), Command("decline", 0), Command("undo")])
+def test_the_controller_hears_what_its_page_says(command):
+    assert command_of(command_message(command), ALL) == command
+
+
+class Trap:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (open, (self.path, "w"))
+
+
+def _taken_over(connection, path, *_):
+    """What somebody might do who has got into the page's process."""
+    connection.send_bytes(Started("http://127.0.0.1:1/?token=x").message())
+    connection.send(Trap(f"{path}-trap"))
+    connection.send_bytes(command_message(Command("accept", 7)))
+    threading.Event().wait()
+
+
+def test_a_page_that_was_taken_over_is_ended_and_gets_nothing_run(tmp_path, monkeypatch):
+    monkeypatch.setattr(beside, "_serve", _taken_over)
+    heard = SimpleQueue()
+    path = tmp_path / "j.sqlite"
+    with PageBeside(path, Listener("127.0.0.1", 0, TOKEN), ALL, heard.put) as page:
+        page._process.join(60)
+        assert page._process.exitcode == -signal.SIGKILL
+    assert heard.empty()
+    assert not path.with_name("j.sqlite-trap").exists()
+
+
+def privileges_of(page):
+    """The sets of every thread of the page's process, and whether it may gain privileges."""
+    found = []
+    for thread in Path(f"/proc/{page._process.pid}/task").iterdir():
+        text = (thread / "status").read_text(encoding="ascii", errors="replace")
+        found.append(dict(re.findall(r"^(Cap\w+|NoNewPrivs):\s*(\w+)$", text, re.MULTILINE)))
+    return found
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has capabilities")
+def test_the_page_has_no_capability_and_can_gain_none(asking):
+    assert ask(asking.port, "/api/runs", token=TOKEN)[0] == 200
+    for thread in privileges_of(asking.page):
+        assert thread["NoNewPrivs"] == "1"
+        sets = ["CapInh", "CapPrm", "CapEff", "CapAmb"]
+        if os.geteuid() == 0:
+            sets.append("CapBnd")
+        assert {int(thread[name], 16) for name in sets} == {0}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may look into another user's folder")
+def test_root_may_keep_its_journal_in_a_folder_of_another_user(tmp_path):
+    folder = tmp_path / "home"
+    folder.mkdir(mode=0o700)
+    os.chown(folder, 65534, 65534)
+    there = Asking(folder / "j.sqlite")
+    try:
+        assert ask(there.port, "/api/runs", token=TOKEN)[0] == 200
+        assert {int(each["CapEff"], 16) for each in privileges_of(there.page)} == {
+            1 << CAP_DAC_READ_SEARCH
+        }
+    finally:
+        there.close()
+
+
+def test_a_page_that_keeps_its_privileges_is_not_served(tmp_path, monkeypatch):
+    def refuse(*_):
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(privileges, "give_up_all", refuse)
+    ours, theirs = multiprocessing.Pipe()
+    handler = signal.getsignal(signal.SIGINT)
+    try:
+        beside._serve(theirs, str(tmp_path / "j.sqlite"), Listener("127.0.0.1", 0, TOKEN), ())
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    assert Started.of(ours.recv_bytes()) == Started(
+        trouble="--page: its process cannot give up its privileges (Operation not permitted)"
+    )
+    ours.close()
+    theirs.close()
 
 
 def test_several_queues_are_shown_one_by_one(tmp_path):

@@ -19,13 +19,21 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+CAP_DAC_READ_SEARCH: Final = 2
 CAP_NET_BIND_SERVICE: Final = 10
 CAP_NET_ADMIN: Final = 12
 CAP_NET_RAW: Final = 13
 """Bits of capabilities (include/uapi/linux/capability.h)."""
 
 _VERSION_3 = 0x20080522
+_PR_CAPBSET_READ = 23
+_PR_CAPBSET_DROP = 24
 _PR_SET_NO_NEW_PRIVS = 38
+_PR_CAP_AMBIENT = 47
+_PR_CAP_AMBIENT_CLEAR_ALL = 4
+_CAPABILITIES = 64
+"""As many as the sets of version 3 have bits."""
+
 _EFFECTIVE: Final = re.compile(r"^CapEff:\s*([0-9a-fA-F]{1,16})\s*$", re.MULTILINE)
 
 
@@ -60,6 +68,30 @@ def give_up(capabilities: Iterable[int]) -> None:
     # First this: a failure after it leaves the process no more than it had.
     _call(libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
     _call(libc.capset(ctypes.byref(header), sets))
+
+
+def give_up_all(but: Iterable[int] = ()) -> None:
+    """Give up every capability for good, in all five sets of the calling thread.
+
+    Who is not privileged at all cannot make its bounding set smaller. Nothing hangs on that:
+    without new privileges no program gets anything from that set.
+
+    Args:
+        but: those to be kept, where they are there.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    kept = frozenset(but)
+    given_up = [each for each in range(_CAPABILITIES) if each not in kept]
+    libc = ctypes.CDLL(None, use_errno=True)
+    for each in range(_CAPABILITIES):
+        # A capability that this kernel does not have is no member either: -1.
+        if libc.prctl(_PR_CAPBSET_READ, each, 0, 0, 0) == 1:
+            libc.prctl(_PR_CAPBSET_DROP, each, 0, 0, 0)
+    # What leaves the permitted set leaves the ambient one; what is kept would stay there.
+    libc.prctl(_PR_CAP_AMBIENT, _PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0)
+    give_up(given_up)
 
 
 def threads_with(capability: int) -> int:

@@ -1,19 +1,25 @@
 """The page beside its controller, in a process of its own.
 
 However many look at it, the controller does not wait for them. What the process hears of a person
-comes back over a pipe; it has none of the controller's privileges, and ends with it.
+comes back over a pipe, in words that are checked (:mod:`~vermilion.status.live_page.told`); it ends
+with its controller. It gives up its capabilities once it listens, and before it answers anybody. It
+remains the controller's user, so that it can read the journal: what that user may without any
+capability, it may too.
 """
 
 from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import signal
+import sys
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from vermilion.status.listener import Listener, ListenerError
+from vermilion.status.live_page.told import LONGEST, Started, command_message, command_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,6 +55,7 @@ class PageBeside:
         on_command: Callable[[Command], object] | None = None,
     ) -> None:
         self.on_command: Callable[[Command], object] = on_command or (lambda _: None)
+        self._verbs = verbs
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
         self._process = context.Process(
@@ -67,27 +74,35 @@ class PageBeside:
             ListenerError: there will be none.
         """
         try:
-            there = self._connection.poll(_STARTS_WITHIN_S)
-            address, trouble = self._connection.recv() if there else ("", "it does not start")
-        except (EOFError, OSError):
-            address, trouble = "", "--page: the process that serves it has died"
-        if trouble:
+            if self._connection.poll(_STARTS_WITHIN_S):
+                started = Started.of(self._connection.recv_bytes(LONGEST))
+            else:
+                started = Started(trouble="--page: the process that serves it does not start")
+        except (EOFError, OSError, ValueError):
+            started = Started(trouble="--page: the process that serves it has died")
+        if started.trouble:
             self._process.kill()
             self._process.join()
-            raise ListenerError(trouble)
-        return str(address)
+            self._connection.close()
+            raise ListenerError(started.trouble)
+        return started.address
 
     def _hear(self) -> None:
-        with contextlib.suppress(EOFError, OSError):
+        try:
             while True:
                 # Who is told may change while this waits, so that is looked up afterwards.
-                command = self._connection.recv()
+                command = command_of(self._connection.recv_bytes(LONGEST), self._verbs)
                 self.on_command(command)
+        except (EOFError, OSError):
+            return
+        except ValueError:
+            # Its code says nothing else, so that it runs somebody else's.
+            self._process.kill()
 
     def close(self) -> None:
         """End the page, after the last news."""
         with contextlib.suppress(OSError):
-            self._connection.send("end")
+            self._connection.send_bytes(b"end")
         self._process.join(_ENDS_WITHIN_S)
         if self._process.is_alive():
             self._process.kill()
@@ -111,13 +126,12 @@ def _serve(connection: Connection, path: str, listener: Listener, verbs: tuple[s
     from vermilion.status.live_page.server import PageServer
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to answer
-    _give_up_privileges()
     sending = threading.Lock()
 
     def send(command: Command) -> bool:
         try:
             with sending:
-                connection.send(command)
+                connection.send_bytes(command_message(command))
         except OSError:
             return False
         return True
@@ -126,29 +140,75 @@ def _serve(connection: Connection, path: str, listener: Listener, verbs: tuple[s
     answers = Answers(JournalReader(journal), send, verbs) if verbs else None
     try:
         server = PageServer(journal, listener, option="--page", answers=answers)
+        try:
+            # Not before it listens, which may take one; nobody has been answered yet.
+            _give_up_privileges(journal)
+        except ListenerError:
+            server.close()
+            raise
     except ListenerError as error:
-        connection.send(("", str(error)))
+        connection.send_bytes(Started(trouble=str(error)).message())
         return
     ready = threading.Event()
     thread = threading.Thread(target=server.run, args=(ready.set,), daemon=True)
     thread.start()
     ready.wait(_STARTS_WITHIN_S)
-    connection.send((server.address, ""))
+    connection.send_bytes(Started(server.address).message())
     _wait_for_end(connection, server, thread)
 
 
 def _wait_for_end(connection: Connection, server: PageServer, thread: threading.Thread) -> None:
     with contextlib.suppress(EOFError, OSError):
-        connection.recv()
+        connection.recv_bytes(LONGEST)
         threading.Event().wait(_LAST_NEWS_S)
     server.stop()
     thread.join(_ENDS_WITHIN_S)
     server.close()
 
 
-def _give_up_privileges() -> None:
-    """What changes queues and listens to packets is no business of a page's."""
-    from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_NET_RAW, give_up
+def _give_up_privileges(journal: Path) -> None:
+    """What a page has to do takes no capability, but for a journal in somebody else's folder.
 
-    with contextlib.suppress(OSError, AttributeError):
-        give_up([CAP_NET_ADMIN, CAP_NET_RAW])
+    Raises:
+        ListenerError: the kernel refused, so that the page must not be served.
+    """
+    if sys.platform != "linux":  # there are none
+        return
+    from vermilion.monitor.privileges import CAP_DAC_READ_SEARCH, give_up_all
+
+    try:
+        kept = () if _can_be_read_without(journal) else (CAP_DAC_READ_SEARCH,)
+        give_up_all(kept)
+    except OSError as error:
+        message = f"--page: its process cannot give up its privileges ({error.strerror})"
+        raise ListenerError(message) from None
+
+
+def _can_be_read_without(journal: Path) -> bool:
+    """Whether a journal can be read without any capability, by a thread that has none.
+
+    Raises:
+        OSError: the kernel refused.
+    """
+    from vermilion.monitor.privileges import give_up_all
+
+    found: list[bool | OSError] = []
+
+    def look() -> None:
+        try:
+            give_up_all()
+        except OSError as error:
+            found.append(error)
+            return
+        if os.path.exists(journal):  # noqa: PTH110 - a folder that may not be looked into is no error here
+            found.append(os.access(journal, os.R_OK))
+        else:  # it will be the controller's own
+            found.append(os.access(journal.parent, os.X_OK))
+
+    thread = threading.Thread(target=look)  # capabilities belong to threads
+    thread.start()
+    thread.join()
+    answer = found[0]
+    if isinstance(answer, OSError):
+        raise answer
+    return answer
