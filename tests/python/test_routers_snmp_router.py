@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import socket
@@ -488,12 +489,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path):
 
 
 def _fifo(folder):
-    import os
-    import threading
-
+    """A pipe that nobody writes into."""
     path = folder / "fifo"
     os.mkfifo(path, 0o600)
-    threading.Thread(target=lambda: path.open("wb").close(), daemon=True).start()
     return path
 
 

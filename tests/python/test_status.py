@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import socket
 import sqlite3
@@ -10,6 +11,7 @@ import urllib.error
 import urllib.request
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -452,6 +454,16 @@ def test_a_token_is_its_owners_alone(tmp_path):
     with pytest.raises(ListenerError, match="too short") as refusal:
         read_token(path)
     assert "short\n" not in str(refusal.value)
+
+
+def test_a_token_that_comes_from_no_file_is_refused_and_not_waited_for(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path, 0o600)
+    with pytest.raises(ListenerError, match="cannot be read") as refusal:
+        read_token(path)
+    assert "it is no file" in str(refusal.value)
+    with pytest.raises(ListenerError, match="cannot be read"):
+        read_token(Path("a\0b"))
 
 
 @pytest.mark.usefixtures("kernel")

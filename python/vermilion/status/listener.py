@@ -6,6 +6,8 @@ import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vermilion.routers.secret_file import OpenToOthersError, read_secret_file
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -85,16 +87,15 @@ def read_token(path: Path, option: str = "--metrics") -> str:
     """
     accepted = f"a file with {_LEAST_TOKEN} characters or more that only its owner can read"
     try:
-        with path.open("rb") as file:
-            others = path.stat().st_mode & 0o077
-            text = file.read(_MOST_TOKEN).decode("ascii").split("\n", 1)[0].strip()
+        content = read_secret_file(path, _MOST_TOKEN)
+        text = content.decode("ascii").split("\n", 1)[0].strip()
+    except OpenToOthersError:
+        message = f'{option}-token: "{path}" can be read by others; expected {accepted}'
+        raise ListenerError(message) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not ASCII"
         message = f'{option}-token: "{path}" cannot be read ({reason}); expected {accepted}'
         raise ListenerError(message) from None
-    if others:
-        message = f'{option}-token: "{path}" can be read by others; expected {accepted}'
-        raise ListenerError(message)
     if len(text) < _LEAST_TOKEN:
         message = f'{option}-token: what "{path}" holds is too short; expected {accepted}'
         raise ListenerError(message)

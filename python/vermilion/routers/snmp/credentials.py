@@ -14,14 +14,13 @@ A file in TOML has a table for each host, or ``[default]`` for those without one
 
 from __future__ import annotations
 
-import os
-import stat
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.routers.base import RouterError
+from vermilion.routers.secret_file import OpenToOthersError, read_secret_file
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of, printable
 
 if TYPE_CHECKING:
@@ -118,18 +117,13 @@ def read_credentials(path: Path, host: str) -> Credentials:
     """
     name = printable(str(path))
     try:
-        with path.open("rb") as file:
-            known = os.fstat(file.fileno())
-            if not stat.S_ISREG(known.st_mode):
-                message = f"credentials: {name} is no file"
-                raise RouterError(message)
-            if known.st_mode & (stat.S_IRWXG | stat.S_IRWXO):
-                message = (
-                    f"credentials: others may use {name} (mode {stat.S_IMODE(known.st_mode):04o}); "
-                    f"expected 0600: chmod 600 {name}"
-                )
-                raise RouterError(message)
-            content = file.read(_LARGEST_FILE + 1)
+        content = read_secret_file(path, _LARGEST_FILE + 1)
+    except OpenToOthersError as error:
+        message = (
+            f"credentials: others may use {name} (mode {error.mode:04o}); "
+            f"expected 0600: chmod 600 {name}"
+        )
+        raise RouterError(message) from None
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such name"
         message = (
