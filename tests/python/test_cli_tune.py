@@ -3,6 +3,7 @@
 import inspect
 import json
 import math
+import re
 import shlex
 import signal
 import subprocess
@@ -14,8 +15,24 @@ from test_tuning_study import wait_for_settings
 from vermilion.cli import main
 from vermilion.scenario import load_scenario
 from vermilion.tuning.recall.conditions import conditions_of
+from vermilion.simulate import run
 
 __all__ = ["vermilion"]
+
+# A transfer every eight seconds on average: with some seeds there is none.
+RARE = """
+duration = "10 s"
+warm_up = "2 s"
+[links.bottleneck]
+rate = "10 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "codel" }
+[flows.web]
+path = ["bottleneck"]
+rtt = "40 ms"
+sender = "cubic"
+traffic = { kind = "web", mean_gap = "8 s", size = "20 kB" }
+"""
 
 QUICK = ("tune", "varying-load", "--budget=12", *SHORT)
 
@@ -273,6 +290,20 @@ def test_ctrl_c_shows_what_every_kind_has_found_and_ends_with_130(tmp_path, kind
     assert "ended by Ctrl-C" in out
     assert f"kept in {study}" in out
     assert "Traceback" not in err
+
+
+def test_a_seed_without_the_objective_is_named(vermilion, tmp_path):
+    rare = tmp_path / "rare.toml"
+    rare.write_text(RARE, encoding="utf-8")
+    line = refused(
+        vermilion("tune", rare, "--objective", "minimise flows.web.completion_time_s.mean",
+                  "--budget=4")
+    )  # fmt: skip
+    named = re.search(r"with seed (\d+), .*no flow is ever active in a measured phase", line)
+    assert named
+    scenario = load_scenario(str(rare))
+    assert run(scenario, int(named[1])).flows("web").total["flows"] == 0
+    assert run(scenario, 1).flows("web").total["flows"] > 0
 
 
 @pytest.mark.parametrize("option", ["--device", "--parent"])

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from vermilion.scenario import load_scenario
+from vermilion.scenario import load_scenario, parse_scenario
 from vermilion.scenario.carry_over import with_discipline
 from vermilion.simulate import metric_of, run
 from vermilion.simulate.compared_runs import METRICS
@@ -162,3 +162,100 @@ def test_it_is_strict_json(outcome):
         assert metric_of(total, f"{metric}.mean") is not None
     assert set(total["drop_rate"]) == {"mean", "low", "high", "replications", "difference"}
     assert "difference" not in first["links"]["bottleneck"]["total"]["drop_rate"]
+
+
+# Beside bulk flows a transfer every eight seconds on average, in eight measured seconds: with some
+# seeds there is none.
+RARE = """
+duration = "10 s"
+warm_up = "2 s"
+[links.bottleneck]
+rate = "10 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "drop-tail", limit = "20 packets" }
+[flows.web]
+path = ["bottleneck"]
+rtt = "40 ms"
+sender = "cubic"
+traffic = { kind = "web", mean_gap = "8 s", size = "20 kB" }
+[flows.bulk]
+path = ["bottleneck"]
+rtt = "40 ms"
+sender = "cubic"
+count = 2
+"""
+
+
+@pytest.fixture(scope="module")
+def rare():
+    scenario = parse_scenario(RARE)
+    variants = {"drop-tail": scenario, "codel": with_discipline(scenario, "codel")[0]}
+    return compare(variants, range(1, 9))
+
+
+def completed(comparison, variant):
+    """Mean completion time of each run, ``None`` where none completed."""
+    return [
+        metric_of(result.flows("web").total, "completion_time_s.mean")
+        for result in comparison.results[variant]
+    ]
+
+
+def test_a_seed_without_a_transfer_counts_as_a_goodput_of_nothing(rare):
+    goodputs = [
+        result.flows("web").total["goodput_bit_per_s"]["total"] for result in rare.results[0]
+    ]
+    assert min(goodputs) == 0.0 < max(goodputs)
+    entry = rare.to_dict()["variants"][1]["flows"]["web"]["total"]
+    assert entry["goodput_bit_per_s"]["total"]["replications"] == 8
+    interval = rare.flows_interval(0, "web", -1, "goodput_bit_per_s.total")
+    assert interval.mean == pytest.approx(sum(goodputs) / 8)
+
+
+def test_completion_times_are_compared_over_the_seeds_that_have_one(rare):
+    values = [[value for value in completed(rare, variant) if value] for variant in (0, 1)]
+    assert 0 < len(values[1]) < 8
+    entry = rare.to_dict()["variants"][1]["flows"]["web"]["total"]["completion_time_s"]["mean"]
+    assert entry["replications"] == len(values[1])
+    assert entry["mean"] == pytest.approx(sum(values[1]) / len(values[1]))
+    apart = [
+        there - here
+        for here, there in zip(completed(rare, 0), completed(rare, 1), strict=True)
+        if here is not None and there is not None
+    ]
+    assert entry["difference"]["replications"] == len(apart)
+    assert entry["difference"]["mean"] == pytest.approx(sum(apart) / len(apart))
+
+
+def test_the_text_says_how_many_seeds_have_a_completion_time(rare):
+    assert "flows web" in [table.title for table in rare.tables()]
+    counts = [sum(value is not None for value in completed(rare, each)) for each in (0, 1)]
+    least, most = min(counts), max(counts)
+    some = f"{least}" if least == most else f"{least} to {most}"
+    assert f"Completion times of 'web' are over {some} of the 8 seeds" in rare.remark()
+    assert "Completion times of 'bulk'" not in rare.remark()
+
+
+def test_where_every_seed_has_a_completion_time_the_text_does_not_count_them():
+    often = parse_scenario(RARE).with_values({"flows.web.traffic.mean_gap": 0.5})
+    assert "Completion times" not in compare({"often": often}, [1, 2]).remark()
+
+
+def test_flows_that_have_stopped_do_not_starve_in_the_phase_behind():
+    text = (
+        RARE.replace('warm_up = "2 s"', "")
+        + """
+[flows.leave]
+path = ["bottleneck"]
+rtt = "40 ms"
+sender = "cubic"
+count = 2
+stop = "5 s"
+"""
+    )
+    variant = compare({"leaving": parse_scenario(text)}, [1, 2]).to_dict()["variants"][0]
+    before, after = variant["bulk_flows"]["phases"]
+    assert after["starved"]["mean"] == 0.0
+    assert after["jain_index"]["mean"] > 0.9
+    assert set(variant["flows"]["leave"]["phases"][1]) == {"start_s", "end_s"}
+    assert before["goodput_bit_per_s"]["total"]["mean"] > 0.0

@@ -42,6 +42,14 @@ impl Schedule {
         event.min(self.next_probe)
     }
 
+    /// When each flow that stops does so, at its first queue, whether that is still to come or not.
+    pub fn stops(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.events.iter().filter_map(|&(time, event)| match event {
+            Control::Stop(flow) => Some((time, flow)),
+            _ => None,
+        })
+    }
+
     /// Takes the next event.
     pub fn pop(&mut self) -> Option<Control> {
         match self.events.get(self.position) {

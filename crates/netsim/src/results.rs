@@ -327,8 +327,14 @@ impl GroupMetrics {
         }
     }
 
-    /// Metrics over `span` of flows that come and go, of which none is known by itself.
-    pub fn of_transfers(span: Span, transfers: Option<TransferMetrics>, header_size: u32) -> Self {
+    /// Metrics over `span` of flows that come and go, of which none is known by itself. If a `source_runs` that
+    /// may begin some, none at all is a goodput of 0.
+    pub fn of_transfers(
+        span: Span,
+        transfers: Option<TransferMetrics>,
+        source_runs: bool,
+        header_size: u32,
+    ) -> Self {
         let seconds = (span.end - span.begin) as f64 / 1e9;
         let tally = transfers.as_ref().map_or_else(Tally::default, |transfers| transfers.tally);
         let headers = tally.delivered_segments * u64::from(header_size);
@@ -338,7 +344,7 @@ impl GroupMetrics {
             start_s: span.begin as f64 / 1e9,
             end_s: span.end as f64 / 1e9,
             flows,
-            goodput_bit_per_s: (flows > 0 && !span.is_empty())
+            goodput_bit_per_s: ((flows > 0 || source_runs) && !span.is_empty())
                 .then_some(Goodput { total: bits / seconds, of_flows: None }),
             jain_index: None,
             goodput_cov: None,

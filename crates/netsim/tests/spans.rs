@@ -142,3 +142,74 @@ fn a_flow_that_stops_at_a_boundary_is_not_in_the_span_behind_it() {
     let phases = &results.flows["open-loop"].phases;
     assert_eq!(phases.iter().map(|phase| phase.flows).collect::<Vec<_>>(), [1, 0]);
 }
+
+#[test]
+fn a_connection_that_its_host_has_stopped_is_active_no_more() {
+    let mut leave = bulk("leave", 4, &["link"], "cubic", json!({}));
+    leave["stop_ns"] = json!([10 * SECOND, 10 * SECOND]);
+    let stay = bulk("stay", 4, &["link"], "cubic", json!({}));
+    let link = link("link", 10_000_000, "red", json!({}));
+    let results = simulate(&scenario(20.0, &[link], &[leave, stay]), 1);
+    // Its last packets are 25 ms from the queue when the span begins, and more of them wait there.
+    let leave = results.flows["leave"].phases.last().unwrap();
+    assert_eq!((leave.start_s, leave.end_s), (10.0, 20.0));
+    assert_eq!((leave.flows, leave.each.len(), leave.starved), (0, 0, None));
+    assert!(leave.goodput_bit_per_s.is_none() && leave.jain_index.is_none());
+    let stay = results.flows["stay"].phases.last().unwrap();
+    assert_eq!((stay.flows, stay.each.len(), stay.starved), (4, 4, Some(0)));
+    // All of the time that it was there for is in the whole run.
+    assert_eq!(results.flows["leave"].total.flows, 4);
+}
+
+#[test]
+fn a_flow_that_stops_within_a_span_is_in_it_whatever_it_sends() {
+    let mut windows = bulk("windows", 1, &["link"], "cubic", json!({}));
+    let mut packets = open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 1e6}));
+    let (half, end) = (SECOND / 2, SECOND);
+    for flows in [&mut windows, &mut packets] {
+        flows["start_ns"] = json!([0, 0]);
+        flows["stop_ns"] = json!([half, half]);
+    }
+    let mut network = scenario(
+        2.0,
+        &[link("link", 8_000_000, "drop-tail", json!({"limit": 100}))],
+        &[windows, packets],
+    );
+    // The only other boundary; what changes at the stop is not looked at.
+    network["changes"] = json!([{"at_ns": end, "link": "link", "rate_bit_per_s": 8_000_000}]);
+    network["settle_ns"] = json!(half / 2);
+    let results = simulate(&network, 1);
+    for (name, spans) in &results.flows {
+        assert_eq!(spans.total.flows, 1, "{name}");
+        let flows: Vec<_> = spans.phases.iter().map(|phase| (phase.start_s, phase.flows)).collect();
+        assert_eq!(flows, [(0.0, 1), (0.75, 0), (1.25, 0)], "{name}");
+    }
+    // A megabit a second for half a second, over two seconds.
+    let sent = results.flows["open-loop"].total.goodput_bit_per_s.unwrap().total;
+    assert!((sent / 250e3 - 1.0).abs() < 0.02, "{sent}");
+}
+
+#[test]
+fn an_open_loop_flow_stops_when_its_host_stops_it_however_far_the_queue() {
+    let mut flows = open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 1e6}));
+    flows["rtt_ns"] = json!(200 * MILLISECOND);
+    flows["stop_ns"] = json!([SECOND, SECOND]);
+    let link = link("link", 8_000_000, "drop-tail", json!({"limit": 100}));
+    let results = simulate(&scenario(2.0, &[link], &[flows]), 1);
+    let phases = &results.flows["open-loop"].phases;
+    assert_eq!(phases.iter().map(|phase| phase.flows).collect::<Vec<_>>(), [1, 0]);
+}
+
+#[test]
+fn a_transfer_that_is_stopped_with_all_of_it_on_its_way_is_in_the_span_in_which_it_completes() {
+    let instant = completes_at(false);
+    for stop in instant - 8..instant {
+        let mut network = transfer(200, false);
+        network["flows"][0]["stop_ns"] = json!([stop * MILLISECOND, stop * MILLISECOND]);
+        let results = simulate(&network, 1);
+        let phases: Vec<_> = results.flows["flows"].phases.iter().map(completed).collect();
+        for (by_books, by_flow) in phases {
+            assert_eq!(by_books, by_flow as u64, "stopped at {stop} ms");
+        }
+    }
+}

@@ -130,6 +130,19 @@ fn web(mean_gap_ms: f64, size: Value) -> Value {
     json!({"kind": "web", "mean_gap_ns": mean_gap_ms * 1e6, "size": size})
 }
 
+#[test]
+fn a_source_that_runs_and_begins_no_transfer_has_a_goodput_of_nothing() {
+    // The gap is an hour.
+    let mut idle = group(1, web(3.6e6, constant(1000)), json!({}));
+    idle["start_ns"] = json!([SECOND, SECOND]);
+    idle["stop_ns"] = json!([3 * SECOND, 3 * SECOND]);
+    let results = simulate(&scenario(4.0, &[long_queue(RATE)], &[idle]), 1);
+    let goodput = |metrics: &GroupMetrics| metrics.goodput_bit_per_s.map(|it| it.total);
+    let phases: Vec<_> = results.flows["flows"].phases.iter().map(goodput).collect();
+    assert_eq!(phases, [None, Some(0.0), None], "before it starts, while it runs, once it stops");
+    assert_eq!((goodput(total(&results)), total(&results).flows), (Some(0.0), 0));
+}
+
 fn constant(bytes: u64) -> Value {
     json!({"distribution": "constant", "value": bytes})
 }

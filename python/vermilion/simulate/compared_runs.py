@@ -30,6 +30,8 @@ if TYPE_CHECKING:
     from vermilion.simulate.result import Result
 
     Measure = Callable[[LinkMetrics], float | None]
+    Replications = Sequence[float | None]
+    """A number for each seed; ``None`` for a seed that has none, where the others are enough."""
     Kind = Literal["links", "flows", "bulk_flows"]
 
 METRICS: Final = (
@@ -59,6 +61,9 @@ FLOW_METRICS: Final = (
     "completion_time_s.p95",
 )
 """What is compared of groups of flows: paths into a group's metrics."""
+
+COMPLETION_TIME: Final = "completion_time_s"
+"""Of a group: where no transfer completes there is none, and the mean is over the other seeds."""
 
 BULK_FLOWS: Final = "*"
 """In place of a group's name: the bulk flows of all groups together."""
@@ -140,13 +145,20 @@ class ComparedRuns:
         )
 
     def flows_interval(self, variant: int, group: str, window: int, metric: str) -> Interval | None:
-        """As :meth:`interval`, of a group of flows, or of :data:`BULK_FLOWS`."""
+        """As :meth:`interval`, of a group of flows, or of :data:`BULK_FLOWS`.
+
+        A completion time is over the seeds with which a transfer completed; the interval's
+        ``count`` says how many those are.
+        """
         return _mean(self._flow_values(variant, group, window, metric))
 
     def flows_difference(
         self, variant: int, group: str, window: int, metric: str
     ) -> Interval | None:
-        """As :meth:`difference`, of a group of flows, or of :data:`BULK_FLOWS`."""
+        """As :meth:`difference`, of a group of flows, or of :data:`BULK_FLOWS`.
+
+        Of completion times it is over the seeds with which both variants have one.
+        """
         return _mean_difference(
             self._flow_values(variant, group, window, metric),
             self._flow_values(0, group, window, metric),
@@ -267,18 +279,19 @@ class ComparedRuns:
 
     def _values(
         self, variant: int, kind: Kind, name: str, window: int, metric: str
-    ) -> list[float] | None:
+    ) -> Replications | None:
         of = self.values if kind == "links" else self._flow_values
         return of(variant, name, window, metric)
 
     def _flow_values(
         self, variant: int, group: str, window: int, metric: str
-    ) -> list[float] | None:
+    ) -> Replications | None:
         _check_metric(metric, (SLOWEST_SHARE, *metric_paths(GroupMetrics)))
         measure = slowest_share if metric == SLOWEST_SHARE else partial(metric_of, path=metric)
-        return _complete(
+        values = [
             measure(self._flow_windows(result, group)[window]) for result in self.results[variant]
-        )
+        ]
+        return values if metric.startswith(f"{COMPLETION_TIME}.") else _complete(values)
 
     def _goodput(self, variant: int, link: str, window: int) -> list[float] | None:
         if not self.scenarios:
@@ -368,14 +381,20 @@ def _check_metric(metric: str, known: Sequence[str]) -> None:
         raise ScenarioError("metric", metric, did_you_mean(metric, known))
 
 
-def _mean(values: list[float] | None) -> Interval | None:
-    return mean_interval(values) if values else None
+def _mean(values: Replications | None) -> Interval | None:
+    present = [value for value in values or () if value is not None]
+    return mean_interval(present) if present else None
 
 
-def _mean_difference(values: list[float] | None, first: list[float] | None) -> Interval | None:
+def _mean_difference(values: Replications | None, first: Replications | None) -> Interval | None:
     if not values or not first:
         return None
-    return mean_interval(value - reference for value, reference in zip(values, first, strict=True))
+    differences = [
+        value - reference
+        for value, reference in zip(values, first, strict=True)
+        if value is not None and reference is not None
+    ]
+    return mean_interval(differences) if differences else None
 
 
 def _interval_dict(interval: Interval) -> dict[str, float | int]:

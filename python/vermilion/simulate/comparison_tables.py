@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED
-from vermilion.simulate.compared_runs import BULK_FLOWS, GOODPUT
+from vermilion.simulate.compared_runs import BULK_FLOWS, COMPLETION_TIME, GOODPUT
 from vermilion.simulate.notebook import stretch
 from vermilion.simulate.tables import Section, ShownTable
 
@@ -123,9 +123,28 @@ def remark(comparison: ComparedRuns) -> str:
         unmoved = [repr(name) for name, each in zip(comparison.names, same, strict=True) if each]
         of = "" if all(same) else f" of {', '.join(unmoved)}"
         text += f" All seeds gave the same run{of}: its intervals say nothing about chance."
+    text += "".join(_seeds_without(comparison, group) for group in comparison.groups)
     if not comparison.phases_agree:
         text += " The variants have different phases, which cannot be compared."
     return text
+
+
+def _seeds_without(comparison: ComparedRuns, group: str) -> str:
+    """A sentence on the seeds with which no transfer of a group completed, if there are any."""
+    intervals = (
+        comparison.flows_interval(variant, group, window, f"{COMPLETION_TIME}.mean")
+        for variant in range(len(comparison.names))
+        for window in range(len(comparison.windows(comparison.links[0])))
+    )
+    counts = {interval.count for interval in intervals if interval is not None}
+    least, most, seeds = min(counts, default=0), max(counts, default=0), len(comparison.seeds)
+    if least == most == seeds or not counts:
+        return ""
+    some = f"{least}" if least == most else f"{least} to {most}"
+    return (
+        f" Completion times of {group!r} are over {some} of the {seeds} seeds: with the others no "
+        "transfer completed."
+    )
 
 
 def _table(

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use super::unheard::Unheard;
 use super::{Simulation, Snapshot};
+use crate::calendar::NEVER;
+use crate::flow::Flow;
 use crate::link_window::LinkWindow;
 use crate::phases::Span;
 use crate::results::{
@@ -84,12 +86,14 @@ impl Simulation {
             let ledger = self.ledger(index);
             links.insert(self.scenario.links[index].name.clone(), LinkResults { spans, ledger });
         }
+        let stops = self.stops();
+        let metrics = |group, phase, span| self.group_metrics(group, phase, span, &stops, each);
         let mut groups: Vec<Spans<GroupMetrics>> = (0..self.scenario.flows.len())
             .map(|group| Spans {
-                total: self.group_metrics(group, None, total, each),
+                total: metrics(group, None, total),
                 phases: phases
                     .iter()
-                    .map(|&(phase, span)| self.group_metrics(group, Some(phase), span, each))
+                    .map(|&(phase, span)| metrics(group, Some(phase), span))
                     .collect(),
             })
             .collect();
@@ -125,13 +129,25 @@ impl Simulation {
         self.measured.snapshots.get(index).filter(|snapshot| snapshot.time == time)
     }
 
+    /// When the host of each flow that the scenario names stops it, or [`NEVER`]. Its first queue hears of that
+    /// an access delay later, and its last packets are acknowledged later still: neither makes it active again.
+    fn stops(&self) -> Vec<u64> {
+        let mut stops = vec![NEVER; self.named_flows];
+        for (time, flow) in self.schedule.stops() {
+            let group = &self.groups[self.flows[flow as usize].group as usize];
+            stops[flow as usize] = time - group.route.first_access;
+        }
+        stops
+    }
+
     /// Metrics of a group over `span`, which is the measured part of `phase` or, without one, of
-    /// the whole run.
+    /// the whole run; `stops` says when flows are stopped.
     fn group_metrics(
         &self,
         group: usize,
         phase: Option<usize>,
         span: Span,
+        stops: &[u64],
         each: bool,
     ) -> GroupMetrics {
         let ends = || Some((self.at(span.begin)?, self.at(span.end)?));
@@ -146,25 +162,34 @@ impl Simulation {
             .notes
             .as_ref()
             .and_then(|notes| notes.delays.as_ref().map(|delays| delays.metrics(group, phase)));
+        let count = |group: &FlowGroup| group.count as usize;
+        let before = self.scenario.flows[..group].iter().map(count).sum();
+        let flows = || {
+            let flows = self.flows.iter().zip(stops).enumerate().skip(before);
+            flows.take(count(&self.scenario.flows[group]))
+        };
+        let is_active = |flow: &Flow, stop: u64, (begin, end): (&Snapshot, &Snapshot)| {
+            let began = flow.began.is_some_and(|time| time < end.before);
+            let over = flow.ended.is_some_and(|time| time <= begin.before);
+            began && !over && stop > begin.before
+        };
         if traffic.is_dynamic() {
+            let source_runs = ends()
+                .is_some_and(|it| flows().any(|(_, (flow, &stop))| is_active(flow, stop, it)));
             return GroupMetrics {
                 packets,
-                ..GroupMetrics::of_transfers(span, transfers(), header_size)
+                ..GroupMetrics::of_transfers(span, transfers(), source_runs, header_size)
             };
         }
         let mut tallies = Vec::new();
         if let Some((begin, end)) = ends() {
-            let count = |group: &FlowGroup| group.count as usize;
-            let before = self.scenario.flows[..group].iter().map(count).sum();
-            let flows = self.flows.iter().enumerate().skip(before);
-            for (number, flow) in flows.take(count(&self.scenario.flows[group])) {
-                let began = flow.began.is_some_and(|time| time < end.before);
-                let over = flow.ended.is_some_and(|time| time <= begin.before);
-                if began && !over {
-                    let completion = flow
-                        .completed
-                        .filter(|&(time, _)| begin.before <= time && time < end.before)
-                        .map(|(_, took)| took);
+            for (number, (flow, &stop)) in flows() {
+                let completion = flow
+                    .completed
+                    .filter(|&(time, _)| begin.before <= time && time < end.before)
+                    .map(|(_, took)| took);
+                // A transfer may be stopped when all of it is on its way.
+                if is_active(flow, stop, (begin, end)) || completion.is_some() {
                     tallies.push((begin.tallies[number], end.tallies[number], completion));
                 }
             }

@@ -121,7 +121,7 @@ class Evaluation:
         except NotMeasuredError as absent:
             # No transfer has completed, say: as bad as can be, and no reason to end a search.
             self.objectives.append(math.inf)
-            self.not_measured = absent
+            self.not_measured = NotMeasuredError(f"with seed {seed}, {absent}")
         if not self.constrained:
             self.constrained = [[] for _ in constraints]
         for values, constraint in zip(self.constrained, constraints, strict=True):
