@@ -61,7 +61,7 @@ mod wheel;
 
 pub use histogram::Distribution;
 pub use link_books::Ledger;
-pub use link_window::LinkWindow;
+pub use link_window::{LARGEST_AVERAGE, LinkWindow};
 pub use phases::Span;
 pub use probe::{Series, State};
 pub use results::Results;

@@ -7,6 +7,9 @@ use crate::histogram::Distribution;
 /// Averages are filed in this fraction of a packet.
 const AVERAGE_STEPS: f64 = 256.0;
 
+/// Longest average queue that can be filed, in packets.
+pub const LARGEST_AVERAGE: f64 = (u32::MAX / AVERAGE_STEPS as u32) as f64;
+
 /// Everything measured at a link over a window.
 #[derive(Clone, Debug, Default)]
 pub struct LinkWindow {

@@ -12,6 +12,7 @@ use vermilion_aqm::{
     Arrival, Decide, Departure, Discipline, DropReason, ForeignDiscipline, ForeignFactory,
     LinkFacts, Verdict,
 };
+use vermilion_netsim::LARGEST_AVERAGE;
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
 use crate::adapter::{Adapter, values};
@@ -162,15 +163,21 @@ impl OwnDiscipline {
         self.session.fail(self.registered.adapter.explain(python, error, doing, Some(now)));
     }
 
-    /// Asks for a number of its own.
-    fn number(&self, method: Option<&Py<PyAny>>, doing: &str) -> Option<f64> {
+    /// Asks for a number of its own, which may be from 0 to `most` of `unit`.
+    fn number(
+        &self,
+        method: Option<&Py<PyAny>>,
+        doing: &str,
+        most: f64,
+        unit: &str,
+    ) -> Option<f64> {
         let method = method?;
         if self.session.has_failed() {
             return None;
         }
         Python::attach(|python| {
             let answer = method.bind(python).call1((&self.instance,));
-            answer.and_then(|answer| answer.extract::<Option<f64>>()).unwrap_or_else(|error| {
+            answer.and_then(|answer| number_of(&answer, most, unit)).unwrap_or_else(|error| {
                 self.fail(python, error, doing, self.queue.get().instant());
                 None
             })
@@ -195,6 +202,21 @@ impl OwnDiscipline {
     }
 }
 
+/// The number that was answered, if it is from 0 to `most` of `unit`. NaN is no number, and would be filed as one.
+fn number_of(answer: &Bound<'_, PyAny>, most: f64, unit: &str) -> PyResult<Option<f64>> {
+    match answer.extract::<Option<f64>>() {
+        Ok(None) => Ok(None),
+        Ok(Some(number)) if (0.0..=most).contains(&number) => Ok(Some(number)),
+        _ => {
+            let message = format!(
+                "the answer {} is not accepted; expected {unit} from 0 to {most}, or None",
+                answer.repr()?
+            );
+            Err(PyValueError::new_err(message))
+        }
+    }
+}
+
 impl Discipline for OwnDiscipline {
     fn watches_departures(&self) -> bool {
         self.registered.on_departure.is_some()
@@ -214,11 +236,13 @@ impl Discipline for OwnDiscipline {
     }
 
     fn average_queue(&self) -> Option<f64> {
-        self.number(self.registered.average_queue.as_ref(), "average_queue")
+        let method = self.registered.average_queue.as_ref();
+        self.number(method, "average_queue", LARGEST_AVERAGE, "packets")
     }
 
     fn drop_probability(&self) -> Option<f64> {
-        self.number(self.registered.drop_probability.as_ref(), "drop_probability")
+        let method = self.registered.drop_probability.as_ref();
+        self.number(method, "drop_probability", 1.0, "a probability")
     }
 
     fn cause(&self, reason: DropReason) -> &'static str {
