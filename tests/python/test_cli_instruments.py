@@ -80,6 +80,17 @@ def test_changes_and_the_number_of_records(vermilion, tmp_path):
         (("--packets", "x.csv", "--packets-time", "2 s .. 1 s"), "--packets-time: "),
         (("--flow-series", "x.csv", "--flows", "lat"), '"lat" is not accepted'),
         (("--flow-series", "x.csv", "--flow-probe", "often"), "--flow-probe"),
+        (
+            ("--flow-series", "x.csv", "--flow-probe", "0"),
+            'expected an interval, a time from 1 µs to 80 s (the duration), like "100 ms"',
+        ),
+        (("--flow-series", "x.csv", "--flow-probe", "0 s"), '--flow-probe: "0 s" is not'),
+        (("--flow-series", "x.csv", "--flow-probe", "81 s"), '--flow-probe: "81 s" is not'),
+        (
+            ("--trace", "x.csv", "--probe", "81 s"),
+            'expected an interval, a time from 8 µs to 80 s (the duration), like "100 ms"',
+        ),
+        (("--trace", "no/such/x.csv"), "--series/--trace: "),
         (("--flow-series", "x.txt"), "expected a name ending in .csv or .parquet"),
         (("--flow-series", "-", "--json", "-"), 'cannot both be "-"'),
         (("--packets", "no/such/folder/x.csv"), "cannot be written"),
@@ -89,3 +100,29 @@ def test_changes_and_the_number_of_records(vermilion, tmp_path):
 def test_a_mistake_is_one_line(vermilion, tmp_path, monkeypatch, options, words):
     monkeypatch.chdir(tmp_path)
     assert words in refused(vermilion("run", "varying-load", *options))
+
+
+DATA_CENTRE = """
+duration = "50 ms"
+[links.rack]
+rate = "1 Gbit/s"
+delay = "10 us"
+queue = { discipline = "codel" }
+[flows.bulk]
+path = ["rack"]
+rtt = "100 us"
+sender = "cubic"
+"""
+
+
+def test_a_run_of_milliseconds_has_its_series_without_an_interval_being_named(vermilion, tmp_path):
+    scenario, trace, series, figure = (
+        tmp_path / name for name in ("rack.toml", "trace.csv", "series.csv", "run.svg")
+    )
+    scenario.write_text(DATA_CENTRE, encoding="utf-8")
+    outputs = ("--trace", trace, "--flow-series", series, "--figure", figure, "--windows")
+    code, _, err = vermilion("run", scenario, *outputs)
+    assert (code, err) == (0, "")
+    for file in (trace, series):
+        times = [float(row["time_s"]) for row in lines(file)]
+        assert times[1] - times[0] == pytest.approx(0.0005)

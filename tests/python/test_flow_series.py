@@ -217,13 +217,46 @@ def test_series_end_where_they_are_told_to():
         (FlowSeries("early:every 0"), "expected the name of a group"),
         (FlowSeries(22), "expected a flow's number from 0 to 21"),
         (FlowSeries(interval_s=0.0), "interval_s: 0.0 is not accepted; expected seconds"),
-        (FlowSeries(interval_s=100.0), "interval: 100000000000 is not accepted; expected from"),
+        (
+            FlowSeries(interval_s=100.0),
+            "interval_s: 100.0 is not accepted; expected seconds from 1e-06 to 10, the duration",
+        ),
+        (FlowSeries(interval_s="often"), 'interval_s: "often" is not accepted; expected seconds'),
     ],
 )
 def test_what_cannot_be_is_refused(series, words):
     with pytest.raises(ScenarioError) as refused:
         vermilion.run(network(), instruments=[series])
     assert words in str(refused.value)
+
+
+def lasting(duration_s):
+    """A network with a flow and a round trip of 100 us."""
+    return vermilion.parse_scenario(f"""
+duration = "{duration_s} s"
+warm_up = "0 s"
+[links.rack]
+rate = "1 Gbit/s"
+delay = "10 us"
+queue = {{ discipline = "codel" }}
+[flows.bulk]
+path = ["rack"]
+rtt = "100 us"
+sender = "cubic"
+""")
+
+
+@pytest.mark.parametrize(
+    ("duration_s", "apart_s"), [(3600, 0.1), (10, 0.1), (0.05, 0.0005), (0.001, 1e-5)]
+)
+def test_an_interval_that_nobody_chose_fits_the_duration(duration_s, apart_s):
+    assert FlowSeries().to_core(lasting(duration_s))["interval_ns"] == round(apart_s * 1e9)
+
+
+def test_a_run_of_a_few_milliseconds_has_series():
+    times = vermilion.run(lasting(0.05), instruments=[FlowSeries()]).flow_series["time_s"]
+    assert len(times) == 100
+    assert times[1] - times[0] == pytest.approx(0.0005)
 
 
 def test_a_run_whose_rows_nobody_takes_stops_for_them():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -49,8 +49,9 @@ FlowProbe = Annotated[
     _option(
         "--flow-probe",
         "TIME",
-        'The interval of --flow-series, like 0.1s (the default), or "changes": a row '
-        "whenever a window, a threshold or a state changes.",
+        'The interval of --flow-series, like 0.1s, or "changes": a row whenever a window, a '
+        "threshold or a state changes. Default: 0.1 s, or a hundredth of the duration if that is "
+        "less.",
     ),
 ]
 PacketsFile = Annotated[
@@ -193,7 +194,7 @@ class Wanted:
 
         chosen: list[Any] = []
         if self._has_series():
-            chosen.append(FlowSeries(self.flows, self._interval()))
+            chosen.append(FlowSeries(self.flows, self._interval(scenario)))
         if self.packets is not None:
             trace = PacketTrace(
                 file=self.packets,
@@ -273,14 +274,15 @@ class Wanted:
         """Whether flows are read over time, whatever that is for."""
         return self.flow_series is not None or self.windows or self.flent is not None
 
-    def _interval(self) -> float | None:
+    def _interval(self, scenario: Scenario) -> float | Literal["automatic"] | None:
         from vermilion.cli import options
+        from vermilion.scenario.series_interval import SHORTEST_S
 
         if self.flow_probe is None:
-            return 0.1
+            return "automatic"
         if self.flow_probe == CHANGES:
             return None
-        return options.seconds("--flow-probe", self.flow_probe)
+        return options.interval("--flow-probe", self.flow_probe, SHORTEST_S, scenario.duration)
 
     def _time(self) -> tuple[float, float] | None:
         if self.packets_time is None:

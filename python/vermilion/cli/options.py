@@ -140,6 +140,29 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
         raise UserError(message) from None
 
 
+def interval(option: str, text: str, shortest_s: float, duration_s: float) -> float:
+    """The value of an option that is the interval of a series, like "0.1 s".
+
+    Args:
+        option: its name.
+        text: its value.
+        shortest_s: the shortest interval that the series can have.
+        duration_s: of the scenario, which is the longest.
+
+    Raises:
+        UserError: it is not a time, or too short or too long.
+    """
+    from vermilion.cli.user_error import UserError
+    from vermilion.scenario.quantities import QuantityError
+    from vermilion.scenario.series_interval import parse_interval
+
+    try:
+        return parse_interval(text, shortest_s, duration_s)
+    except QuantityError as error:
+        message = f'{option}: "{text}" is not accepted; expected {error.accepted}'
+        raise UserError(message) from None
+
+
 def seconds(option: str, text: str) -> float:
     """The value of an option that is a time, like "30 s".
 

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
     from vermilion.simulate.instruments.recorded import Instrument
 
-DEFAULT_PROBE_S = 0.1
-"""Seconds between the points of a time series, unless told otherwise."""
 _NOTHING_BEFORE_THE_END = (
     "a run with real TCP has no results before its end; for a shorter one, --set duration=TIME"
 )
@@ -91,7 +89,8 @@ def run(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The interval of the time series, like 0.1s (the default).",
+            help="The interval of the time series, like 0.1s. Default: 0.1 s, or a hundredth of "
+            "the duration if that is less.",
             show_default=False,
         ),
     ] = None,
@@ -149,7 +148,7 @@ def run(
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
-        write_series = series and outputs.enter_context(series_output("--series", series))
+        write_series = series and outputs.enter_context(series_output("--series/--trace", series))
         with ProgressBar("simulating" if plant == "simulator" else "running", 1.0) as bar:
             if plant == "kernel":
                 result = _run_on_kernel(loaded, seed, interval, bar.callback)
@@ -238,13 +237,18 @@ def _interval(
     """Seconds between the points of the time series that are asked for; ``None`` for none.
 
     Raises:
-        UserError: an interval of nothing.
+        UserError: an interval of nothing, or one that does not fit the scenario.
     """
     if probe is not None and series is None:
         message = "--probe needs --series FILE or --flent FILE, which is where its time series go"
         raise UserError(message)
     if series is not None:
-        return DEFAULT_PROBE_S if probe is None else options.seconds("--probe", probe)
+        from vermilion.scenario.series_interval import shortest_interval_s, usual_interval_s
+
+        duration = scenario.duration
+        if probe is None:
+            return usual_interval_s(duration)
+        return options.interval("--probe", probe, shortest_interval_s(duration), duration)
     if drawn:
         from vermilion.report.run_figure import probe_interval_s
 

@@ -14,6 +14,7 @@ from vermilion.scenario.core_network import (
 from vermilion.scenario.core_scenario import CoreScenario
 from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.round_trips import to_core
+from vermilion.scenario.series_interval import accepted_seconds, shortest_interval_s
 from vermilion.scenario.wire import nominal_rate, schedule_to_core, trace_to_core
 
 if TYPE_CHECKING:
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from vermilion.scenario.written_scenario import WrittenScenario
 
 NANOSECONDS: Final = 1_000_000_000
-
-MOST_POINTS: Final = 10_000_000
-"""Points of a time series; each takes six numbers of eight bytes for every link."""
 
 
 def lowered(scenario: WrittenScenario, probe_interval_s: float | None = None) -> CoreScenario:
@@ -49,10 +47,10 @@ def lowered(scenario: WrittenScenario, probe_interval_s: float | None = None) ->
 
 
 def _probe_interval(scenario: WrittenScenario, interval_s: float) -> int:
-    shortest = max(1e-6, scenario.duration / MOST_POINTS)
+    shortest = shortest_interval_s(scenario.duration)
     if not shortest <= interval_s <= scenario.duration:
-        accepted = f"an interval from {shortest:g} s to the duration, {scenario.duration:g} s"
-        raise ScenarioError("probe", interval_s, accepted, scenario.origin)
+        accepted = accepted_seconds(shortest, scenario.duration)
+        raise ScenarioError("probe_interval_s", interval_s, accepted, scenario.origin)
     return _nanoseconds(interval_s)
 
 

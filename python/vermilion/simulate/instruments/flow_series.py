@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.flow_choice import chosen_flows
+from vermilion.scenario.series_interval import SHORTEST_S, accepted_seconds, usual_interval_s
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
 from vermilion.simulate.table_format import check_format, format_of
 from vermilion.simulate.whole_file import whole_file
@@ -42,9 +43,6 @@ COLUMNS: Final = (
 """The columns, in order."""
 
 
-_LEAST_INTERVAL_S: Final = 1e-6
-
-
 @dataclass(frozen=True)
 class FlowSeries:
     """Which flows are followed, and when they are read.
@@ -53,23 +51,24 @@ class FlowSeries:
         flows: one choice or several: "early", "early:3", "early:0..4", "early:every 10",
             "every 10", 7; all flows unless it is given.
         interval_s: seconds between two readings; ``None`` for a row at each change of the window,
-            the threshold or the state.
+            the threshold or the state. "automatic" is 0.1 s, or a hundredth of the duration
+            where that is less.
         most: rows after which the series end.
     """
 
     flows: str | int | Sequence[str | int] = ()
-    interval_s: float | None = 0.1
+    interval_s: float | Literal["automatic"] | None = "automatic"
     most: int = 2_000_000
 
     def to_core(self, scenario: Scenario) -> dict[str, object]:
         """As the core reads it.
 
         Raises:
-            FieldError: a choice that is none.
+            FieldError: a choice that is none, or an interval that does not fit the scenario.
         """
         return {
             "flows": flows_to_core(self.flows, scenario),
-            "interval_ns": None if self.interval_s is None else _interval_ns(self.interval_s),
+            "interval_ns": _interval_ns(self.interval_s, scenario.duration),
             "most": self.most,
         }
 
@@ -209,9 +208,14 @@ def flows_to_core(
         raise error.under("flows") from None
 
 
-def _interval_ns(interval_s: float) -> int:
-    if not (isinstance(interval_s, int | float) and _LEAST_INTERVAL_S <= interval_s < math.inf):
-        raise FieldError("interval_s", interval_s, "seconds, at least 1e-6")
+def _interval_ns(interval_s: float | str | None, duration_s: float) -> int | None:
+    if interval_s is None:
+        return None
+    if interval_s == "automatic":
+        interval_s = usual_interval_s(duration_s)
+    if not (isinstance(interval_s, int | float) and SHORTEST_S <= interval_s <= duration_s):
+        accepted = f'{accepted_seconds(SHORTEST_S, duration_s)}, "automatic" or None'
+        raise FieldError("interval_s", interval_s, accepted)
     return round(interval_s * 1e9)
 
 
