@@ -14,8 +14,8 @@ from test_cli import PROGRAM, SHORT, refused, strict, vermilion
 from test_tuning_study import wait_for_settings
 from vermilion.cli import main
 from vermilion.scenario import load_scenario
-from vermilion.tuning.recall.conditions import conditions_of
 from vermilion.simulate import run
+from vermilion.tuning.recall.conditions import conditions_of
 
 __all__ = ["vermilion"]
 
