@@ -15,7 +15,7 @@ from vermilion.advise.conditions import PACKET_BYTES, grid, network, nominal, su
 from vermilion.advise.document import document
 from vermilion.advise.families import families
 from vermilion.advise.harms import Harm, harms, widened
-from vermilion.advise.judgement import Judgement, judge
+from vermilion.advise.judgement import Judgement, judge, keeps
 from vermilion.advise.margins import OwnMargin, margins_for
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.plan import conditions_for, seeds_for
@@ -404,6 +404,58 @@ class TestWhatAnEngineerWouldSign:
         [family] = families(asked)
         box = {each.name: each for each in family.box(asked)}
         assert box["interval"].lower == pytest.approx(shortest_s)
+
+    @pytest.mark.parametrize("kind", ["fq_codel", "codel"])
+    @pytest.mark.parametrize(
+        ("rate", "rtt", "bound", "intervals_ms"),
+        [
+            # RFC 8290, section 5.2.2: on the order of the longest round trip, and with the queue
+            # that may be there where that is more.
+            ("1 Gbit/s", "200 us", "1 ms", {0.2, 1.2}),
+            ("1 Gbit/s", "200 us .. 4 ms", "2 ms", {4.0}),
+            ("4 Gbit/s", "50 us", "100 us", {0.1, 0.2}),  # cards gather interrupts for as long
+            ("50 Mbit/s", "10 ms .. 60 ms", "20 ms", {60.0}),
+            ("50 Mbit/s", "10 ms .. 40 ms", "90 ms", {40.0, 100.0}),  # not beyond the default
+        ],
+    )
+    def test_a_rule_of_thumb_has_an_interval_of_the_longest_round_trip(
+        self, kind, rate, rtt, bound, intervals_ms
+    ):
+        asked = question(rate=rate, rtt=rtt, delay_at_most=bound, discipline=kind)
+        [family] = families(asked)
+        own = [each for each in family.candidates(asked) if each.tuned]
+        found = {round(1e3 * each.parameters["interval"], 6) for each in own}
+        assert found == intervals_ms
+        box = {each.name: each for each in family.box(asked)}["interval"]
+        assert all(box.lower <= each.parameters["interval"] <= box.upper for each in own)
+
+    def test_a_data_centre_has_a_bound_that_a_rule_of_thumb_keeps(self):
+        # CoDel waits for an interval before it drops: with 20 ms, 20 flows over 200 µs waited
+        # 5.5 ms at a gigabit.
+        asked = question(rate="1 Gbit/s", rtt="200 us", flows="2 .. 20", delay_at_most="1 ms",
+                         discipline="fq_codel")  # fmt: skip
+        places = [each.settled() for each in nominal(grid(asked, 0.0))]
+        [family] = families(asked)
+        own = [each for each in family.candidates(asked) if each.tuned]
+        rows = Laboratory(asked, None, None, 1e9).measure(own, places, [31], 0.0)
+        assert any(keeps(each, asked.bound_ms) for each in rows)
+        assert all(each.goodput(at) > 0.95 * 1e9 for each in rows for at in places)
+
+    @pytest.mark.parametrize(
+        ("interval", "said"), [(2e-4, True), (0.009, True), (0.02, False), (0.1, False)]
+    )
+    def test_a_short_interval_is_said_to_be_too_short_for_others(self, interval, said):
+        asked = question(rate="1 Gbit/s", rtt="50 us .. 200 us", delay_at_most="1 ms")
+        own = {"target": 5e-4, "interval": interval}
+        short = QueueSetting("fq_codel, tuned", "fq_codel", "fq-codel", own, ("interval",))
+        found = warnings(answer(asked, measured(asked), measured(asked, short)))
+        lines = [each for each in found if "A transfer over a longer one" in each]
+        assert bool(lines) == said
+        assert all("suits round trips of up to 200 µs" in each for each in lines)
+        # pie's interval is how often it counts.
+        pie = QueueSetting("pie, tuned", "pie", "pie", own, ("interval",))
+        found = warnings(answer(asked, measured(asked), measured(asked, pie)))
+        assert not any("A transfer over a longer one" in each for each in found)
 
     def test_a_bound_below_a_packets_time_is_said_to_be_out_of_reach(self):
         for bound, said in (("5 ms", True), ("13 ms", False)):

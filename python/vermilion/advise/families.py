@@ -56,6 +56,15 @@ _DEFAULT_INTERVAL_S: Final = 0.1
 _LEAST_INTERVAL_S: Final = 0.01
 """The least that is searched, but where all round trips are shorter, as in a data centre."""
 
+_FINEST_INTERVAL_S: Final = 1e-4
+"""No interval is shorter, however short the round trips. A network card gathers interrupts, and a
+busy one has 4000 to 20,000 in a second (Linux, Documentation/networking/device_drivers/ethernet/
+intel/e1000.rst). So packets come and leave in bursts 50 to 250 µs apart, and what waits for less
+than that is no standing queue."""
+
+_LONGEST_INTERVAL_S: Final = 0.3
+"""A satellite's round trip is waited for half as long: queues would grow for all of it."""
+
 _KERNEL_BITS: Final = 31
 _RED_FIXED: Final = {"ecn": False}
 _WRED_WEIGHT_LOG: Final = 9
@@ -206,20 +215,39 @@ def _known(setting: QueueSetting | None) -> QueueSetting:
     return setting
 
 
-def _targets(*parts: float, interval: bool = False) -> Callable[[Question], list[Values]]:
-    """Targets that are parts of the bound, with an interval of the longest round trip if asked."""
+def _targets(*parts: float) -> Callable[[Question], list[Values]]:
+    """Targets that are parts of the bound."""
 
     def rules(question: Question) -> list[Values]:
         least = packet_time_s(question)
-        longest = {"interval": _longest_round_trip_s(question)} if interval else {}
-        return [{"target": max(part * question.bound_s, least), **longest} for part in parts]
+        return [{"target": max(part * question.bound_s, least)} for part in parts]
 
     return rules
 
 
+def _codel_rules(question: Question) -> list[Values]:
+    """A quarter and a half of the bound, with an interval of the longest round trip.
+
+    Where packets may wait for longer than that, a transfer meets a round trip of both. An interval
+    of both drops fewer packets then, and short transfers are faster; one of the base round trip
+    keeps shorter bounds. So both are tried.
+    """
+    longest = _longest_round_trip_s(question)
+    found = [{**values, "interval": longest} for values in _targets(0.25, 0.5)(question)]
+    if question.bound_s > question.round_trip_s[1]:
+        both = min(longest + question.bound_s, max(_DEFAULT_INTERVAL_S, longest))
+        found.append({**found[-1], "interval": both})
+    return found
+
+
 def _longest_round_trip_s(question: Question) -> float:
-    """In which CoDel is to hear of a queue, within reason."""
-    return max(min(max(question.round_trip_s[1], 0.02), 0.3), 2.0 * packet_time_s(question))
+    """In which CoDel is to hear of a queue, within reason.
+
+    An interval is to be about the longest round trip (RFC 8290, section 5.2.2), also where that is
+    50 µs: CoDel waits for an interval before it drops, and a queue grows meanwhile.
+    """
+    longest = min(question.round_trip_s[1], _LONGEST_INTERVAL_S)
+    return max(longest, _FINEST_INTERVAL_S, 2.0 * packet_time_s(question))
 
 
 def _target_box(question: Question) -> Dimension:
@@ -237,7 +265,7 @@ def _codel_box(question: Question) -> list[Dimension]:
     """
     shortest = min(question.round_trip_s[0], _DEFAULT_INTERVAL_S)
     low = max(min(_LEAST_INTERVAL_S, question.round_trip_s[1]), shortest)
-    low = max(low, 2.0 * packet_time_s(question))
+    low = max(low, _FINEST_INTERVAL_S, 2.0 * packet_time_s(question))
     high = max(_DEFAULT_INTERVAL_S, _longest_round_trip_s(question), 2.0 * low)
     return [_target_box(question), Dimension("interval", low, high, log=True)]
 
@@ -355,7 +383,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             profile="linux-fq-codel",
             fixed={**_KERNEL, "ecn": True},
             has_defaults=True,
-            rules=_targets(0.25, 0.5, interval=True),
+            rules=_codel_rules,
             box=_codel_box,
         ),
         Family(
@@ -373,7 +401,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             profile="linux-codel",
             fixed={**_KERNEL, "ecn": False},
             has_defaults=True,
-            rules=_targets(0.25, 0.5, interval=True),
+            rules=_codel_rules,
             box=_codel_box,
         ),
         Family(

@@ -24,6 +24,10 @@ _MEGABIT: Final = 1e6
 _MS: Final = 1e3
 _MOST_HARMS: Final = 2
 _MUCH_SHORTER: Final = 0.5
+_INTERNET_S: Final = 0.01
+"""A round trip to somebody in another place: whoever has only shorter ones is in one building."""
+
+_WITH_CODEL: Final = frozenset({"codel", "fq-codel"})
 
 _METRIC_WORDS: Final = {
     "goodput_bit_per_s": "goodput",
@@ -117,8 +121,8 @@ def price_lines(advice: Advice) -> list[str]:
         extreme = _lowest if least_of_all else _largest
         old, new = extreme(before, name), extreme(after, name)
         if old is not None and new is not None:
-            amounts = f"{factor * old:{digits}} -> {factor * new:{digits}}{unit}"
-            said.append(f"{words}: {amounts}")
+            amounts = (_digits(factor * each, digits) for each in (old, new))
+            said.append(f"{words}: {' -> '.join(amounts)}{unit}")
     for at in after.runs:
         old, new = (each.mean(at, SHORT_TRANSFER) for each in (before, after))
         if old is not None and new is not None:
@@ -127,10 +131,10 @@ def price_lines(advice: Advice) -> list[str]:
         old, new = (each.mean(at, CALL_DELAY) for each in (before, after))
         if old is not None and new is not None:
             times = f"{milliseconds(old)} -> {milliseconds(new)}"
-            lost = [100.0 * (each.mean(at, CALL_LOSS) or 0.0) for each in (before, after)]
+            lost = (percent(each.mean(at, CALL_LOSS) or 0.0) for each in (before, after))
             said.append(
-                f"of a call's packets 95 % wait at most: {times}, and {lost[0]:.2g} -> "
-                f"{lost[1]:.2g} % are lost ({at.name})"
+                f"of a call's packets 95 % wait at most: {times}, and {' -> '.join(lost)} % are "
+                f"lost ({at.name})"
             )
     return said
 
@@ -251,6 +255,7 @@ def _given_up(advice: Advice) -> list[str]:
             f"{chosen.kind} does not, and no figure here shows that."
         )
     said += [_widened_words(each) for each in widened(advice.question, advice.before, advice.after)]
+    said += _short_interval(advice)
     if not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
     said += [
@@ -259,6 +264,21 @@ def _given_up(advice: Advice) -> list[str]:
         for each in advice.judgement.harms
     ]
     return said
+
+
+def _short_interval(advice: Advice) -> list[str]:
+    """For whom an interval of CoDel is too short that suits the round trips that were given."""
+    chosen, longest_s = advice.chosen, advice.question.round_trip_s[1]
+    interval = chosen.parameters.get("interval")
+    if chosen.discipline not in _WITH_CODEL or not isinstance(interval, float):
+        return []
+    if interval >= _INTERNET_S:
+        return []
+    return [
+        f"An interval of {milliseconds(_MS * interval)} suits round trips of up to "
+        f"{milliseconds(_MS * longest_s)}, as you gave them. A transfer over a longer one, to the "
+        "Internet for one, is told to slow down again before it has answered: its goodput is lower."
+    ]
 
 
 def _for_a_call(advice: Advice) -> list[str]:
@@ -297,7 +317,7 @@ def _widened_words(each: Widened) -> str:
     place = f"With {each.condition.name}"
     why = "because what you have breaks the bound there"
     if each.what == "drop_rate":
-        drops = f"{100.0 * each.before:.2g} -> {100.0 * each.after:.2g} % of the packets"
+        drops = f"{percent(each.before)} -> {percent(each.after)} % of the packets"
         most = 100.0 * MARGINS["drop_rate"]
         return (
             f"{place}, {drops} are dropped. Elsewhere at most {most:.0f} % of all more would do; "
@@ -373,6 +393,17 @@ def megabits(bit_per_s: float, *, unit: bool = True) -> str:
     rate = bit_per_s / _MEGABIT
     digits = f"{rate:.0f}" if rate >= 100.0 else f"{rate:#.3g}"  # noqa: PLR2004 - 3 digits
     return f"{digits} Mbit/s" if unit else digits
+
+
+def percent(share: float) -> str:
+    """A part of all for people, with two digits: "0.46", "14", "100"."""
+    return _digits(100.0 * share, ".2g")
+
+
+def _digits(value: float, digits: str) -> str:
+    """A number with so many digits, and never as a power of ten: "100", not "1e+02"."""
+    text = f"{value:{digits}}"
+    return f"{float(text):g}" if "e+" in text else text
 
 
 def percent_of_possible(advice: Advice, measured: Measured) -> float:
