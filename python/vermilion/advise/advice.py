@@ -32,6 +32,7 @@ from vermilion.advise.plan import (
     settling_budget,
 )
 from vermilion.advise.ramp import with_ramp
+from vermilion.advise.shaping import as_it_stands, is_shaped
 from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError
 from vermilion.scenario import ScenarioError, format_quantity
 from vermilion.scenario.quantities import TIME
@@ -244,15 +245,17 @@ def advise(
     budget, usual_s = _usual(question)
     keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
     laboratory = Laboratory(question, threads, progress, budget, time=keeper)
-    buffer = buffer_bytes(present.queue)
+    now = as_it_stands(question, present)
+    kinds = families(question, shaped=is_shaped(question, present))
+    buffer = buffer_bytes(now)
     with answering_at_interrupt(keeper):
         conditions = conditions_for(question, buffer, laboratory)
-        conditions = with_ramp(conditions, question, present.queue)
+        conditions = with_ramp(conditions, question, now)
         if deadline_s is not None and deadline_s > usual_s:
             most = deadline_s / usual_s * budget
             laboratory.budget = min(max(budget, settling_budget(conditions, laboratory)), most)
         laboratory.whole = _MOST * laboratory.budget
-        case = _Case(question, laboratory, families(question), conditions, present.queue)
+        case = _Case(question, laboratory, kinds, conditions, now)
         before = case.compare()
         if not case.seeds and keeper.hurried:
             raise KeyboardInterrupt
@@ -266,7 +269,7 @@ def advise(
             before = case.compare_further(before)
         taken = _taken(question, case.compared) if case.settled else None
         after = before if taken is None else taken.measured
-        outside = with_ramp(probes(question, buffer), question, present.queue)
+        outside = with_ramp(probes(question, buffer), question, now)
         around = case.around(outside if case.settled else [], after.queue)
         if progress is not None:
             progress(1.0)

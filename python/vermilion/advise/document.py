@@ -12,7 +12,14 @@ from vermilion.advise.harms import MARGINS, absolute_ms
 from vermilion.advise.judgement import NOTICEABLE, goodput_share, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import METRICS
-from vermilion.advise.wording import headline, limits, reason, warnings, worst_condition
+from vermilion.advise.wording import (
+    harm_words,
+    headline,
+    limits,
+    reason,
+    warnings,
+    worst_condition,
+)
 
 if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
@@ -143,6 +150,7 @@ def _refused(each: Compared) -> dict[str, Any]:
                 "metric": harm.what,
                 "before": harm.before,
                 "after": harm.after,
+                "words": harm_words(harm),
             }
             for harm in each.judgement.harms
         ],

@@ -166,16 +166,25 @@ def drained_bytes(question: Question) -> float:
     return max(question.rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
 
 
-def families(question: Question) -> list[Family]:
+def families(question: Question, *, shaped: bool = True) -> list[Family]:
     """Those of the device that may be tried.
+
+    Args:
+        question: with the device and the discipline.
+        shaped: whether they would stand below a shaper, which changes what a kernel's red does.
 
     Raises:
         ScenarioError: the device has no such discipline.
     """
-    known = _FAMILIES[question.device]
+    known = [
+        replace(each, fixed={**each.fixed, "shaped": shaped})
+        if each.discipline == "linux-red"
+        else each
+        for each in _FAMILIES[question.device]
+    ]
     wanted = question.discipline.lower().replace("_", "-")
     if wanted == ANY:
-        return list(known)
+        return known
     found = [
         family
         for family in known

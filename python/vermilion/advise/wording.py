@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import interface_of, is_as_fast, needs_shaper
-from vermilion.advise.conditions import PACKET_BYTES, nominal, packet_time_s
+from vermilion.advise.conditions import PACKET_BYTES, most_goodput, nominal, packet_time_s
 from vermilion.advise.harms import MARGINS, widened
 from vermilion.advise.judgement import goodput_share, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
@@ -24,6 +24,9 @@ _MEGABIT: Final = 1e6
 _MS: Final = 1e3
 _MOST_HARMS: Final = 2
 _MUCH_SHORTER: Final = 0.5
+_NOTHING: Final = 1e-3
+"""Of the goodput: what a queue lets through that has shut itself."""
+
 _INTERNET_S: Final = 0.01
 """A round trip to somebody in another place: whoever has only shorter ones is in one building."""
 
@@ -213,6 +216,7 @@ def warnings(advice: Advice) -> list[str]:
     if question.device == "sonic" and not advice.keep:
         said += _of_the_switch(question, rate)
     said += _of_the_simulation(advice)
+    said += _shut(advice)
     if not advice.keep:
         said += _given_up(advice)
         said += undo_words(question, present)
@@ -264,6 +268,17 @@ def _given_up(advice: Advice) -> list[str]:
         for each in advice.judgement.harms
     ]
     return said
+
+
+def _shut(advice: Advice) -> list[str]:
+    """Which of the others let nothing through: a red below a shaper, for one, after a burst."""
+    least = _NOTHING * most_goodput(advice.question)
+    found: dict[str, str] = {}
+    for each in advice.compared:
+        for at in nominal(each.measured.runs):
+            if each.measured.goodput(at) < least:
+                found.setdefault(each.measured.queue.label, at.name)
+    return [f"{_capital(label)}: nothing comes through with {at}." for label, at in found.items()]
 
 
 def _short_interval(advice: Advice) -> list[str]:
@@ -453,7 +468,7 @@ def _nearest(advice: Advice) -> str:
 def _refusal(advice: Advice, refused: Compared) -> str:
     measured = refused.measured
     harms = sorted(refused.judgement.harms, key=lambda each: -each.beyond)[:_MOST_HARMS]
-    words = "; ".join(_harm_words(each) for each in harms)
+    words = "; ".join(harm_words(each) for each in harms)
     better = f"come to {milliseconds(worst_p95_ms(measured))}"
     if refused.judgement.by == "goodput":
         better = f"fill {_more_goodput(advice, measured):.1f} % more of the line"
@@ -469,7 +484,10 @@ def _more_goodput(advice: Advice, measured: Measured) -> float:
     return 100.0 * (goodput_share(question, measured) - goodput_share(question, advice.before))
 
 
-def _harm_words(harm: Harm) -> str:
+def harm_words(harm: Harm) -> str:
+    """What gets worse, and where: "Jain's index of fairness 0.99 -> 0.51 with 2 flows, 10 ms"."""
+    if harm.what == "goodput_bit_per_s" and harm.after < _NOTHING * harm.before:
+        return f"nothing comes through with {harm.condition.name}"
     name = _METRIC_WORDS.get(harm.what, harm.what)
     amounts = f"{_amount(harm.what, harm.before)} -> {_amount(harm.what, harm.after)}"
     return f"{name} {amounts} with {harm.condition.name}"
