@@ -327,7 +327,7 @@ def network(
                 LINK: {
                     "rate": rate,
                     "delay": "0 s",
-                    "queue": queue.document(),
+                    "queue": queue.among(sum(shares.values())).document(),
                 }
             },
             "flows": groups,

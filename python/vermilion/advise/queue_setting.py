@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario import disciplines
@@ -23,6 +23,7 @@ class QueueSetting:
         discipline: the simulator's name.
         parameters: in their tables' units; those left out have their defaults.
         tuned: names of those that a search has chosen.
+        each_flow: packets that may wait of one flow; ``None`` for as many as the buffer holds.
     """
 
     label: str
@@ -30,6 +31,7 @@ class QueueSetting:
     discipline: str
     parameters: Mapping[str, ParameterValue] = field(default_factory=dict)
     tuned: tuple[str, ...] = ()
+    each_flow: float | None = None
 
     def document(self) -> dict[str, Any]:
         """As a scenario has it, reading back as the same numbers."""
@@ -45,10 +47,23 @@ class QueueSetting:
         }
 
     @property
-    def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...]]:
+    def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...], float | None]:
         """What two settings have in common that behave alike, whatever they are called."""
         table = disciplines()[self.discipline].complete(self.parameters)
-        return self.discipline, tuple(table.items())
+        return self.discipline, tuple(table.items()), self.each_flow
+
+    def among(self, flows: int) -> QueueSetting:
+        """The same with so many flows: a limit of each bounds what all of them can fill.
+
+        A fair queue that is full drops from the flow with most packets. So flows that all fill
+        their parts have equal ones, as if each had that limit.
+        """
+        if self.each_flow is None:
+            return self
+        most = self.each_flow * flows
+        limit = self.parameters.get("limit")
+        fewest = most if limit is None else min(float(limit), most)
+        return replace(self, parameters={**self.parameters, "limit": fewest})
 
 
 def _short(value: ParameterValue) -> ParameterValue:

@@ -4,8 +4,8 @@ What cannot be simulated has the nearest that can in its place, and that is said
 
 - pfifo_fast, and noqueue with a queue somewhere behind it, are drop-tail with the usual 1000
   packets.
-- fq and sfq are fair queues that drop only where the buffer is full: FQ-CoDel with a target of 10
-  s.
+- fq and sfq are fair queues that drop where a flow, or all, have as many packets as they may:
+  FQ-CoDel with a target of 10 s. fq's pacing of what the machine itself sends is not simulated.
 - cake is FQ-CoDel with cake's target and interval; its host isolation and its shaper's overhead are
   not simulated.
 """
@@ -45,7 +45,8 @@ _NUMBERS: Final = frozenset(
     {
         "limit", "rate", "bandwidth", "burst", "lat", "target", "interval", "ce_threshold", "flows",
         "quantum", "memory_limit", "drop_batch", "tupdate", "alpha", "beta", "ecn_prob", "min",
-        "max", "ewma", "probability", "max_p", "rtt", "overhead", "mpu", "memlimit",
+        "max", "ewma", "probability", "max_p", "rtt", "overhead", "mpu", "memlimit", "flow_limit",
+        "depth",
     }
 )  # fmt: skip
 """Options with a number, of all that are read here."""
@@ -203,7 +204,8 @@ def _setting(queue: TcQueue, notes: list[str], option: str) -> QueueSetting:
             raise ScenarioError(option, f"{queue.kind} {name} {value}", error.accepted) from None
     if (note := _STAND_INS.get(queue.kind)) is not None:
         notes.append(note)
-    return QueueSetting(queue.kind, queue.kind, discipline, values)
+    each_flow = _of_each_flow(queue)
+    return QueueSetting(queue.kind, queue.kind, discipline, values, each_flow=each_flow)
 
 
 def _pfifo(queue: TcQueue, _notes: list[str]) -> Values:
@@ -314,6 +316,12 @@ def _fair_queue(queue: TcQueue, _notes: list[str]) -> Values:
     }
 
 
+def _of_each_flow(queue: TcQueue) -> float | None:
+    """Packets that may wait of one flow: net/sched/sch_fq.c, sch_sfq.c."""
+    own = {"fq": ("flow_limit", 100), "sfq": ("depth", 127)}.get(queue.kind)
+    return None if own is None else max(_count(queue, *own), 1.0)
+
+
 def _cake(queue: TcQueue, _notes: list[str]) -> Values:
     """Cake's interval is its rtt, and its target a twentieth of that: sch_cake.c."""
     interval = _first(queue.number("rtt"), 0.1)
@@ -343,9 +351,8 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
 """The simulator's discipline of each kind, and what makes its parameters."""
 
 _FAIR: Final = (
-    "keeps the flows apart and drops only where its buffer is full; what is simulated is the "
-    "nearest "
-    "there is, a fair queue with the same buffer."
+    "keeps the flows apart and drops where one has {limit} packets waiting, or all have limit; "
+    "what is simulated is the nearest there is, a fair queue that holds as many."
 )
 _STAND_INS: Final[Mapping[str, str]] = {
     "pfifo_fast": "pfifo_fast has three bands and takes its limit from the interface "
@@ -357,8 +364,9 @@ _STAND_INS: Final[Mapping[str, str]] = {
     "htb": "No queue is shown below htb; its classes then have one that drops at the tail of "
     "as many "
     "packets as txqueuelen says, taken to be 1000.",
-    "fq": f"fq {_FAIR}",
-    "sfq": f"sfq {_FAIR}",
+    "fq": f"fq {_FAIR.format(limit='flow_limit')} That it paces what this machine itself sends is "
+    "not simulated.",
+    "sfq": f"sfq {_FAIR.format(limit='depth')}",
     "cake": "cake is simulated as fq_codel with cake's target and interval below a shaper; its "
     "isolation "
     "of hosts, its priorities and its BLUE are not.",

@@ -258,6 +258,12 @@ def _given_up(advice: Advice) -> list[str]:
             "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
             f"{chosen.kind} does not, and no figure here shows that."
         )
+    if before.kind == "fq":
+        said.append(
+            "If this machine itself sends (a server), fq also spaces the packets of its transfers, "
+            f"and {chosen.kind} does not. Linux then paces only BBR and what asks for it, with a "
+            "timer for each; CUBIC leaves in bursts. No figure here shows that."
+        )
     said += [_widened_words(each) for each in widened(advice.question, advice.before, advice.after)]
     said += _short_interval(advice)
     if not advice.bound_kept:
@@ -289,11 +295,12 @@ def _short_interval(advice: Advice) -> list[str]:
         return []
     if interval >= _INTERNET_S:
         return []
-    return [
+    said = (
         f"An interval of {milliseconds(_MS * interval)} suits round trips of up to "
         f"{milliseconds(_MS * longest_s)}, as you gave them. A transfer over a longer one, to the "
         "Internet for one, is told to slow down again before it has answered: its goodput is lower."
-    ]
+    )
+    return [said]
 
 
 def _for_a_call(advice: Advice) -> list[str]:
