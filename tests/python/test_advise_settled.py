@@ -19,10 +19,11 @@ from vermilion.advise.conditions import (
 )
 from vermilion.advise.document import document
 from vermilion.advise.judgement import continued, goodput_share, judge
+from vermilion.advise.limit_words import limits
 from vermilion.advise.measuring import DRIFT, Laboratory, Measured
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.ramp import with_ramp
-from vermilion.advise.wording import limits, reason, warnings
+from vermilion.advise.wording import reason, warnings
 from vermilion.simulate.runs import run_jobs
 
 DEEP = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": 1000.0})

@@ -11,6 +11,7 @@ from vermilion.advise.candidates import Selector
 from vermilion.advise.conditions import probes
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.interrupting import answering_at_interrupt
+from vermilion.advise.isolation import gives_up_isolation
 from vermilion.advise.judgement import (
     By,
     Judgement,
@@ -114,12 +115,15 @@ class Compared:
         judgement: of it.
         keeps_bound: whether it keeps the bound in all nominal conditions.
         lasts: whether it is still better if what changed while it was measured goes on changing.
+        gives_up_isolation: whether it is a queue for all in place of one for each flow, and fills
+            no more of the line that would be worth that.
     """
 
     measured: Measured
     judgement: Judgement
     keeps_bound: bool
     lasts: bool = True
+    gives_up_isolation: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -128,7 +132,7 @@ class Compared:
         A queue that keeps the bound where the one in force does not may be harmful where that is
         excusable: it is said, and not held against it.
         """
-        if self.judgement.by is None:
+        if self.judgement.by is None or self.gives_up_isolation:
             return False
         own = [each for each in self.judgement.harms if not each.excusable]
         return (
@@ -473,12 +477,14 @@ class _Case:
     def _judge(self, before: Measured, rows: Sequence[Measured]) -> None:
         question = self.question
         later = continued(question, before)
+        others = [*(each.measured for each in self.compared), *rows]
         self.compared += [
             Compared(
                 row,
                 judge(question, before, row, _PART),
                 keeps(row, question.bound_ms),
                 judge(question, later, continued(question, row)).by is not None,
+                gives_up_isolation(question, before, others, row),
             )
             for row in rows
         ]

@@ -22,7 +22,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import WEB, subset
-from vermilion.advise.harms import MARGINS
+from vermilion.advise.isolation import (
+    WORTH_ONE_QUEUE,
+    gives_up_isolation,
+    keeps_isolation,
+)
 from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.timekeeping import TimeUpError
 from vermilion.search import AUTOMATIC, chosen_search, search_named
@@ -128,6 +132,8 @@ class Selector:
         enough = _ENOUGH_TRIED * self.laboratory.cost(self.conditions, _SHORT, 1, 1)
         least = list(dict.fromkeys([*(fair or kinds[:1]), *own]))
         further = [kind for kind in kinds if kind not in least]
+        if self._isolated:  # what would not be recommended needs no tuning
+            further = [kind for kind in further if _is_fair(kind)]
         affordable = min(int(budget / enough), _MOST_KINDS) - len(least)
         return [*least, *further[: max(affordable, 0)]]
 
@@ -298,7 +304,18 @@ class Selector:
         for row in sorted(rows, key=lambda each: self._plainness(each.queue)):
             if choice is None or self._preferred(now, choice, row):
                 choice = row
-        return finalists(question, choice, [row for row in rows if row is not choice])
+        others = [row for row in rows if row is not choice]
+        if self._isolated:
+            # What may be recommended, and the best of the rest: the answer says what that would do.
+            for_all = [row for row in others if not _is_fair(row.queue.kind)]
+            fair = [row for row in others if _is_fair(row.queue.kind)]
+            others = [*fair[:1], *for_all[:1], *fair[1:], *for_all[1:]]
+        return finalists(question, choice, others)
+
+    @property
+    def _isolated(self) -> bool:
+        """Whether a queue for all is told of rather than recommended."""
+        return keeps_isolation(self.question, self.now)
 
     def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int]:
         """What is looked at first, and so wins a tie.
@@ -312,12 +329,14 @@ class Selector:
     def _preferred(self, now: Measured, plainer: Measured, other: Measured) -> bool:
         """Whether a less plain setting is worth it."""
         question = self.question
+        if gives_up_isolation(question, now, [plainer], other):
+            return False
         steps = tier(question, now, other), tier(question, now, plainer)
         if steps[0] != steps[1]:
             return steps[0] < steps[1]
         found = judge(question, plainer, other)
         if _is_fair(plainer.queue.kind) and not _is_fair(other.queue.kind):
-            much = found.by == "goodput" and found.difference >= _WORTH_ONE_QUEUE
+            much = found.by == "goodput" and found.difference >= WORTH_ONE_QUEUE
             return found.by == "bound" or much
         if found.by is None and found.worse_by is None:
             return drops_less(other, plainer)
@@ -379,10 +398,6 @@ LEAST_SECOND: Final = 4
 
 _SEARCHED: Final = 0.75
 """Of a search's time, where there is a deadline, for everything before the selection."""
-
-_WORTH_ONE_QUEUE: Final = 1.0 - MARGINS["goodput_ratio"]
-"""Of the rate: so much more has one queue for all to carry, to be preferred to a queue for each
-flow. A recommendation may cost as much at most."""
 
 _KEPT: Final = 2
 """Of what a search has found, for the selection."""

@@ -197,15 +197,26 @@ def grid(question: Question, buffer_bytes: float) -> list[Condition]:
     ]
 
 
-def probes(question: Question, buffer_bytes: float) -> list[Condition]:
-    """What lies around the range: half and twice the flows, half and twice the round trips."""
+def around(question: Question) -> dict[str, tuple[int, float]]:
+    """What lies around the range, by what it is: flows, and a round trip in seconds.
+
+    Half of a single flow there is not.
+    """
     fewest, most = question.flows
     short, long = question.round_trip_s
     flows, trip = round(math.sqrt(fewest * most)), math.sqrt(short * long)
-    around: list[tuple[int, float]] = [(2 * most, trip), (flows, 2.0 * long), (flows, 0.5 * short)]
-    if fewest > 1:
-        around.append((fewest // 2, trip))
-    return [condition(question, *each, "bulk", buffer_bytes) for each in around]
+    found = {
+        "twice the flows": (2 * most, trip),
+        "twice the round trip": (flows, 2.0 * long),
+        "half the round trip": (flows, 0.5 * short),
+    }
+    return {**found, "half the flows": (fewest // 2, trip)} if fewest > 1 else found
+
+
+def probes(question: Question, buffer_bytes: float) -> list[Condition]:
+    """The conditions around the range."""
+    places = around(question).values()
+    return [condition(question, *each, "bulk", buffer_bytes) for each in places]
 
 
 def condition(

@@ -10,12 +10,12 @@ from vermilion.advise.commands import commands
 from vermilion.advise.conditions import nominal
 from vermilion.advise.harms import MARGINS, absolute_ms
 from vermilion.advise.judgement import NOTICEABLE, goodput_share, keeps, worst_p95_ms
+from vermilion.advise.limit_words import limits, not_tried
 from vermilion.advise.margins import CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import (
     harm_words,
     headline,
-    limits,
     reason,
     warnings,
     worst_condition,
@@ -80,6 +80,7 @@ def document(advice: Advice) -> dict[str, Any]:
             _condition(at, advice.around_before, advice.around_after, question.bound_ms)
             for at in advice.around_after.runs
         ],
+        "outside_not_tried": not_tried(advice),
         "limits": limits(advice),
         "warnings": warnings(advice),
         "commands": {
@@ -144,6 +145,7 @@ def _refused(each: Compared) -> dict[str, Any]:
         **_queue(each.measured.queue),
         "worst_delay_p95_ms": _finite(worst_p95_ms(each.measured)),
         "better_by": each.judgement.by,
+        "gives_up_isolation": each.gives_up_isolation,
         "harms": [
             {
                 "condition": harm.condition.name,

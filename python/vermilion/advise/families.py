@@ -242,7 +242,9 @@ def _codel_rules(question: Question) -> list[Values]:
     keeps shorter bounds. So both are tried.
     """
     longest = _longest_round_trip_s(question)
-    found = [{**values, "interval": longest} for values in _targets(0.25, 0.5)(question)]
+    found: list[Values] = [
+        {**values, "interval": longest} for values in _targets(0.25, 0.5)(question)
+    ]
     if question.bound_s > question.round_trip_s[1]:
         both = min(longest + question.bound_s, max(_DEFAULT_INTERVAL_S, longest))
         found.append({**found[-1], "interval": both})

@@ -59,6 +59,13 @@ _BEYOND_ALL: Final = 1e9
 """Margins: of what may not get worse at all, and does."""
 
 
+def margin_name(metric: str) -> str:
+    """What a margin is called in ``--harm``: by its name, or by the path of its metric."""
+    names = {own: name for name, own in OWN.items()}
+    names |= {own: name for name, (own, _) in OF_WEB.items()}
+    return {**names, "delay_p95_ms": DELAY_PATH}.get(metric, metric)
+
+
 @dataclass(frozen=True, slots=True)
 class OwnMargin:
     """A margin that a user has given.

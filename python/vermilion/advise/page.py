@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 from vermilion.advise.commands import commands
 from vermilion.advise.figure import advice_figure
 from vermilion.advise.judgement import worst_p95_ms
+from vermilion.advise.limit_words import limits
+from vermilion.advise.number_words import milliseconds, percent_of_possible
 from vermilion.advise.wording import (
     headline,
-    limits,
-    milliseconds,
-    percent_of_possible,
     price_lines,
     reason,
     warnings,

@@ -47,6 +47,11 @@ class QueueSetting:
         }
 
     @property
+    def keeps_apart(self) -> bool:
+        """Whether each flow has a queue of its own."""
+        return self.discipline.startswith("fq-")
+
+    @property
     def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...], float | None]:
         """What two settings have in common that behave alike, whatever they are called."""
         table = disciplines()[self.discipline].complete(self.parameters)

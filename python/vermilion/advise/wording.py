@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise.call_words import for_a_call, for_all, refused_for_isolation
 from vermilion.advise.commands import interface_of, is_as_fast, needs_shaper
 from vermilion.advise.conditions import PACKET_BYTES, most_goodput, nominal, packet_time_s
 from vermilion.advise.harms import MARGINS, widened
-from vermilion.advise.judgement import goodput_share, keeps, worst_p95_ms
+from vermilion.advise.judgement import worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
+from vermilion.advise.number_words import (
+    capital,
+    megabits,
+    milliseconds,
+    more_goodput,
+    percent,
+    percent_of_possible,
+    rounded,
+)
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
@@ -18,12 +28,9 @@ if TYPE_CHECKING:
     from vermilion.advise.harms import Harm, Widened
     from vermilion.advise.measuring import Measured
     from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
 
-_MEGABIT: Final = 1e6
 _MS: Final = 1e3
 _MOST_HARMS: Final = 2
-_MUCH_SHORTER: Final = 0.5
 _NOTHING: Final = 1e-3
 """Of the goodput: what a queue lets through that has shut itself."""
 
@@ -92,22 +99,24 @@ def reason(advice: Advice) -> str:
     if advice.verdict == "set: bound":
         kept = "" if advice.bound_kept else f" {_nearest(advice)}"
         was = f"now it is {milliseconds(worst_before)} ({worst_condition(before).name})"
-        return f"{_capital(then)}; {was}. {_capital(asked)}.{kept}"
+        return f"{capital(then)}; {was}. {capital(asked)}.{kept}"
     if advice.verdict == "set: goodput":
-        gain = _more_goodput(advice, after)
-        return f"It fills {gain:.1f} % more of the line. {_capital(then)}; {asked}."
-    return f"{_capital(then)}; {now}. Both are within what you asked for; this is much shorter."
+        gain = more_goodput(advice, after)
+        return f"It fills {gain:.1f} % more of the line. {capital(then)}; {asked}."
+    return f"{capital(then)}; {now}. Both are within what you asked for; this is much shorter."
 
 
 def _keep_reason(advice: Advice, now: str, asked: str) -> str:
     if advice.verdict == "keep: not settled":
         return _not_settled(advice, now, asked)
     if advice.verdict == "keep: harm":
-        refused = next(each for each in advice.compared if each.judgement.by is not None)
-        return f"{_capital(now)}; {asked}. {_refusal(advice, refused)}"
+        better = [each for each in advice.compared if each.judgement.by is not None]
+        refused = [each for each in better if not refused_for_isolation(advice, each)]
+        why = " ".join([*(_refusal(advice, each) for each in refused[:1]), *for_all(advice)])
+        return f"{capital(now)}; {asked}. {why}"
     kept = worst_p95_ms(advice.before) <= advice.question.bound_ms
     why = "Nothing that was tried is noticeably better." if kept else _nearest(advice)
-    return f"{_capital(now)}; {asked}. {why}"
+    return f"{capital(now)}; {asked}. {why}"
 
 
 def price_lines(advice: Advice) -> list[str]:
@@ -124,7 +133,7 @@ def price_lines(advice: Advice) -> list[str]:
         extreme = _lowest if least_of_all else _largest
         old, new = extreme(before, name), extreme(after, name)
         if old is not None and new is not None:
-            amounts = (_digits(factor * each, digits) for each in (old, new))
+            amounts = (rounded(factor * each, digits) for each in (old, new))
             said.append(f"{words}: {' -> '.join(amounts)}{unit}")
     for at in after.runs:
         old, new = (each.mean(at, SHORT_TRANSFER) for each in (before, after))
@@ -139,40 +148,6 @@ def price_lines(advice: Advice) -> list[str]:
                 f"of a call's packets 95 % wait at most: {times}, and {' -> '.join(lost)} % are "
                 f"lost ({at.name})"
             )
-    return said
-
-
-def limits(advice: Advice) -> list[str]:
-    """Where the answer stops being true, a sentence each."""
-    question = advice.question
-    bound = question.bound_ms
-    said = [
-        _beside(advice, at)
-        for at in advice.after.runs
-        if advice.settled and at.robustness and advice.after.p95_ms(at) > bound
-    ]
-    for at in advice.around_after.runs:
-        before, after = advice.around_before.p95_ms(at), advice.around_after.p95_ms(at)
-        had, has = advice.around_before.goodput(at), advice.around_after.goodput(at)
-        if after > bound:
-            now = "" if advice.keep else f"; now {milliseconds(before)}"
-            said.append(
-                f"Outside your range, with {at.name}, it is {milliseconds(after)} (p95){now}."
-            )
-        elif has < 0.95 * had:
-            said.append(
-                f"Outside your range, with {at.name}, goodput falls to {megabits(has)} "
-                f"from {megabits(had)}."
-            )
-    if not advice.around_after.runs:
-        why = "time was up" if advice.time_was_up else "that takes too long on this line"
-        said.append(f"Whether it holds with half and twice of what you gave was not tried: {why}.")
-    if not said:
-        low, high = (each.name for each in _around_ends(advice))
-        said.append(
-            f"It still holds with half and twice of what you gave, as far as was tried: {low}; "
-            f"{high}."
-        )
     return said
 
 
@@ -218,6 +193,7 @@ def warnings(advice: Advice) -> list[str]:
     said += _of_the_simulation(advice)
     said += _shut(advice)
     if not advice.keep:
+        said += for_all(advice)
         said += _given_up(advice)
         said += undo_words(question, present)
     if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
@@ -245,14 +221,14 @@ def _given_up(advice: Advice) -> list[str]:
     """What a change gives up, whatever it brings."""
     said = []
     before, chosen = advice.before.queue, advice.chosen
-    for_a_call = _for_a_call(advice)
-    if keeps_apart(before) and not keeps_apart(chosen) and not for_a_call:
+    of_calls = for_a_call(advice)
+    if before.keeps_apart and not chosen.keeps_apart and not of_calls:
         said.append(
             f"Your {before.kind} keeps the flows apart, and {chosen.kind} does "
             "not: a call or a game then waits behind the others' packets as long as everybody, "
             "within the figures above."
         )
-    said += for_a_call
+    said += of_calls
     if before.kind == "cake":
         said.append(
             "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
@@ -284,7 +260,7 @@ def _shut(advice: Advice) -> list[str]:
         for at in nominal(each.measured.runs):
             if each.measured.goodput(at) < least:
                 found.setdefault(each.measured.queue.label, at.name)
-    return [f"{_capital(label)}: nothing comes through with {at}." for label, at in found.items()]
+    return [f"{capital(label)}: nothing comes through with {at}." for label, at in found.items()]
 
 
 def _short_interval(advice: Advice) -> list[str]:
@@ -299,37 +275,6 @@ def _short_interval(advice: Advice) -> list[str]:
         f"An interval of {milliseconds(_MS * interval)} suits round trips of up to "
         f"{milliseconds(_MS * longest_s)}, as you gave them. A transfer over a longer one, to the "
         "Internet for one, is told to slow down again before it has answered: its goodput is lower."
-    )
-    return [said]
-
-
-def _for_a_call(advice: Advice) -> list[str]:
-    """What a queue that keeps flows apart would do for a call, where none is recommended."""
-    calls = [at for at, runs in advice.after.runs.items() if any(CALL_DELAY in run for run in runs)]
-    fair = [
-        each.measured
-        for each in advice.compared
-        if keeps_apart(each.measured.queue) and all(harm.excusable for harm in each.judgement.harms)
-    ]
-    if not calls or not fair or keeps_apart(advice.chosen):
-        return []
-    nearest = min(fair, key=worst_p95_ms)
-    there, here = (each.mean(calls[0], CALL_DELAY) for each in (nearest, advice.after))
-    if there is None or here is None or there > _MUCH_SHORTER * here:
-        return []
-    kind, bound = nearest.queue.kind, advice.question.bound_ms
-    if keeps(nearest, bound):
-        shares = (percent_of_possible(advice, each) for each in (nearest, advice.after))
-        but = "It carries {:.1f} % of what the line can, where this carries {:.1f}".format(*shares)
-    else:
-        but = (
-            f"But of all packets together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} "
-            f"there, and you asked for {bound:.4g} ms"
-        )
-    said = (
-        f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
-        f"{milliseconds(there)} with it, instead of {milliseconds(here)}. {but}. If calls matter "
-        f"more to you: --discipline {kind}."
     )
     return [said]
 
@@ -389,51 +334,9 @@ def _of_the_simulation(advice: Advice) -> list[str]:
     return said
 
 
-def keeps_apart(queue: QueueSetting) -> bool:
-    """Whether each flow has a queue of its own."""
-    return queue.discipline.startswith("fq-")
-
-
 def worst_condition(measured: Measured) -> Condition:
     """The nominal condition in which packets wait longest."""
     return max(nominal(measured.runs), key=measured.p95_ms)
-
-
-def milliseconds(value: float) -> str:
-    """A time for people: "18.8 ms", "242 ms", "1.2 s", "36 µs"."""
-    if 0.0 < value < 1.0:
-        return f"{1000.0 * value:.0f} µs"
-    if value >= 1000.0:  # noqa: PLR2004 - a second
-        return f"{value / 1000.0:.2g} s"
-    return f"{value:.0f} ms" if value >= 100.0 else f"{value:.1f} ms"  # noqa: PLR2004 - 3 digits
-
-
-def megabits(bit_per_s: float, *, unit: bool = True) -> str:
-    """A rate for people: "47.8 Mbit/s", "61.1 kbit/s"; in a column of Mbit/s without a unit."""
-    if unit and 0.0 < bit_per_s < 0.1 * _MEGABIT:
-        return f"{1e-3 * bit_per_s:.3g} kbit/s"
-    rate = bit_per_s / _MEGABIT
-    digits = f"{rate:.0f}" if rate >= 100.0 else f"{rate:#.3g}"  # noqa: PLR2004 - 3 digits
-    return f"{digits} Mbit/s" if unit else digits
-
-
-def percent(share: float) -> str:
-    """A part of all for people, with two digits: "0.46", "14", "100"."""
-    return _digits(100.0 * share, ".2g")
-
-
-def _digits(value: float, digits: str) -> str:
-    """A number with so many digits, and never as a power of ten: "100", not "1e+02"."""
-    text = f"{value:{digits}}"
-    return f"{float(text):g}" if "e+" in text else text
-
-
-def percent_of_possible(advice: Advice, measured: Measured) -> float:
-    """The mean goodput as part of the most that there can be, in percent.
-
-    At most 100, though a little more can arrive in a window: what had waited for a lost packet.
-    """
-    return min(100.0 * goodput_share(advice.question, measured), 100.0)
 
 
 def _not_settled(advice: Advice, now: str, asked: str) -> str:
@@ -441,7 +344,7 @@ def _not_settled(advice: Advice, now: str, asked: str) -> str:
     if advice.settled:
         seemed = next(each for each in advice.compared if each.accepted)
         return (
-            f"{_capital(now)}; {asked}. {_capital(seemed.measured.queue.label)} seemed better, but "
+            f"{capital(now)}; {asked}. {capital(seemed.measured.queue.label)} seemed better, but "
             "the figures were still changing while they were measured, and it may not last. So "
             "nothing is recommended."
         )
@@ -478,17 +381,11 @@ def _refusal(advice: Advice, refused: Compared) -> str:
     words = "; ".join(harm_words(each) for each in harms)
     better = f"come to {milliseconds(worst_p95_ms(measured))}"
     if refused.judgement.by == "goodput":
-        better = f"fill {_more_goodput(advice, measured):.1f} % more of the line"
+        better = f"fill {more_goodput(advice, measured):.1f} % more of the line"
     return (
         f"The best of the others ({measured.queue.label}) would {better}, but it costs too much: "
         f"{words}. What may be paid can be changed with --harm."
     )
-
-
-def _more_goodput(advice: Advice, measured: Measured) -> float:
-    """How much more goodput there is than now, in percent of the most that there can be."""
-    question = advice.question
-    return 100.0 * (goodput_share(question, measured) - goodput_share(question, advice.before))
 
 
 def harm_words(harm: Harm) -> str:
@@ -522,18 +419,3 @@ def _largest(measured: Measured, name: str) -> float | None:
     values = [measured.mean(at, name) for at in nominal(measured.runs)]
     known = [value for value in values if value is not None]
     return max(known) if known else None
-
-
-def _beside(advice: Advice, at: Condition) -> str:
-    after, before = (milliseconds(each.p95_ms(at)) for each in (advice.after, advice.before))
-    now = "" if advice.keep else f"; now {before}"
-    return f"With {at.name}, packets wait up to {after} (p95){now}."
-
-
-def _around_ends(advice: Advice) -> tuple[Condition, Condition]:
-    places = list(advice.around_after.runs)
-    return places[0], places[-1]
-
-
-def _capital(text: str) -> str:
-    return text[:1].upper() + text[1:]

@@ -1,0 +1,86 @@
+"""What a queue for all and a queue for each flow would do for a call, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from vermilion.advise.judgement import judge, keeps, worst_p95_ms
+from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, margin_name
+from vermilion.advise.number_words import (
+    milliseconds,
+    more_goodput,
+    percent,
+    percent_of_possible,
+)
+
+if TYPE_CHECKING:
+    from vermilion.advise.advice import Advice, Compared
+
+_MUCH_SHORTER: Final = 0.5
+
+
+def for_a_call(advice: Advice) -> list[str]:
+    """What a queue that keeps flows apart would do for a call, where none is recommended."""
+    calls = [at for at, runs in advice.after.runs.items() if any(CALL_DELAY in run for run in runs)]
+    fair = [
+        each.measured
+        for each in advice.compared
+        if each.measured.queue.keeps_apart and all(harm.excusable for harm in each.judgement.harms)
+    ]
+    if not calls or not fair or advice.chosen.keeps_apart:
+        return []
+    nearest = min(fair, key=worst_p95_ms)
+    there, here = (each.mean(calls[0], CALL_DELAY) for each in (nearest, advice.after))
+    if there is None or here is None or there > _MUCH_SHORTER * here:
+        return []
+    kind, bound = nearest.queue.kind, advice.question.bound_ms
+    if keeps(nearest, bound):
+        shares = (percent_of_possible(advice, each) for each in (nearest, advice.after))
+        but = "It carries {:.1f} % of what the line can, where this carries {:.1f}".format(*shares)
+    else:
+        but = (
+            f"But of all packets together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} "
+            f"there, and you asked for {bound:.4g} ms"
+        )
+    said = (
+        f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
+        f"{milliseconds(there)} with it, instead of {milliseconds(here)}. {but}. If calls matter "
+        f"more to you: --discipline {kind}."
+    )
+    return [said]
+
+
+def refused_for_isolation(advice: Advice, each: Compared) -> bool:
+    """Whether it is a queue for all that would be better, but for the flows that it mixes."""
+    if not each.gives_up_isolation:
+        return False
+    return judge(advice.question, advice.after, each.measured).by is not None
+
+
+def for_all(advice: Advice) -> list[str]:
+    """What the best queue for all would do, what a call would pay, and how to ask for it."""
+    better = [each for each in advice.compared if refused_for_isolation(advice, each)]
+    if not better:
+        return []
+    other = better[0]
+    measured, kind = other.measured, other.measured.queue.kind
+    gain = f"come to {milliseconds(worst_p95_ms(measured))}"
+    if judge(advice.question, advice.after, measured).by == "goodput":
+        gain = f"fill {more_goodput(advice, measured):.1f} % more of the line"
+    pays = "A call would then wait as long as everybody."
+    for at in measured.runs:
+        waits = [each.mean(at, CALL_DELAY) for each in (advice.after, measured)]
+        lost = [percent(each.mean(at, CALL_LOSS) or 0.0) for each in (advice.after, measured)]
+        if waits[0] is not None and waits[1] is not None:
+            pays = (
+                f"Of a call's packets 95 % would wait at most {milliseconds(waits[1])} instead of "
+                f"{milliseconds(waits[0])}, and {lost[1]} % would be lost instead of {lost[0]} %."
+            )
+    names = dict.fromkeys(margin_name(each.what) for each in other.judgement.harms)
+    wanted = " ".join([f"--discipline {kind}", *(f"--harm {each}=none" for each in names)])
+    said = (
+        f"One queue for all ({measured.queue.label}) would {gain}, but mix the flows: with "
+        f"{advice.chosen.kind} a transfer waits mostly behind itself. {pays} To have it all the "
+        f"same: {wanted}."
+    )
+    return [said]
