@@ -23,6 +23,7 @@ from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.message import Refusal
 from vermilion.routers.linux.nearest import nearest_settable
 from vermilion.routers.linux.privileges import may_change_queues
+from vermilion.routers.linux.route_socket import KernelError
 
 POLICY = """
 [tuning]
@@ -165,6 +166,58 @@ def test_a_kernel_that_refuses_is_named_and_asked_no_more(tmp_path):
     [refused] = [each for each in online.run.decisions if each.kind == "refused"]
     assert "CAP_NET_ADMIN" in refused.reason
     assert len(kernel.told) == 1
+
+
+class HalfBusyKernel(BusyKernel):
+    """Takes 77 us whatever it is told, and then is busy for a while: a put-back is refused.
+
+    Args:
+        busy: how many messages are refused after the first.
+    """
+
+    def __init__(self, busy):
+        super().__init__()
+        self.busy = busy
+        self.refused_s = []
+
+    def tell(self, kind, flags, body):
+        if self.told and self.busy:
+            self.busy -= 1
+            self.refused_s.append(self.now_s)
+            raise KernelError(Refusal(16, None, None))
+        is_first = not self.told
+        super().tell(kind, flags, body)
+        if is_first:
+            options = replace(self.state.options, target_us=77)
+            self.state = replace(self.state, options=options)
+
+
+def test_a_half_made_change_is_looked_into_and_taken_back_and_nobody_is_blamed(tmp_path):
+    kernel = HalfBusyKernel(busy=1)
+    online = Online(
+        kernel, tmp_path, Freedom(mode="control"), until=("rolled-back", "hands-off", "refused")
+    )
+    assert online.kinds[-3:] == ["lost", "rolled-back", "end"]
+    lost, rolled_back = online.run.decisions[-3:-1]
+    assert "Putting back what was there failed too" in lost.reason
+    assert rolled_back.reason.startswith("what is in force is neither the change nor the setting")
+    answers = online.rows("SELECT answer FROM effect ORDER BY number")
+    assert answers == [("lost",), ("done",)]
+    assert kernel.state.options == answered("codel").options
+
+
+def test_a_half_made_change_that_stays_is_restored_when_the_run_ends(tmp_path):
+    """The kernel refuses the put-back, and the roll-back after it: the end tries once more."""
+    kernel = HalfBusyKernel(busy=2)
+    online = Online(
+        kernel,
+        tmp_path,
+        Freedom(mode="control", at_exit="restore"),
+        until=("refused", "hands-off"),
+    )
+    assert len(kernel.refused_s) == 2
+    assert online.kinds[-4:] == ["lost", "refused", "restored", "end"]
+    assert kernel.state.options == answered("codel").options
 
 
 def test_nothing_begins_where_it_cannot_be_written_down(tmp_path, monkeypatch):

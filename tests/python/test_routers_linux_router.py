@@ -13,12 +13,15 @@ from vermilion.routers.base import RouterSilent
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
 from vermilion.routers.linux.message import NEW_QUEUE, ROOT, Refusal, parse_queue
+from vermilion.routers.linux.route_socket import KernelError
 from vermilion.routers.linux.state import Interface
 from vermilion.routers.linux.statistics import QueueStatistics
 from vermilion.routers.linux.wrapping import Unwrapped
 
 EINVAL = 22
 EPERM = 1
+EBUSY = 16
+SILENCE = "the kernel has not answered within 5 s"
 
 
 def router(kernel, **more):
@@ -105,8 +108,7 @@ def test_a_change_after_which_the_kernel_is_silent_may_be_in_force_and_is_no_ref
     class Silenced(FakeKernel):
         def queue(self, interface, parent):
             if self.told:
-                message = "the kernel has not answered within 5 s"
-                raise RouterSilent(message)
+                raise RouterSilent(SILENCE)
             return super().queue(interface, parent)
 
     with pytest.raises(RouterSilent, match="the change was sent, and may be in force"):
@@ -121,8 +123,80 @@ def test_what_cannot_be_set_back_is_said():
             self.state = replace(self.state, options=options)
 
     own = router(Stubborn(answered("codel")))
-    with pytest.raises(RouterError, match="Not all of what was there could be put back: target_us"):
+    lost = "Not all of what was there could be put back: target_us"
+    with pytest.raises(RouterSilent, match=lost):
         own.apply({"target": 0.02})
+
+
+class HalfBusy(FakeKernel):
+    """A kernel that changes a part of what it is told, and then lets nothing be put back."""
+
+    def tell(self, kind, flags, body):
+        if self.told:
+            self.told.append((kind, flags, body))
+            raise KernelError(Refusal(EBUSY, None, None))
+        try:
+            super().tell(kind, flags, body)
+        finally:
+            options = replace(self.state.options, target_us=77)
+            self.state = replace(self.state, options=options)
+
+
+@pytest.mark.parametrize(
+    ("refusal", "reason"),
+    [
+        (None, "the kernel took other values: target_us is 77, expected 19999"),
+        (Refusal(EINVAL, "no", None), "the kernel refused: no (Invalid argument)"),
+    ],
+)
+def test_a_change_that_is_half_made_and_not_put_back_is_no_refusal(refusal, reason):
+    own = router(HalfBusy(answered("codel"), refusal=refusal))
+    with pytest.raises(RouterSilent) as error:
+        own.apply({"target": 0.02})
+    assert str(error.value) == (
+        f"linux:dummy0: {reason}. Putting back what was there failed too: the kernel refused: "
+        "Device or resource busy"
+    )
+
+
+def test_a_refusal_after_which_the_queue_cannot_be_read_keeps_the_kernels_reason():
+    class Unreadable(FakeKernel):
+        def queue(self, interface, parent):
+            if self.told:
+                raise RouterSilent(SILENCE)
+            return super().queue(interface, parent)
+
+    own = router(Unreadable(answered("codel"), refusal=Refusal(EINVAL, "no", None)))
+    with pytest.raises(RouterSilent) as error:
+        own.apply({"target": 0.02})
+    assert "the kernel refused: no" in str(error.value)
+    assert SILENCE in str(error.value)
+
+
+def test_values_that_the_kernel_ignores_need_no_putting_back():
+    kernel = FakeKernel(answered("codel"), takes=lambda _: answered("codel").options)
+    with pytest.raises(RouterError, match="the kernel took other values") as error:
+        router(kernel).apply({"target": 0.02})
+    assert not isinstance(error.value, RouterSilent)
+    assert len(kernel.told) == 1
+
+
+def test_a_kernel_that_is_silent_is_silent_for_whoever_reads():
+    class Silenced(FakeKernel):
+        is_silent = False
+
+        def queue(self, interface, parent):
+            if self.is_silent:
+                raise RouterSilent(SILENCE)
+            return super().queue(interface, parent)
+
+    kernel = Silenced(answered("codel"))
+    own = router(kernel)
+    kernel.is_silent = True
+    for asking in (own.read, own.parameters, lambda: own.apply({"target": 0.02})):
+        with pytest.raises(RouterSilent, match=f"linux:dummy0: {SILENCE}"):
+            asking()
+    assert not kernel.told
 
 
 def test_the_undo_is_known_before_anything_is_sent():

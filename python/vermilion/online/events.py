@@ -103,7 +103,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Lost:
-    """A change was sent and its answer never came: it may be in force, in part or not at all.
+    """Nobody knows what has become of a change: it may be in force, in part or not at all.
 
     Attributes:
         number: of the effect that asked for it.

@@ -48,7 +48,7 @@ class DecisionKind(StrEnum):
     REFUSED = "refused"
     """The router refused a change."""
     LOST = "lost"
-    """A change was sent and its answer never came."""
+    """A change was sent, and nobody knows what has become of it: it is read back."""
     VERIFIED = "verified"
     """A setting does better on the network than the one before did, measured."""
     UNPROVEN = "unproven"

@@ -38,7 +38,10 @@ class RouterError(Exception):
 
 
 class RouterSilent(RouterError):  # noqa: N818 - reads as what it says
-    """A router did not answer; after an ``apply`` the change may be in force or not."""
+    """A router did not answer, or not so that it is known what it did.
+
+    After an ``apply`` the change may be in force, in part or not at all.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +303,8 @@ class ManagedQueue(ABC):
 
         Raises:
             RouterError: the router refused; the parameters in force are what they were.
+            RouterSilent: what is in force is not known, or a part of the change that could not be
+                taken back.
         """
 
     @abstractmethod

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import blind, entering, stepping
+from vermilion.online.decide.in_force import is_mixture
 from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.decide.states import Applying, Owed, RouterChange, Watching
 from vermilion.online.kinds import DecisionKind
@@ -49,14 +50,14 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
     elif state.change.is_free:
         # What is put back stays what it was, however much of it has arrived.
         turn.believe_in_force(event.in_force)
-        turn.decide(DecisionKind.REFUSED, "only a part of the change has reached the router")
+        turn.decide(DecisionKind.REFUSED, _what_is_there(turn, state, event.in_force))
         _not_arrived(turn, state)
     else:
         turn.believe_in_force(event.in_force)
         back = RouterChange(
             "roll back",
             state.before,
-            "only a part of the change is in force; the setting before it is put back",
+            f"{_what_is_there(turn, state, event.in_force)}; the setting before it is put back",
         )
         entering.send(turn, back)
 
@@ -108,10 +109,17 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
         turn.end()
 
 
+def _what_is_there(turn: Turn, state: Applying, found: Mapping[str, ParameterValue]) -> str:
+    """What a change has come to that is neither made nor unmade, in words."""
+    if is_mixture(turn.controller.held, found, state.before, [state.change.parameters]):
+        return "only a part of the change is in force"
+    return "what is in force is neither the change nor the setting before it"
+
+
 def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
     turn.decide(
         DecisionKind.LOST,
-        f"the router's answer is lost ({reason}); reading back what is in force",
+        f"nobody knows what has become of the change ({reason}); reading back what is in force",
         because=reason,
         waited_s=turn.now_s - state.since_s,
         answer_within_s=ANSWER_WITHIN_S,

@@ -11,7 +11,7 @@ import socket
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from vermilion.routers.base import RouterError, RouterSilent
-from vermilion.routers.linux.attributes import attribute_bytes
+from vermilion.routers.linux.attributes import AnswerError, attribute_bytes
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,
     DONE,
@@ -193,16 +193,20 @@ class RouteSocket:
 
         Raises:
             KernelError: the kernel refuses.
-            RouterSilent: it does not answer; it may have done it or not.
+            RouterSilent: it gives no answer that can be read; it may have done it or not.
             RouterError: it takes no request.
         """
         self._send(kind, flags | ACKNOWLEDGE, body)
-        for message in self._answers():
-            if message.type == ERROR:
-                refusal = parse_refusal(message)
-                if refusal is not None:
-                    raise KernelError(refusal)
-                return
+        try:
+            refusal = self._acknowledgement()
+        except AnswerError as error:
+            raise RouterSilent(str(error)) from None
+        if refusal is not None:
+            raise KernelError(refusal)
+
+    def _acknowledgement(self) -> Refusal | None:
+        """Why the last request was refused; ``None``: it was obeyed."""
+        return next(parse_refusal(each) for each in self._answers() if each.type == ERROR)
 
     def _dump(self, kind: int, body: bytes) -> list[Message]:
         for _ in range(_MOST_ATTEMPTS):
@@ -245,8 +249,8 @@ class RouteSocket:
                 message = f"the kernel's answer is lost ({error.strerror or error})"
                 raise RouterSilent(message) from None
             if flags & socket.MSG_TRUNC:
-                message = f"the kernel's answer is longer than {_RECEIVE_BYTES} bytes"
-                raise RouterError(message)
+                message = f"the kernel's answer is lost (it is longer than {_RECEIVE_BYTES} bytes)"
+                raise RouterSilent(message)
             if sender[0] != _KERNEL:
                 continue  # another program can send here, too
             for each in parse_messages(data):

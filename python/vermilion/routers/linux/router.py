@@ -6,7 +6,8 @@ because an interface that goes and comes back (PPPoE) gets another one.
 
 Reading needs no privileges. :meth:`LinuxRouter.apply` checks before it sends,
 sends one message that changes the queue (and never makes another), reads back what the kernel
-says, and, if that is not what was meant, puts back what was there.
+says, and, if that is not what was meant, puts back what was there. It counts as refused only where
+what was there is read again afterwards.
 
 The kernel knows neither flows nor round-trip times: a :class:`TrafficMonitor` beside it may.
 """
@@ -42,7 +43,7 @@ from vermilion.scenario.errors import did_you_mean, one_of, printable
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from vermilion.routers.linux.options import Price, QueueOptions
+    from vermilion.routers.linux.options import Price
     from vermilion.routers.linux.state import QueueState
 
 
@@ -203,9 +204,8 @@ class LinuxRouter(OperatedRouter):
         Nothing is sent if they are in force already.
 
         Raises:
-            RouterError: the kernel refused or did something else; what was there is there again,
-                or the message says that it is not.
-            RouterSilent: the kernel was told and does not say what is in force now.
+            RouterError: the kernel refused or did something else; what was there is in force.
+            RouterSilent: the kernel was told, and what was there is not known to be in force.
         """
         planned = self._plan(parameters)
         if planned is None:
@@ -215,9 +215,9 @@ class LinuxRouter(OperatedRouter):
         try:
             self._kernel.tell(NEW_QUEUE, 0, change_body(planned.before, planned.request))
         except KernelError as error:
-            # Some kinds have changed a part when they refuse.
-            rest = self._put_back(planned) if self._is_changed(planned) else ""
-            raise self._named(error, rest) from None
+            raise self._failed(planned, str(error)) from None
+        except RouterError as error:
+            raise self._named(error) from None
         try:
             now = self.state()
         except RouterError as error:
@@ -225,9 +225,8 @@ class LinuxRouter(OperatedRouter):
             raise RouterSilent(message) from None
         wrong = planned.disagreements(now.options)
         if wrong:
-            rest = self._put_back(planned)
-            message = f"{self.address}: the kernel took other values: {'; '.join(wrong)}{rest}"
-            raise RouterError(message)
+            message = f"the kernel took other values: {'; '.join(wrong)}"
+            raise self._failed(planned, message)
 
     def wait(self, until_s: float) -> None:
         """Return when the clock has reached ``until_s`` (at once if it has passed)."""
@@ -260,25 +259,38 @@ class LinuxRouter(OperatedRouter):
         except RouterError as error:
             raise self._named(error) from None
 
-    def _named(self, error: RouterError, rest: str = "") -> RouterError:
-        return RouterError(f"{self.address}: {error}{rest}")
+    def _named(self, error: RouterError) -> RouterError:
+        """The same, with the queue's name before it."""
+        kind = RouterSilent if isinstance(error, RouterSilent) else RouterError
+        return kind(f"{self.address}: {error}")
 
-    def _is_changed(self, planned: PlannedChange) -> bool:
-        return bool(planned.undo_disagreements(self._options_now()))
+    def _failed(self, planned: PlannedChange, why: str) -> RouterError:
+        """What to raise for a change that was not made as asked, once what was there is put back.
 
-    def _options_now(self) -> QueueOptions:
-        return self.state().options
-
-    def _put_back(self, planned: PlannedChange) -> str:
-        """Undoes a change; what became of it, as the end of a message."""
+        Some kinds have changed a part when they refuse. So the queue is read, and it is a refusal
+        only where nothing has changed any more.
+        """
+        why = f"{self.address}: {why}"
+        try:
+            if not self._changed(planned):
+                return RouterError(why)
+        except RouterError as error:
+            return RouterSilent(f"{why}. What is in force now cannot be read: {error}")
         try:
             self._kernel.tell(NEW_QUEUE, 0, change_body(planned.before, planned.undo))
-            left = planned.undo_disagreements(self._options_now())
+            left = self._changed(planned)
         except RouterError as error:
-            return f". Putting back what was there failed too: {error}"
+            return RouterSilent(f"{why}. Putting back what was there failed too: {error}")
         if left:
-            return f". Not all of what was there could be put back: {'; '.join(left)}"
-        return ". What was there is in force again"
+            left_in_words = "; ".join(left)
+            return RouterSilent(
+                f"{why}. Not all of what was there could be put back: {left_in_words}"
+            )
+        return RouterError(f"{why}. What was there is in force again")
+
+    def _changed(self, planned: PlannedChange) -> list[str]:
+        """What is not as it was before a change, in words."""
+        return planned.undo_disagreements(self.state().options)
 
 
 def _find(kernel: Kernel, address: QueueAddress, rate_bit_per_s: float | None) -> FoundQueue:
