@@ -7,7 +7,7 @@ from dataclasses import replace
 from vermilion.agentx.codec import encode
 from vermilion.agentx.protocol import Header, Message, Response
 from vermilion.agentx.stream import MessageStream
-from vermilion.routers.base import Reading, RouterError
+from vermilion.routers.base import Reading, RouterError, RouterSilent
 from vermilion.routers.snmp.mib import OBJECTS, RANDOM_DROP, TABLE_OF
 from vermilion.routers.snmp.registry import QueuePlace, ServedQueue, TrafficSeen
 
@@ -85,13 +85,15 @@ class FakeQueues:
 
     Attributes:
         told: every change that was made.
-        refuses: whether the next changes fail.
+        refuses: so many of the next changes fail.
+        hides: so many of the next changes are made, and nobody hears of it; before those that fail.
     """
 
     def __init__(self, *queues):
         self.there = {each.place: each for each in queues or (red_queue(), fq_codel_queue())}
         self.told = []
         self.refuses = 0
+        self.hides = 0
 
     def queues(self):
         return list(self.there.values())
@@ -106,10 +108,18 @@ class FakeQueues:
 
     def apply(self, place, parameters):
         self.check(place, parameters)
+        if self.hides:
+            self.hides -= 1
+            self._change(place, parameters)
+            message = "the kernel has not answered; the change was sent, and may be in force"
+            raise RouterSilent(message)
         if self.refuses:
             self.refuses -= 1
             message = "the kernel refused: Invalid argument"
             raise RouterError(message)
+        self._change(place, parameters)
+
+    def _change(self, place, parameters):
         queue = self.there[place]
         if all(queue.parameters[name] == value for name, value in parameters.items()):
             return

@@ -224,6 +224,64 @@ def test_a_kernel_that_refuses_is_a_failed_commit():
     assert queues.told == []
 
 
+def two_queues(queues):
+    """A master that has tested a change of the queue of RED and of the other one."""
+    master = connected(queues)
+    other = Binding(setting("fq_codel", 2, fq_codel_queue().place), GAUGE, 10_000)
+    assert master.ask(TestSet((red(2, 12_000), other))).status == Status.NO_ERROR
+    return master
+
+
+class OnceOnly(FakeQueues):
+    """Queues that take one change, and refuse the next ones."""
+
+    def apply(self, place, parameters):
+        super().apply(place, parameters)
+        if len(self.told) == 1:
+            self.refuses = 3
+
+
+def test_where_a_failed_commit_leaves_something_behind_the_undo_has_failed():
+    """RFC 2741: a commit says commitFailed (7.2.4.2), and only an undo undoFailed (7.2.4.3)."""
+    queues = OnceOnly()
+    master = two_queues(queues)
+    answer = master.ask(CommitSet())
+    assert (answer.status, answer.index) == (Status.COMMIT_FAILED, 1)
+    assert queues.there[RED].parameters["min_threshold"] == 12_000
+    for _ in range(2):  # net-snmp asks once for each region
+        answer = master.ask(UndoSet())
+        assert (answer.status, answer.index) == (Status.UNDO_FAILED, 1)
+
+
+def test_an_undo_tries_again_what_the_commit_could_not_put_back():
+    queues = OnceOnly()
+    master = two_queues(queues)
+    assert master.ask(CommitSet()).status == Status.COMMIT_FAILED
+    queues.refuses = 0
+    assert master.ask(UndoSet()).status == Status.NO_ERROR
+    assert queues.there[RED].parameters == red_queue().parameters
+
+
+def test_a_queue_that_is_silent_after_a_change_is_put_back():
+    queues = FakeQueues()
+    master = connected(queues)
+    master.ask(TestSet((red(2, 12_000),)))
+    queues.hides = 1
+    assert master.ask(CommitSet()).status == Status.COMMIT_FAILED
+    assert queues.there[RED].parameters == red_queue().parameters
+    assert master.ask(UndoSet()).status == Status.NO_ERROR
+
+
+def test_a_silent_queue_that_is_not_put_back_is_a_failed_undo():
+    queues = FakeQueues()
+    master = connected(queues)
+    master.ask(TestSet((red(2, 12_000),)))
+    queues.hides, queues.refuses = 1, 2
+    assert master.ask(CommitSet()).status == Status.COMMIT_FAILED
+    assert master.ask(UndoSet()).status == Status.UNDO_FAILED
+    assert queues.there[RED].parameters["min_threshold"] == 12_000
+
+
 def test_transactions_that_nobody_ends_are_forgotten():
     queues = FakeQueues()
     master = connected(queues)

@@ -18,7 +18,7 @@ from vermilion.agentx.objects import ChangeFailed, SetRefused
 from vermilion.agentx.protocol import Binding, Status, ValueType
 from vermilion.monitor import InterfaceError
 from vermilion.routers import RouterError
-from vermilion.routers.base import Reading
+from vermilion.routers.base import Reading, RouterSilent
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
 from vermilion.routers.linux.message import Refusal
@@ -317,6 +317,30 @@ def test_a_kernel_that_refuses_all_the_same_has_nothing_changed():
     [now] = queues.queues()
     assert now.parameters == served.parameters
     assert "the kernel refused" in now.last_refusal
+
+
+def test_a_change_after_which_the_kernel_is_silent_is_put_back():
+    class SilentOnce(FakeKernel):
+        silences = 1
+
+        def queue(self, interface, parent):
+            if self.told and self.silences:
+                self.silences -= 1
+                message = "the kernel has not answered within 5 s"
+                raise RouterSilent(message)
+            return super().queue(interface, parent)
+
+    kernel = SilentOnce(answered(RED_OF_TC))
+    queues = LinuxQueues(kernel, ("linux:dummy0",), clock=lambda: 1.0)
+    [served] = queues.queues()
+    binding = Binding(setting("red", 2, served.place), ValueType.GAUGE32, 12_000)
+    change = QueueObjects(queues, lambda: 0.0).test([binding])
+    with pytest.raises(ChangeFailed, match="has not answered"):
+        change.commit()
+    assert len(kernel.told) == 2
+    assert queues.queues()[0].parameters == served.parameters
+    change.undo()
+    assert len(kernel.told) == 2
 
 
 def test_only_the_queues_that_are_named_may_be_changed():

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fake_queues import RED, FakeQueues, fact, fq_codel_queue, red_queue, setting
-from vermilion.agentx.objects import ChangeFailed, SetRefused
-from vermilion.agentx.protocol import Binding
+from vermilion.agentx.protocol import Binding, Status
+from vermilion.agentx.transactions import Transactions
 from vermilion.routers import RouterError, router_class
 from vermilion.routers.base import Reading, RouterSilent
 from vermilion.routers.snmp.address import parse_remote_address
@@ -76,17 +76,28 @@ class FakeAgent:
         if fate == "question":
             raise RouterSilent(SILENCE)
         if fate not in {"", "answer"}:
-            message = f"the agent refuses: {fate}"
-            raise AgentRefused(message, fate, 0)
-        try:
-            self.objects.test([Binding(*each) for each in values]).commit()
-        except SetRefused as refusal:
-            word = re.sub("_(.)", lambda m: m[1].upper(), refusal.status.name.lower())
-            raise AgentRefused(str(refusal), word, refusal.index) from None
-        except ChangeFailed as failure:
-            raise AgentRefused(str(failure), "commitFailed", 1) from None
+            self._refuse(fate)
+        status, index = self._all_steps([Binding(*each) for each in values])
+        if status != Status.NO_ERROR:
+            self._refuse(re.sub("_(.)", lambda m: m[1].upper(), status.name.lower()), index)
         if fate == "answer":
             raise RouterSilent(SILENCE)
+
+    def _all_steps(self, bindings):
+        """As net-snmp does: what the undo says counts for more than what the commit has said."""
+        transactions = Transactions(self.objects)
+        status, index, _ = transactions.test(1, bindings)
+        if status != Status.NO_ERROR:
+            return status, index
+        committed, _ = transactions.commit(1)
+        if committed == Status.NO_ERROR:
+            return committed, 0
+        undone, _ = transactions.undo(1)
+        return committed if undone == Status.NO_ERROR else undone, 1
+
+    def _refuse(self, word, index=0):
+        message = f"the agent refuses: {word}"
+        raise AgentRefused(message, word, index)
 
     def close(self):
         self.is_closed = True
@@ -206,13 +217,58 @@ def test_a_kernel_that_refuses_leaves_what_was_there():
     assert not isinstance(refusal.value, RouterSilent)
 
 
+def test_an_agent_whose_undo_fails_leaves_open_what_is_in_force():
+    agent = FakeAgent()
+    own = router(agent)
+
+    def take(place, parameters):
+        FakeQueues.apply(agent.queues, place, {**parameters, "min_threshold": 20_000})
+        message = "the kernel took other values"
+        raise RouterSilent(message)
+
+    agent.queues.apply = take
+    with pytest.raises(RouterSilent, match=r"undoFailed.*neither the change nor what was there"):
+        own.apply({"min_threshold": 12_000})
+    assert len(agent.sets) == 1
+
+
+def test_a_failed_commit_is_no_refusal_before_what_was_there_is_read_again():
+    class Liar(FakeAgent):
+        def set(self, values):
+            super().set(values[:1])
+            self._refuse("commitFailed")
+
+    with pytest.raises(RouterSilent, match=r"commitFailed.*what was there is not in force"):
+        router(Liar()).apply({"min_threshold": 12_000, "weight_log": 9})
+
+
+def test_a_change_without_an_answer_that_is_in_force_in_part_is_not_taken_for_made():
+    class Half(FakeAgent):
+        def set(self, values):
+            super().set(values[:1])
+            raise RouterSilent(SILENCE)
+
+    with pytest.raises(RouterSilent, match="neither the change nor what was there"):
+        router(Half()).apply({"min_threshold": 12_000, "weight_log": 9})
+
+
 def test_an_agent_that_says_yes_and_does_nothing_is_not_believed():
     class Idle(FakeAgent):
         def set(self, values):
             self.sets.append(values)
 
-    with pytest.raises(RouterError, match="shows the value of before"):
+    with pytest.raises(RouterError, match="shows the value of before") as error:
         router(Idle()).apply({"min_threshold": 12_000})
+    assert not isinstance(error.value, RouterSilent)
+
+
+def test_an_agent_that_says_yes_and_does_a_part_leaves_open_what_is_in_force():
+    class Lazy(FakeAgent):
+        def set(self, values):
+            super().set(values[:1])
+
+    with pytest.raises(RouterSilent, match="a change of weight_log and shows the value of before"):
+        router(Lazy()).apply({"min_threshold": 12_000, "weight_log": 9})
 
 
 @pytest.mark.parametrize(

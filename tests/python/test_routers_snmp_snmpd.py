@@ -214,6 +214,22 @@ def test_what_is_committed_is_undone_when_another_subagent_cannot_commit(
     assert agent.thread.is_alive()
 
 
+def test_net_snmp_passes_on_that_what_was_there_could_not_be_put_back(
+    shared_snmpd, agent, queues, router
+):
+    columns = [".".join(map(str, setting("red", number, PLACE))) for number in (2, 5)]
+    queues.hides, queues.refuses = 1, 2
+    code, told = shared_snmpd.tool("snmpset", columns[0], "u", "12000", columns[1], "u", "9")
+    assert code != 0
+    assert "undoFailed" in told
+    assert queues.there[PLACE].parameters["min_threshold"] == 12_000
+    # The manager looks, and finds the whole change in force.
+    queues.hides, queues.refuses = 1, 2
+    router.apply({"min_threshold": 13_000})
+    assert router.parameters()["min_threshold"] == 13_000
+    assert agent.thread.is_alive()
+
+
 # --- the router kind ---------------------------------------------------------------------
 
 

@@ -42,14 +42,14 @@ class TestedChange(Protocol):
         """Put them in force, all or none.
 
         Raises:
-            ChangeFailed: what was there is in force still.
+            ChangeFailed: they are not. Whether what was there is in force, :meth:`undo` says.
         """
 
     def undo(self) -> None:
-        """Put back what was there before the commit.
+        """See to it that what was there before the commit is in force, whatever became of that.
 
         Raises:
-            ChangeFailed: it could not be put back.
+            ChangeFailed: it could not be put back, or that is not known.
         """
 
 

@@ -242,7 +242,8 @@ class Subagent:
         if isinstance(body, CommitSet | UndoSet):
             step = self._transactions.commit if isinstance(body, CommitSet) else None
             status, why = (step or self._transactions.undo)(transaction)
-            return status, 1 if why else 0, why, ()
+            # Without a binding to blame, net-snmp makes a general error of every other one.
+            return status, 0 if status == Status.NO_ERROR else 1, why, ()
         try:
             return Status.NO_ERROR, 0, "", self._read(body)
         except ObjectsUnreadable as error:

@@ -89,7 +89,8 @@ class Transactions:
             return Status.UNDO_FAILED, "an undo of what was not tested"
         if own.undone is None:
             own.undone = Status.NO_ERROR
-            if own.change is not None and own.outcome == Status.NO_ERROR:
+            # A commit that has failed may have left something behind as well.
+            if own.change is not None and own.outcome is not None:
                 try:
                     own.change.undo()
                 except ChangeFailed as failure:

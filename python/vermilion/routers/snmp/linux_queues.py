@@ -110,6 +110,7 @@ class LinuxQueues:
 
         Raises:
             RouterError: it was refused, and what was there is in force.
+            RouterSilent: it is not known what is in force.
         """
         found = self._at(place)
         sent: list[object] = []

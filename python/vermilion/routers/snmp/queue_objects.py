@@ -13,7 +13,7 @@ from vermilion.agentx.objects import (
     Snapshot,
 )
 from vermilion.agentx.protocol import Binding, Status
-from vermilion.routers.base import RouterError
+from vermilion.routers.base import RouterError, RouterSilent
 from vermilion.routers.snmp.mib import (
     ALGORITHMIC_DROP,
     RANDOM_DROP,
@@ -129,40 +129,46 @@ class QueueChanges:
         self._queues = queues
         self._wanted = wanted
         self._forget = forget
-        self._made: list[_Wanted] = []
+        self._to_put_back: list[tuple[QueuePlace, Mapping[str, ParameterValue]]] = []
 
     def commit(self) -> None:
         """Changes one queue after another; if one refuses, those before it are put back.
 
+        One that is silent is put back as well, for it may have changed.
+
         Raises:
-            ChangeFailed: one has refused.
+            ChangeFailed: one has refused, or nobody knows what it has done.
         """
         for each in self._wanted:
+            place = each.queue.place
             try:
-                self._queues.apply(each.queue.place, each.parameters)
+                self._queues.apply(place, each.parameters)
             except RouterError as error:
+                if isinstance(error, RouterSilent):  # what it was not told may have changed, too
+                    self._to_put_back.append((place, each.queue.parameters))
                 message = str(error)
                 try:
                     self.undo()
                 except ChangeFailed as failure:
                     message = f"{message}; {failure}"
                 raise ChangeFailed(message) from None
-            self._made.append(each)
+            self._to_put_back.append((place, each.before))
         self._forget()
 
     def undo(self) -> None:
-        """Puts back what was there.
+        """Puts back what was there and is not there again; a second call tries what is left.
 
         Raises:
-            ChangeFailed: a queue has refused.
+            ChangeFailed: a queue has refused, or nobody knows what it has done.
         """
-        refusals = []
-        while self._made:
-            each = self._made.pop()
+        refusals, left = [], []
+        for place, before in reversed(self._to_put_back):
             try:
-                self._queues.apply(each.queue.place, each.before)
+                self._queues.apply(place, before)
             except RouterError as error:
+                left.append((place, before))
                 refusals.append(f"what was there could not be put back: {error}")
+        self._to_put_back = left[::-1]
         self._forget()
         if refusals:
             raise ChangeFailed("; ".join(refusals))

@@ -96,4 +96,5 @@ class QueueRegistry(Protocol):
 
         Raises:
             RouterError: it was refused, and what was there is in force.
+            RouterSilent: it is not known what is in force.
         """

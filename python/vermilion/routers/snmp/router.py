@@ -4,7 +4,8 @@ The other machine runs snmpd with ``vermilion snmp-agent`` beside it. Counters a
 question, and all parameters of a change are set in one message, which the agent makes one change of
 the kernel. An answer to a change that does not come is not taken for a refusal: what is in force is
 read, and the change is sent once more only if it was not made. What is set are absolute values, so
-that a message that arrives twice does no harm.
+that a message that arrives twice does no harm. Nor is a refusal of the commit believed before what
+was there is read again.
 
 The agent's tables number queues by interface, and a machine may number its interfaces otherwise
 when it starts again. So every question asks for the interface's name as well, and where that is
@@ -221,7 +222,7 @@ class SnmpRouter(OperatedRouter):
 
         Raises:
             RouterError: the agent or its kernel refused; what was there is in force.
-            RouterSilent: the agent was told and does not say what is in force now.
+            RouterSilent: the agent was told, and what was there is not known to be in force.
         """
         wanted = self._wanted(parameters)
         before, place = self._said(), self._place
@@ -229,18 +230,21 @@ class SnmpRouter(OperatedRouter):
         if not changes:
             return
         try:
-            self._set(changes)
+            self._set(changes, before, place)
         except RouterSilent as silence:
             if not self._is_made(changes, before, place, silence):
                 self._set_again(changes, before, place)
         now = self._said_after(place)
-        if any(now[each] == before[each] for each in changes):
-            late = next(each for each in changes if now[each] == before[each])
+        late = [each.parameter for each in changes if now[each] == before[each]]
+        if late:
             message = (
-                f"{self.address}: the agent has accepted a change of {late.parameter} and shows "
+                f"{self.address}: the agent has accepted a change of {', '.join(late)} and shows "
                 "the value of before; expected one that does what it answers"
             )
-            raise RouterError(message)
+            if self._is_as_before(now, before):
+                raise RouterError(message)
+            message = f"{message}. The rest of the change is in force"
+            raise RouterSilent(message)
 
     def wait(self, until_s: float) -> None:
         """Return when the clock has reached ``until_s`` (at once if it has passed)."""
@@ -434,11 +438,13 @@ class SnmpRouter(OperatedRouter):
     def _is_settable(self, setting: Setting) -> bool:
         return setting.writable and setting.parameter in options_of(self._queue_kind).settable
 
-    def _set(self, changes: Mapping[Setting, int]) -> None:
+    def _set(
+        self, changes: Mapping[Setting, int], before: Mapping[Setting, int], place: QueuePlace
+    ) -> None:
         """Sends a change.
 
         Raises:
-            RouterSilent: no answer came.
+            RouterSilent: no answer came, or one after which something else than before is in force.
             RouterError: the agent refuses; its own reason is in the message where it tells one.
         """
         told = [(self._column(each), each.scale.type, said) for each, said in changes.items()]
@@ -448,12 +454,17 @@ class SnmpRouter(OperatedRouter):
             if refusal.status in _UNCLEAR:
                 message = f"{refusal}: {_REFUSALS[refusal.status]}"
                 raise RouterSilent(message) from None
-            raise self._refused(refusal, list(changes)) from None
+            was_tried = refusal.status == "commitFailed"
+            if was_tried and not self._is_as_before(self._said_after(place), before):
+                words = "the change was not made, but what was there is not in force"
+                raise RouterSilent(self._refusal(refusal, list(changes), words)) from None
+            words = _REFUSALS.get(refusal.status, "")
+            raise RouterError(self._refusal(refusal, list(changes), words)) from None
 
-    def _refused(self, refusal: AgentRefused, asked: Sequence[Setting]) -> RouterError:
+    def _refusal(self, refusal: AgentRefused, asked: Sequence[Setting], words: str) -> str:
+        """A refusal in words, with the agent's own reason where it tells one."""
         at = refusal.index - 1
         which = asked[at].parameter if 0 <= at < len(asked) else "the change"
-        words = _REFUSALS.get(refusal.status, "")
         reason = ""
         if refusal.status in _REASONED:
             try:
@@ -461,8 +472,8 @@ class SnmpRouter(OperatedRouter):
                 reason = printable(_text(told.get(self._named(LAST_REFUSAL))))
             except RouterError:
                 reason = ""
-        tail = f": {reason or words}" if reason or words else ""
-        return RouterError(f"{self.address}: the agent refuses {which} ({refusal.status}){tail}")
+        refuses = f"{self.address}: the agent refuses {which} ({refusal.status})"
+        return ": ".join(each for each in (refuses, words, reason) if each)
 
     def _is_made(
         self,
@@ -471,13 +482,23 @@ class SnmpRouter(OperatedRouter):
         place: QueuePlace,
         silence: RouterSilent,
     ) -> bool:
-        """Whether a change without an answer is in force.
+        """Whether a change without an answer is in force; where it is not, what was there is.
 
         Raises:
-            RouterSilent: it cannot be told.
+            RouterSilent: it cannot be told, or neither of them is.
         """
         now = self._said_after(place, silence)
-        return any(now[each] != before[each] for each in changes)
+        if self._is_as_before(now, before):
+            return False
+        wanted = {each.parameter: each.scale.meant(said) for each, said in changes.items()}
+        if self.held.holds(wanted, self._meant(now)):
+            return True
+        message = f"{silence}; what is in force is neither the change nor what was there before"
+        raise RouterSilent(message)
+
+    def _is_as_before(self, now: Mapping[Setting, int], before: Mapping[Setting, int]) -> bool:
+        """Whether nothing has changed, but for what the queue moves by itself."""
+        return self.held.is_unchanged(self._meant(now), self._meant(before))
 
     def _set_again(
         self, changes: Mapping[Setting, int], before: Mapping[Setting, int], place: QueuePlace
@@ -489,7 +510,7 @@ class SnmpRouter(OperatedRouter):
             RouterError: the agent refuses.
         """
         try:
-            self._set(changes)
+            self._set(changes, before, place)
         except RouterSilent as silence:
             if not self._is_made(changes, before, place, silence):
                 message = (
@@ -531,8 +552,8 @@ _REFUSALS: Final = {
     "authorizationError": "the user may only read; expected rwuser in snmpd.conf",
     "notWritable": "vermilion snmp-agent there has gone, or was not told to let this queue be "
     "changed; expected its option --allow",
-    "commitFailed": "the kernel refused, and what was there is in force",
-    "undoFailed": "the kernel refused, and what was there could not be put back",
+    "commitFailed": "the change was not made, and what was there is in force",
+    "undoFailed": "the change failed, and what was there could not be put back",
     "genErr": "vermilion snmp-agent does not answer snmpd",
     "resourceUnavailable": "vermilion snmp-agent does not answer snmpd",
 }
