@@ -181,18 +181,41 @@ def parse_refusal(message: Message) -> Refusal | None:
     Raises:
         AnswerError: it is too short.
     """
-    check_length(message.payload, _ERROR_NUMBER.size, "error message")
-    [number] = _ERROR_NUMBER.unpack_from(message.payload)
+    number = _error_number(message, "error message")
     if number == 0:
         return None
-    told: dict[int, bytes] = {}
-    if message.flags & _HAS_ATTRIBUTES:
-        told = by_type(
-            parse_attributes(message.payload[_start_of_told(message) :], "error message")
-        )
+    own = message.payload[_start_of_told(message) :] if message.flags & _HAS_ATTRIBUTES else b""
+    return _refusal(number, own, "error message")
+
+
+def parse_end(message: Message) -> Refusal | None:
+    """Why a list ends before it is whole; ``None`` where it is whole.
+
+    Linux ends a list so that it cannot go on with, and not with an error message
+    (``netlink_dump_done`` in net/netlink/af_netlink.c).
+
+    Raises:
+        AnswerError: it is too short.
+    """
+    what = "end of a list"
+    number = _error_number(message, what)
+    if number >= 0:
+        return None
+    own = message.payload[_ERROR_NUMBER.size :] if message.flags & _HAS_ATTRIBUTES else b""
+    return _refusal(number, own, what)
+
+
+def _error_number(message: Message, what: str) -> int:
+    check_length(message.payload, _ERROR_NUMBER.size, what)
+    return int(_ERROR_NUMBER.unpack_from(message.payload)[0])
+
+
+def _refusal(number: int, own: bytes, what: str) -> Refusal:
+    """A refusal with the message's own attributes."""
+    told = by_type(parse_attributes(own, what))
     text = told.get(_TEXT, b"").partition(b"\0")[0].decode("utf-8", errors="replace")
     words = "".join(letter if letter.isprintable() else "?" for letter in text)
-    offset = number_of(told[_OFFSET], "error message") if _OFFSET in told else None
+    offset = number_of(told[_OFFSET], what) if _OFFSET in told else None
     return Refusal(abs(number), words or None, offset)
 
 

@@ -25,6 +25,7 @@ from vermilion.routers.linux.message import (
     Refusal,
     link_body,
     links_body,
+    parse_end,
     parse_messages,
     parse_queue,
     parse_refusal,
@@ -209,19 +210,26 @@ class RouteSocket:
         return next(parse_refusal(each) for each in self._answers() if each.type == ERROR)
 
     def _dump(self, kind: int, body: bytes) -> list[Message]:
+        """A whole list; one that changes while it is read is asked for again.
+
+        Raises:
+            KernelError: the kernel refuses, or cannot go on with the list.
+            RouterError: it does not answer, or the list changes each time.
+        """
         for _ in range(_MOST_ATTEMPTS):
             self._send(kind, DUMP, body)
             found: list[Message] = []
             interrupted = False
             for message in self._answers():
                 interrupted = interrupted or bool(message.flags & _INTERRUPTED)
-                if message.type == ERROR:
-                    refusal = parse_refusal(message)
-                    if refusal is not None:
-                        raise KernelError(refusal)
-                if message.type in {ERROR, DONE}:
-                    break
-                found.append(message)
+                if message.type not in {ERROR, DONE}:
+                    found.append(message)
+                    continue
+                is_end = message.type == DONE
+                refusal = parse_end(message) if is_end else parse_refusal(message)
+                if refusal is not None:
+                    raise KernelError(refusal)
+                break
             if not interrupted:
                 return found
         message_text = (
