@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from vermilion import _core
@@ -23,6 +24,8 @@ from vermilion.link.inside import Orders, fork_inside
 from vermilion.link.masquerade import Masquerade, check_forwarding
 from vermilion.link.plan import WAYS
 from vermilion.link.recorder import Recorder
+from vermilion.monitor.capabilities import has_capabilities
+from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_SYS_ADMIN
 from vermilion.scenario.windows import windows
 
 if TYPE_CHECKING:
@@ -375,19 +378,19 @@ def _is_at_terminal() -> bool:
         return False
 
 
-def _capabilities() -> int:
-    with open("/proc/self/status", encoding="ascii") as status:  # noqa: PTH123 - one line of it
-        return next((int(line.split()[1], 16) for line in status if line.startswith("CapEff")), 0)
+def _has(*capabilities: int) -> bool:
+    """Whether this process has these capabilities in force."""
+    status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+    return has_capabilities(status, *capabilities) is True
 
 
 def _may_make_namespaces() -> bool:
-    """Whether namespaces can be made without one of users first (CAP_SYS_ADMIN, CAP_NET_ADMIN)."""
-    needed = 1 << 21 | 1 << 12
-    return _capabilities() & needed == needed
+    """Whether namespaces can be made without one of users first."""
+    return _has(CAP_SYS_ADMIN, CAP_NET_ADMIN)
 
 
 def _check_may_lead_out() -> None:
-    if not _capabilities() & 1 << 12:
+    if not _has(CAP_NET_ADMIN):
         message = (
             "a link that leads out of this machine needs the capability CAP_NET_ADMIN; run it as "
             "root, or use --isolated, which needs none"

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import ctypes
 import os
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from vermilion.monitor.capabilities import has_capabilities
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,6 +24,7 @@ CAP_DAC_READ_SEARCH: Final = 2
 CAP_NET_BIND_SERVICE: Final = 10
 CAP_NET_ADMIN: Final = 12
 CAP_NET_RAW: Final = 13
+CAP_SYS_ADMIN: Final = 21
 """Bits of capabilities (include/uapi/linux/capability.h)."""
 
 _VERSION_3 = 0x20080522
@@ -33,8 +35,6 @@ _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_CLEAR_ALL = 4
 _CAPABILITIES = 64
 """As many as the sets of version 3 have bits."""
-
-_EFFECTIVE: Final = re.compile(r"^CapEff:\s*([0-9a-fA-F]{1,16})\s*$", re.MULTILINE)
 
 
 class _Header(ctypes.Structure):
@@ -99,8 +99,7 @@ def threads_with(capability: int) -> int:
     count = 0
     for thread in Path("/proc/self/task").iterdir():
         status = (thread / "status").read_text(encoding="ascii", errors="replace")
-        found = _EFFECTIVE.search(status)
-        count += found is not None and int(found[1], 16) >> capability & 1
+        count += has_capabilities(status, capability) is True
     return count
 
 

@@ -6,13 +6,8 @@ the network namespace. Whether the process has it in its own is in ``/proc/self/
 
 from __future__ import annotations
 
-import re
-from typing import Final
-
-CAP_NET_ADMIN: Final = 12
-"""Its bit (include/uapi/linux/capability.h)."""
-
-_EFFECTIVE: Final = re.compile(r"^CapEff:\s*([0-9a-fA-F]{1,16})\s*$", re.MULTILINE)
+from vermilion.monitor.capabilities import has_capabilities
+from vermilion.monitor.privileges import CAP_NET_ADMIN
 
 
 def may_change_queues(status: str) -> bool | None:
@@ -21,5 +16,4 @@ def may_change_queues(status: str) -> bool | None:
     Args:
         status: what ``/proc/PID/status`` says of it.
     """
-    found = _EFFECTIVE.search(status)
-    return None if found is None else bool(int(found[1], 16) >> CAP_NET_ADMIN & 1)
+    return has_capabilities(status, CAP_NET_ADMIN)
