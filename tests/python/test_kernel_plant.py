@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import struct
 import threading
@@ -11,14 +12,17 @@ import pytest
 
 from vermilion import parse_scenario, run
 from vermilion.kernel_plant.acceptance import check_scenario
+from vermilion.kernel_plant.agent import reply_to
 from vermilion.kernel_plant.calendar import Calendar
 from vermilion.kernel_plant.errors import GuestError, KernelPlantError
 from vermilion.kernel_plant.find_kernel import find_kernel
+from vermilion.kernel_plant.guest import Guest
 from vermilion.kernel_plant.hosts import hosts_of
 from vermilion.kernel_plant.queues import made_by
 from vermilion.kernel_plant.timetable import timetable
 from vermilion.kernel_plant.topology import commands
 from vermilion.kernel_plant.traffic_plan import planned_flows
+from vermilion.routers.base import RouterError, RouterSilent
 from vermilion.scenario import load_scenario
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.windows import windows
@@ -242,6 +246,30 @@ def test_a_guest_that_goes_wrong_is_named(tmp_path, script, words):
         calendar.serve()
     calendar.close()
     thread.join(5.0)
+
+
+@pytest.mark.parametrize("kind", [RouterError, RouterSilent])
+def test_a_queue_in_the_guest_that_is_silent_is_no_refusal_outside(tmp_path, kind):
+    def apply(link, parameters):
+        message = f"link {link} has another {next(iter(parameters))}"
+        raise kind(message)
+
+    class OneCall:
+        """In place of the kernel's clock: lets the guest answer."""
+
+        def answer(self):
+            order = json.loads((tmp_path / "order").read_text())
+            reply = reply_to(order, {"apply": apply})
+            (tmp_path / "reply").write_text(json.dumps(reply))
+
+        def serve(self):
+            pass
+
+    guest = Guest.__new__(Guest)  # one that has no kernel
+    guest.job, guest._calendar = tmp_path, OneCall()
+    with pytest.raises(RouterError, match="link 3 has another target") as error:
+        guest.call("apply", link=3, parameters={"target": 0.02})
+    assert type(error.value) is kind
 
 
 def test_a_guest_that_is_silent_is_not_waited_for_without_end(tmp_path):

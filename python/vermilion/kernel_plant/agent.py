@@ -25,7 +25,7 @@ from vermilion.kernel_plant.namespaces import (
     wake_on_time,
 )
 from vermilion.kernel_plant.topology import OUT, SHAPED_CLASS, router
-from vermilion.routers.base import RouterError
+from vermilion.routers.base import RouterError, RouterSilent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -276,6 +276,16 @@ def _batch(command: Sequence[str], lines: Sequence[str]) -> None:
         raise RuntimeError(message)
 
 
+def reply_to(order: Mapping[str, Any], verbs: Mapping[str, Callable[..., Any]]) -> dict[str, Any]:
+    """Do what the host says; what it is told of that."""
+    try:
+        return {"value": verbs[order["verb"]](**order["arguments"])}
+    except RouterError as error:
+        return {"value": None, "refused": str(error), "silent": isinstance(error, RouterSilent)}
+    except Exception:  # noqa: BLE001 - the host is told
+        return {"failure": traceback.format_exc()}
+
+
 def main() -> None:
     """Do what the host says, until it lets go of the guest."""
     wake_on_time()
@@ -304,12 +314,7 @@ def main() -> None:
         number += 1
         os.pwrite(calls, b"%d" % number, 0)  # the guest stands still here until the host answers
         order = json.loads(Path(JOB, "order").read_text(encoding="utf-8"))
-        try:
-            reply = {"value": verbs[order["verb"]](**order["arguments"])}
-        except RouterError as error:
-            reply = {"value": None, "refused": str(error)}
-        except Exception:  # noqa: BLE001 - the host is told
-            reply = {"failure": traceback.format_exc()}
+        reply = reply_to(order, verbs)
         Path(JOB, "reply").write_text(json.dumps(reply), encoding="utf-8")
 
 

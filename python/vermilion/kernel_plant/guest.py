@@ -24,7 +24,7 @@ from vermilion.kernel_plant.errors import GuestError
 from vermilion.kernel_plant.find_kernel import SYSTEM_PATH, find_kernel
 from vermilion.kernel_plant.no_random_numbers import refuse_random_numbers
 from vermilion.kernel_plant.wide_registers import prepare_registers
-from vermilion.routers.base import RouterError
+from vermilion.routers.base import RouterError, RouterSilent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -128,6 +128,7 @@ class Guest:
         Raises:
             GuestError: the guest failed, or ended.
             RouterError: a queue refused what was asked of it.
+            RouterSilent: nobody knows what it has done.
         """
         if self._calendar is None:
             message = "this guest takes no calls"
@@ -140,7 +141,8 @@ class Guest:
             self._check_failure()  # of another program there, which comes before
             raise GuestError(reply["failure"])
         if "refused" in reply:
-            raise RouterError(reply["refused"])
+            kind = RouterSilent if reply["silent"] else RouterError
+            raise kind(reply["refused"])
         return reply["value"]
 
     def wait(self, patience_s: float) -> None:

@@ -123,6 +123,7 @@ class KernelRouter(ManagedQueue):
 
         Raises:
             RouterError: the kernel refused.
+            RouterSilent: it is not known what is in force.
         """
         nearest = self.held.nearest(parameters)
         self._network.call("apply", link=self._number, parameters=nearest)
