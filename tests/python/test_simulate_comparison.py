@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+import vermilion
 from vermilion.scenario import load_scenario, parse_scenario
 from vermilion.scenario.carry_over import with_discipline
 from vermilion.simulate import metric_of, run
@@ -72,6 +73,23 @@ def test_a_flow_that_is_alone_is_not_set_against_itself():
         "  slowest / mean (%)",
         "Jain's fairness index",
     ]
+
+
+@pytest.mark.parametrize("variants", [2, 7])  # side by side, and one below the other
+def test_a_group_with_nothing_to_compare_has_no_table(variants, tmp_path):
+    network = vermilion.Network("A transfer is over before anything counts", duration="6 s")
+    network.link("b", rate="10 Mbit/s", delay="5 ms", queue={"discipline": "codel"})
+    network.flows("bulk", path=["b"], rtt="40 ms", sender="cubic", count=2)
+    short = {"kind": "transfer", "size": "20 kB"}
+    network.flows("first", path=["b"], rtt="40 ms", sender="cubic", traffic=short)
+    scenario = network.scenario().with_values({"warm_up": 4.0})
+    counts = range(1, variants + 1)
+    outcome = vermilion.compare(vermilion.grid(scenario, {"flows.bulk.count": counts}), seeds=2)
+    assert [table.title for table in outcome.tables()] == ["link b", "flows bulk"]
+    assert "flows first" not in str(outcome)
+    assert "flows first" not in outcome._repr_html_()
+    outcome.save_figure(tmp_path / "page.html")
+    assert "flows bulk" in (tmp_path / "page.html").read_text()
 
 
 def test_the_price_of_a_variant_is_shown_beside_its_gain(outcome):

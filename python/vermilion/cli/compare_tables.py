@@ -15,8 +15,7 @@ def print_comparison(comparison: Comparison) -> None:
     """Prints a table for each link and group: a section for each phase, a column per variant."""
     screen = console()
     for table in comparison.tables():
-        if table.sections:
-            screen.print(table.title, markup=False, style="bold")
-            screen.print(grid(table.headings, table.sections))
-            screen.print()
+        screen.print(table.title, markup=False, style="bold")
+        screen.print(grid(table.headings, table.sections))
+        screen.print()
     screen.print(comparison.remark(), markup=False)

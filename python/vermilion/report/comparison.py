@@ -110,7 +110,7 @@ class ComparisonReport(Comparison):
                 description=self._description(link),
             ),
             caption=self._caption(link, phase),
-            tables=[table for table in self.tables() if table.sections],
+            tables=self.tables(),
             remark=self.remark(),
             notes=self.notes,
             seeds=", ".join(map(str, self.seeds)),

@@ -58,7 +58,10 @@ class Comparison(ComparedRuns):
         return frames(dict(zip(self.names, self.results, strict=True)))
 
     def tables(self) -> list[ShownTable]:
-        """A table for each link and each group of flows: phases downwards, variants across."""
+        """A table for each link and each group of flows: phases downwards, variants across.
+
+        A group of which nothing could be computed, as of flows that end in the warm-up, has none.
+        """
         return tables(self)
 
     def remark(self) -> str:

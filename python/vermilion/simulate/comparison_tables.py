@@ -64,7 +64,7 @@ _AMONG_FLOWS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STA
 
 
 def tables(comparison: ComparedRuns) -> list[ShownTable]:
-    """A table for each link and each group of flows."""
+    """A table for each link and each group of flows of which anything could be computed."""
     units = comparison.measure_units
     link_rows = [
         *LINK_ROWS,
@@ -97,7 +97,7 @@ def tables(comparison: ComparedRuns) -> list[ShownTable]:
         of = (comparison.flows_interval, comparison.flows_difference)
         title = f"bulk flows together: {', '.join(comparison.bulk_groups)}"
         flows.append(_table(comparison, title, BULK_FLOWS, FLOW_ROWS, of))
-    return [*links, *flows]
+    return [_fitting(table) for table in (*links, *flows) if table.sections]
 
 
 def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
@@ -158,8 +158,12 @@ def _table(
     sections = [
         _section(comparison, name, number, headings[number], rows, of) for number in numbers
     ]
-    table = ShownTable(title, comparison.names, [section for section in sections if section.rows])
-    return table if len(comparison.names) <= MOST_ACROSS else table.turned(f"{ABSENT}  ")
+    return ShownTable(title, comparison.names, [section for section in sections if section.rows])
+
+
+def _fitting(table: ShownTable) -> ShownTable:
+    """The table with its variants one below the other, where they are too many for a line."""
+    return table if len(table.headings) <= MOST_ACROSS else table.turned(f"{ABSENT}  ")
 
 
 def _section(
