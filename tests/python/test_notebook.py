@@ -95,7 +95,7 @@ def test_a_front_shows_its_settings_and_the_one_in_force():
     page = Page(front._repr_html_())
     settings = [cells for cells in page.rows if cells[0].isdigit()]
     assert len(settings) == len(front.points) > 0
-    assert page.row("now")[-4:] == front.parameter_cells(front.incumbent)
+    assert page.row("now")[-4:] == front.parameter_cells(front.incumbent.parameters)
     assert "seeds" in "".join(page.texts)
     assert str(front).splitlines()[0] in "".join(page.texts)
 

@@ -144,6 +144,42 @@ def test_a_constraint_cuts_the_front_off(monkeypatch):
     assert min(point.values[1].mean for point in found.points) >= 0.5
 
 
+def test_a_front_without_a_setting_says_why_and_what_came_nearest(monkeypatch):
+    """The wait is never below 0.0001 on this formula's front, and the least is at weight 0.001."""
+    text = "links.bottleneck.sojourn_ms.mean <= 0"
+    found, _ = front(monkeypatch, budget=60, constraints=[text])
+    assert (found.points, found.dropped) == ((), 0)
+    assert found.nothing_keeps_constraints
+    least = min(delay for delay, _ in found.tried)
+    delay, _ = circle(*found.nearest.parameters.values(), 0)
+    assert delay == least
+    said = str(found)
+    assert f"no setting that was tried keeps: {text}" in said
+    assert f"{text} is broken ({least:.4g}" in said
+    assert "loosen" in said
+    for false in ("every setting keeps", "were confirmed", "significantly better"):
+        assert false not in said
+    page = rendered(found, "html").decode()
+    assert f"o setting that was tried keeps: {text.replace('<', '&lt;')}" in page
+    assert "Blue:" not in page
+    for false in ("Every setting of the front keeps", "were confirmed"):
+        assert false not in page
+
+
+def test_leaders_that_fresh_seeds_refuse_leave_a_front_without_a_setting(monkeypatch):
+    def lucky(weight, probability, seed):
+        delay, used = circle(weight, probability, seed)
+        return (delay, used) if seed in SEEDS.search else (delay + 1.0, used)
+
+    text = "links.bottleneck.sojourn_ms.mean <= 0.5"
+    found, _ = front(monkeypatch, lucky, budget=60, constraints=[text])
+    assert found.points == ()
+    assert found.dropped > 0
+    assert f"{found.dropped} settings led in the search, and none surely keeps" in str(found)
+    delay, _ = circle(*found.nearest.parameters.values(), 0)
+    assert found.nearest.missed == (f"{text} is broken ({delay + 1.0:.4g} +- 0 ms, bound 0.5 ms)",)
+
+
 def test_any_two_objectives_may_be_named(monkeypatch):
     scenario = load_scenario("varying-load")
     first = objective_from_text("maximise links.bottleneck.utilization", scenario)[0]
@@ -230,11 +266,21 @@ def test_a_front_can_be_read_again(monkeypatch, seconds):
     found, _ = limited(monkeypatch, seconds)
     again = Front.from_data(json.loads(found.to_json()))
     assert replace(again, points=found.points, incumbent=found.incumbent) == found
+    assert (
+        again.nothing_keeps_constraints is json.loads(found.to_json())["nothing_keeps_constraints"]
+    )
     for one, other in zip(again.points, found.points, strict=True):
         assert (one.parameters, one.better) == (other.parameters, other.better)
         for mine, its in zip(one.values, other.values, strict=True):
             assert (mine.mean, mine.count) == (its.mean, its.count)
             assert mine.half_width == pytest.approx(its.half_width, abs=1e-12)
+
+
+def test_a_front_without_a_setting_can_be_read_again(monkeypatch):
+    found, _ = front(monkeypatch, budget=20, constraints=["links.bottleneck.sojourn_ms.mean <= 0"])
+    again = Front.from_data(json.loads(found.to_json()))
+    assert again.why_empty == found.why_empty
+    assert again.nearest == found.nearest
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import shutil
 import signal
 import sqlite3
 import subprocess
+from html import escape
 from types import SimpleNamespace
 
 import pytest
@@ -255,6 +256,19 @@ def test_several_kinds_share_a_file_and_a_page(copied):
     assert [record.plan.kind for record in read_studies(copied.path)] == [copied.kind, other]
     page = Page(study_report(read_studies(copied.path)))
     assert len(set(page.ids)) == len(page.ids)
+
+
+def test_the_page_of_a_front_without_a_setting_says_why(tmp_path):
+    impossible = "links.bottleneck.sojourn_ms.mean <= 0"
+    scenario, path = load_scenario("varying-load", SHORTENED), tmp_path / "x.study"
+    with Study(path) as study:
+        found = tune_front(scenario, constraints=[impossible], budget=3, study=study)
+    assert found.points == ()
+    text = study_report(read_studies(path))
+    assert text.count(f"No setting that was tried keeps: {escape(impossible)}") == 1
+    assert "The nearest is min_threshold" in text
+    for false in ("Every setting of the front keeps", "were confirmed", "Blue:"):
+        assert false not in text
 
 
 def test_a_front_of_objectives_from_python_goes_on_in_python_only(vermilion, tmp_path):

@@ -25,16 +25,22 @@ harm. What each setting costs is shown beside its objectives instead.
 
 from __future__ import annotations
 
+import math
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.find.front_search import Archive, FrontEntry, Hunt, Second, keeps
 from vermilion.tuning.judge.domination import non_dominated, thinned
+from vermilion.tuning.judge.verdict import judge, mean_violation
 from vermilion.tuning.measure.simulations import Simulations
+from vermilion.tuning.recommend.empty_front import NearestSetting
 from vermilion.tuning.recommend.front import Front, FrontPoint
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.objectives import Objective
     from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.prepare.preparation import PreparedTuning
@@ -139,7 +145,36 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         parameters=tuple(now.setting),
         parameter_units=tuple(scenario.parameter(path).unit for path in now.setting),
         fresh=fresh,
+        nearest=None if kept else _nearest(archive, entries if fresh else [], now),
     )
+
+
+def _nearest(
+    archive: Archive, compared: Sequence[FrontEntry], now: FrontEntry
+) -> NearestSetting | None:
+    """Of settings that do not surely keep the constraints the one that misses least.
+
+    Args:
+        archive: of the search.
+        compared: those that led in it, on fresh seeds.
+        now: the setting in force, on fresh seeds.
+    """
+    constraints = archive.constraints
+    entries, reference = (compared, now) if compared else (archive.entries[1:], archive.incumbent)
+
+    def missing(entry: FrontEntry) -> tuple[float, float]:
+        both = entry.evaluation, reference.evaluation
+        cautious = (verdict.cautious_violation for verdict in judge(constraints, *both))
+        return mean_violation(constraints, *both), math.fsum(cautious)
+
+    measured = [(missing(entry), entry) for entry in entries if entry.evaluation.refusal is None]
+    known = [pair for pair in measured if math.isfinite(pair[0][0])]
+    if not known or not constraints:
+        return None
+    _, nearest = min(known, key=itemgetter(0))
+    verdicts = judge(constraints, nearest.evaluation, reference.evaluation)
+    missed = tuple(str(verdict) for verdict in verdicts if verdict.holds != "met")
+    return NearestSetting(nearest.setting, missed)
 
 
 def _natural(means: tuple[float, float], objectives: _Pair) -> tuple[float, float]:

@@ -17,6 +17,12 @@ from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import ABSENT
 from vermilion.tuning.measure.seeds import Seeds
+from vermilion.tuning.recommend.empty_front import (
+    NearestSetting,
+    nearest_in_words,
+    what_to_do,
+    why_empty,
+)
 from vermilion.tuning.recommend.recommendation import ended_by
 
 if TYPE_CHECKING:
@@ -83,6 +89,7 @@ class Front:
         parameter_units: theirs.
         fresh: whether the figures are of fresh seeds. If it was cut short before that, they are of
             the search's, which favoured the settings of the front.
+        nearest: where nothing keeps the constraints, the setting that came nearest to it.
     """
 
     scenario: str
@@ -103,6 +110,7 @@ class Front:
     parameters: tuple[str, ...]
     parameter_units: tuple[str, ...]
     fresh: bool = True
+    nearest: NearestSetting | None = None
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Front:
@@ -113,6 +121,7 @@ class Front:
         """
         first, second = data["objectives"]
         now = data.get("incumbent")
+        nearest = data.get("nearest")  # older ones have none
         return cls(
             scenario=data["scenario"],
             objectives=(first["name"], second["name"]),
@@ -132,12 +141,29 @@ class Front:
             parameters=tuple(data["parameters"]),
             parameter_units=tuple(data["parameter_units"]),
             fresh=data["fresh"],
+            nearest=None if nearest is None else NearestSetting.from_data(nearest),
         )
 
     @property
     def seeds_met(self) -> int:
         """How many seeds the figures are of."""
         return 0 if self.incumbent is None else self.incumbent.values[0].count
+
+    @property
+    def nothing_keeps_constraints(self) -> bool:
+        """Whether settings were tried, and none is on the front because of the constraints."""
+        return not self.points and self.evaluations > 0 and bool(self.constraints)
+
+    @property
+    def why_empty(self) -> list[str]:
+        """Why no setting is on the front, and what to do, a line each; empty where one is."""
+        if self.points:
+            return []
+        lines = [why_empty(self.evaluations, self.dropped, self.constraints)]
+        if self.nearest is not None:
+            cells = self.parameter_cells(self.nearest.parameters)
+            lines.append(nearest_in_words(self.nearest, self.parameter_headings(), cells))
+        return [*lines, f"for a front: {what_to_do(self.evaluations, self.constraints)}"]
 
     def parameter_headings(self) -> list[str]:
         """What stands above a column of each parameter: its name and the unit that is shown."""
@@ -146,14 +172,14 @@ class Front:
             for path, unit in zip(self.parameters, self.parameter_units, strict=True)
         ]
 
-    def parameter_cells(self, point: FrontPoint) -> list[str]:
-        """The parameters of a setting in the units of :meth:`parameter_headings`."""
+    def parameter_cells(self, setting: Setting) -> list[str]:
+        """The values of a setting in the units of :meth:`parameter_headings`."""
         cells = []
         for path, unit in zip(self.parameters, self.parameter_units, strict=True):
-            if path not in point.parameters:  # another discipline is in force
+            if path not in setting:  # another discipline is in force
                 cells.append(ABSENT)
                 continue
-            value = point.parameters[path]
+            value = setting[path]
             if isinstance(value, bool):
                 cells.append("on" if value else "off")
                 continue
@@ -199,6 +225,7 @@ class Front:
             ],
             "constraints": list(self.constraints),
             "points": [_point(point) for point in self.points],
+            "nothing_keeps_constraints": self.nothing_keeps_constraints,
             "dropped": self.dropped,
             "tried": [list(values) for values in self.tried],
             "evaluations": self.evaluations,
@@ -214,6 +241,8 @@ class Front:
         }
         if self.incumbent is not None:
             data["incumbent"] = _point(self.incumbent)
+        if self.nearest is not None:
+            data["nearest"] = self.nearest.to_data()
         return json.dumps(data, indent=indent, allow_nan=False)
 
     def shown(self) -> Front:
@@ -270,7 +299,14 @@ class Front:
         named = [(str(number), point) for number, point in enumerate(self.points, 1)]
         named += [] if self.incumbent is None else [("now", self.incumbent)]
         return [
-            (name, [*_objectives(point), *self.beside_cells(point), *self.parameter_cells(point)])
+            (
+                name,
+                [
+                    *_objectives(point),
+                    *self.beside_cells(point),
+                    *self.parameter_cells(point.parameters),
+                ],
+            )
             for name, point in named
         ]
 
@@ -278,20 +314,24 @@ class Front:
         """What stands below the table."""
         met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
         tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
-        if self.fresh:
+        if self.fresh and self.points:
             verb = "was" if self.dropped == 1 else "were"
             lost = f"{self.dropped} that led {verb} not confirmed"
             tried += f", {lost if self.dropped else 'all that led were confirmed'}"
         if met:
             tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
         paths = [each for each in self.objectives if each not in self.shown().objectives]
+        why = [] if self.points else [f"no front: {self.why_empty[0]}", *self.why_empty[1:]]
+        better = "*: significantly better than now, on the same seeds"
+        unsure = "not confirmed on fresh seeds: the search's own favoured these settings"
+        kept = f"every setting keeps: {', '.join(self.constraints)}"
         return [
             *([f"metric{'s' * (len(paths) > 1)}: {', '.join(paths)}"] * bool(paths)),
-            "*: significantly better than now, on the same seeds"
-            if self.fresh
-            else "not confirmed on fresh seeds: the search's own favoured these settings",
+            *why,
+            *([] if self.fresh else [unsure]),
+            *([better] if self.fresh and self.points else []),
             tried,
-            *([f"every setting keeps: {', '.join(self.constraints)}"] * bool(self.constraints)),
+            *([kept] if self.points and self.constraints else []),
             f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
         ]
 
