@@ -276,6 +276,26 @@ def test_a_front_can_be_read_again(monkeypatch, seconds):
             assert mine.half_width == pytest.approx(its.half_width, abs=1e-12)
 
 
+def test_a_front_where_no_seed_changes_anything_warns_of_it(monkeypatch):
+    """The formula knows no chance, and a hundred-thousandth of it is next to none."""
+
+    def with_part(part):
+        def measure(weight, probability, seed):
+            delay, used = circle(weight, probability, seed)
+            return delay * (1 + part * (seed % 3)), used * (1 + part * (seed % 3))
+
+        return front(monkeypatch, measure, budget=20)[0]
+
+    none, least, some = map(with_part, (0.0, 1e-5, 0.01))
+    words = "every fresh seed gave {}the same run, so its intervals say nothing about chance"
+    assert none.warnings == (words.format(""),)
+    assert least.warnings == (words.format("nearly "),)
+    assert some.warnings == ()
+    assert f"warning: {words.format('')}" in str(none)
+    assert words.format("") in rendered(none, "html").decode()
+    assert json.loads(none.to_json())["warnings"] == list(none.warnings)
+
+
 def test_a_front_without_a_setting_can_be_read_again(monkeypatch):
     found, _ = front(monkeypatch, budget=20, constraints=["links.bottleneck.sojourn_ms.mean <= 0"])
     again = Front.from_data(json.loads(found.to_json()))

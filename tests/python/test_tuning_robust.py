@@ -79,6 +79,11 @@ def two_bowls(delay, weight, _):
     return size * (1.0 + abs(weight - best))
 
 
+def scattered(delay, weight, seed):
+    """The same, with chance."""
+    return two_bowls(delay, weight, seed) * (1.0 + 0.01 * (seed % 3))
+
+
 def found(monkeypatch, measure=two_bowls, over="worst", scenarios=None, **options):
     met = formulas(monkeypatch, measure)
     scenarios = scenarios or [scenario(1), scenario(2)]
@@ -128,6 +133,15 @@ def test_what_is_worse_in_one_scenario_is_not_robust(monkeypatch):
     mean, _ = found(monkeypatch, lambda *where: 10.0 * two_bowls(*where), **weighed)
     assert mean.accepted
     assert mean.change.high < 0.0
+
+
+def test_a_scenario_in_which_no_seed_changes_anything_is_warned_of(monkeypatch):
+    def half(delay, weight, seed):
+        return (two_bowls if delay == 1 else scattered)(delay, weight, seed)
+
+    words = "every fresh seed gave the same run, so its intervals say nothing about chance"
+    outcome, _ = found(monkeypatch, half)
+    assert outcome.warnings == (f"in delay-1, {words}",)
 
 
 def test_chance_is_not_an_improvement(monkeypatch):
@@ -304,13 +318,13 @@ def test_the_worst_is_that_of_the_means_and_not_the_mean_of_the_worst():
 def test_an_answer_at_the_end_of_its_box_is_warned_of(monkeypatch):
     """Both bowls lie above 10^-2.5, where the box ends here."""
     box = {WEIGHT: (0.0001, 10**-2.5)}
-    outcome, _ = found(monkeypatch, boxes=box, budget=300)
+    outcome, _ = found(monkeypatch, scattered, boxes=box, budget=300)
     assert outcome.accepted
     [warning] = outcome.warnings
     assert warning.startswith(f"{WEIGHT} is at the upper end of its box")
     assert f"warning: {warning}" in str(outcome)
     assert json.loads(outcome.to_json())["warnings"] == [warning]
-    inside, _ = found(monkeypatch)
+    inside, _ = found(monkeypatch, scattered)
     assert inside.warnings == ()
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED
 from vermilion.simulate.compared_runs import BULK_FLOWS, COMPLETION_TIME, GOODPUT
 from vermilion.simulate.notebook import stretch
+from vermilion.simulate.same_runs import are_nearly_the_same_run
 from vermilion.simulate.tables import Section, ShownTable
 
 if TYPE_CHECKING:
@@ -115,14 +116,15 @@ def remark(comparison: ComparedRuns) -> str:
             f"Seed {comparison.seeds[0]} alone says nothing about the uncertainty of these figures."
         )
     text = f"Means over {count} seeds with 95 % t intervals."
-    same = comparison.same_for_all_seeds
+    same = [are_nearly_the_same_run(results) for results in comparison.results]
+    nearly = "nearly " if same != list(comparison.same_for_all_seeds) else ""
     if len(comparison.names) > 1:
         how = "differs" if all(same) else "differs significantly"
         text += f" * {how} from {comparison.names[0]!r}."
     if any(same):
         unmoved = [repr(name) for name, each in zip(comparison.names, same, strict=True) if each]
         of = "" if all(same) else f" of {', '.join(unmoved)}"
-        text += f" All seeds gave the same run{of}: its intervals say nothing about chance."
+        text += f" All seeds gave {nearly}the same run{of}: its intervals say nothing about chance."
     text += "".join(_seeds_without(comparison, group) for group in comparison.groups)
     if not comparison.phases_agree:
         text += " The variants have different phases, which cannot be compared."

@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_ROUNDING: Final = 1e-12
+"""A half width below this part of the mean is what rounding leaves of equal values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +86,9 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval
     if count == 1:
         return Interval(mean, None, 1)
     variance = math.fsum((value - mean) ** 2 for value in sample) / (count - 1)
-    return Interval(mean, t_quantile(confidence, count - 1) * math.sqrt(variance / count), count)
+    half = t_quantile(confidence, count - 1) * math.sqrt(variance / count)
+    # The mean of equal values may differ from them in its last bit.
+    return Interval(mean, 0.0 if half < _ROUNDING * abs(mean) else half, count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
-from vermilion.simulate.same_runs import are_the_same_run
 from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
 from vermilion.tuning.check.sturdier import BestFound
 from vermilion.tuning.find.model_search import search_best
+from vermilion.tuning.judge.chance import chance_warnings
 from vermilion.tuning.recall.answers import EarlierAnswer
 from vermilion.tuning.recall.conditions import conditions_of
 from vermilion.tuning.recommend.box_warnings import box_warnings
@@ -148,12 +148,10 @@ def _warnings(
     tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
 ) -> tuple[str, ...]:
     """What to know before using the setting."""
-    if outcome.comparison is not None and all(
-        map(are_the_same_run, (outcome.best_results, outcome.incumbent_results))
-    ):
-        unmoved = "every fresh seed gave the same run, so its intervals say nothing about chance"
-        return (unmoved, *_warnings_of_use(tuning, outcome, robustness))
-    return _warnings_of_use(tuning, outcome, robustness)
+    unmoved: tuple[str, ...] = ()
+    if outcome.comparison is not None:
+        unmoved = chance_warnings(outcome.best_results, outcome.incumbent_results)
+    return (*unmoved, *_warnings_of_use(tuning, outcome, robustness))
 
 
 def _warnings_of_use(

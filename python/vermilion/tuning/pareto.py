@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.find.front_search import Archive, FrontEntry, Hunt, Second, keeps
+from vermilion.tuning.judge.chance import chance_warnings_of_front
 from vermilion.tuning.judge.domination import non_dominated, thinned
 from vermilion.tuning.judge.verdict import judge, mean_violation
 from vermilion.tuning.measure.simulations import Simulations
@@ -108,6 +109,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         kept = non_dominated([entry for entry in entries if keeps(held, entry, now)])
     else:
         now, kept = archive.incumbent, leaders
+    kept = sorted(kept, key=lambda entry: entry.means)
     return Front(
         scenario=scenario.origin,
         objectives=(objectives[0].label, objectives[1].label),
@@ -122,7 +124,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
                 _command(entry.setting, tuning),
                 _price(entry, tuning) if fresh else {},
             )
-            for entry in sorted(kept, key=lambda entry: entry.means)
+            for entry in kept
         ),
         incumbent=FrontPoint(
             now.setting if case.before is None else {},
@@ -146,7 +148,14 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         parameter_units=tuple(scenario.parameter(path).unit for path in now.setting),
         fresh=fresh,
         nearest=None if kept else _nearest(archive, entries if fresh else [], now),
+        warnings=_unmoved(kept, now) if fresh and kept else (),
     )
+
+
+def _unmoved(kept: Sequence[FrontEntry], now: FrontEntry) -> tuple[str, ...]:
+    """Of which settings the fresh seeds changed next to nothing."""
+    runs = [entry.evaluation.results for entry in kept]
+    return chance_warnings_of_front(runs, now.evaluation.results)
 
 
 def _nearest(

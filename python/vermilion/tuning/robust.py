@@ -33,6 +33,7 @@ from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
+from vermilion.tuning.judge.chance import chance_warnings
 from vermilion.tuning.judge.comparison import Comparison, compare
 from vermilion.tuning.measure.joint import Joining, JointEvaluation
 from vermilion.tuning.measure.simulations import MeasuredScenario, Simulations
@@ -135,6 +136,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=prepared.on_device(best) if best is not None and accepted else None,
         warnings=(
+            *_unmoved(tuning, cases),
             *warnings,
             *(
                 f"in {case.label}, {warning}"
@@ -144,6 +146,18 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
             ),
         ),
     )
+
+
+def _unmoved(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
+    """In which scenarios the seeds changed next to nothing."""
+    if tuning.compared is None:
+        return []
+    best, now = tuning.compared
+    return [
+        f"in {case.label}, {warning}"
+        for case, mine, other in zip(cases, best.pieces, now.pieces, strict=True)
+        for warning in chance_warnings(mine.results, other.results)
+    ]
 
 
 def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | None:

@@ -90,6 +90,7 @@ class Front:
         fresh: whether the figures are of fresh seeds. If it was cut short before that, they are of
             the search's, which favoured the settings of the front.
         nearest: where nothing keeps the constraints, the setting that came nearest to it.
+        warnings: what to know before taking a setting of the front, a sentence each.
     """
 
     scenario: str
@@ -111,6 +112,7 @@ class Front:
     parameter_units: tuple[str, ...]
     fresh: bool = True
     nearest: NearestSetting | None = None
+    warnings: tuple[str, ...] = ()
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Front:
@@ -142,6 +144,7 @@ class Front:
             parameter_units=tuple(data["parameter_units"]),
             fresh=data["fresh"],
             nearest=None if nearest is None else NearestSetting.from_data(nearest),
+            warnings=tuple(data.get("warnings", ())),
         )
 
     @property
@@ -226,6 +229,7 @@ class Front:
             "constraints": list(self.constraints),
             "points": [_point(point) for point in self.points],
             "nothing_keeps_constraints": self.nothing_keeps_constraints,
+            "warnings": list(self.warnings),
             "dropped": self.dropped,
             "tried": [list(values) for values in self.tried],
             "evaluations": self.evaluations,
@@ -328,6 +332,7 @@ class Front:
         return [
             *([f"metric{'s' * (len(paths) > 1)}: {', '.join(paths)}"] * bool(paths)),
             *why,
+            *(f"warning: {warning}" for warning in self.warnings),
             *([] if self.fresh else [unsure]),
             *([better] if self.fresh and self.points else []),
             tried,
