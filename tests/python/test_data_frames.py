@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 import vermilion
+from vermilion.objectives.metrics import FLOW_METRICS, METRICS
 from vermilion.scenario import load_scenario
+from vermilion.scenario.quantities import PACKETS
 from vermilion.simulate import MissingPackageError, run, run_many
 from vermilion.simulate.comparison_frame import COMPARISON_COLUMNS
 from vermilion.simulate.data_frames import MANY_COLUMNS
@@ -86,6 +88,41 @@ def test_what_could_not_be_computed_has_no_row(result):
 )
 def test_a_metric_has_the_unit_of_the_documentation(metric, unit):
     assert unit_of(metric) == unit
+
+
+def documented_units():
+    """The unit of each key in the tables of docs/metrics.md, "1" for a ratio or a plain count."""
+    page = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
+    units = {}
+    for table in page.split("| key | unit | definition |\n")[1:]:
+        for line in table.split("\n\n")[0].splitlines()[1:]:
+            keys, unit = (cell.strip() for cell in line.split("|")[1:3])
+            named = re.findall("`([^`]*)`", keys)
+            each = unit.split(", ") if ", " in unit else [unit] * len(named)
+            units |= zip(named, each, strict=True)
+    return {key: "1" if unit in ("", "0..1", "1/n..1") else unit for key, unit in units.items()}
+
+
+def test_every_metric_has_the_unit_of_the_documentation():
+    documented = documented_units()
+    assert len(documented) > 30
+    for metric in (*METRICS, *FLOW_METRICS, *documented):
+        assert unit_of(metric) == documented[metric.partition(".")[0]], metric
+    for metric, dimension in METRICS.items():
+        if dimension is PACKETS:
+            assert unit_of(metric) == "packets"
+
+
+def test_every_number_of_a_run_has_the_unit_of_the_documentation():
+    lossy = "links.bottleneck.loss={ model = 'bernoulli', probability = 0.01 }"
+    losing = load_scenario("rfc7928-traffic-mix", ["duration=20 s", lossy])
+    frame = run(losing, flow_delays=True).to_frame()
+    units = dict(zip(frame["metric"], frame["unit"], strict=True))
+    assert {"losses", "losses_in_a_row.mean", "completion_time_s.count"} <= set(units)
+    documented = documented_units()
+    for metric, unit in units.items():
+        key, _, statistic = metric.partition(".")
+        assert unit == ("1" if statistic == "count" else documented[key]), metric
 
 
 def test_a_frame_of_flows_has_each_flow_in_each_phase(result):

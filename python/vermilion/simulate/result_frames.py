@@ -33,12 +33,14 @@ _UNITS: Final = {
     "overflow_drops": "packets",
     "forced_drops": "packets",
     "marks": "packets",
+    "losses": "packets",
     "queued_at_start": "packets",
     "queued_at_end": "packets",
     "retransmissions": "packets",
     "packets_sent": "packets",
     "packets_delivered": "packets",
     "packets_lost": "packets",
+    "losses_in_a_row": "packets",
 }
 
 # In this order: "bit_per_s" ends in "_s" as well.
@@ -57,7 +59,9 @@ def unit_of(metric: str) -> str:
     >>> unit_of("sojourn_ms.mean"), unit_of("goodput_bit_per_s.total"), unit_of("drop_rate")
     ('ms', 'bit/s', '1')
     """
-    key = metric.partition(".")[0]
+    key, _, statistic = metric.partition(".")
+    if statistic == "count":  # how many values the other statistics are of
+        return "1"
     if key in _UNITS:
         return _UNITS[key]
     return next((unit for suffix, unit in _SUFFIXES if key.endswith(suffix)), "1")
