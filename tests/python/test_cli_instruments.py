@@ -78,6 +78,10 @@ def test_changes_and_the_number_of_records(vermilion, tmp_path):
         (("--packets", "-"), "is not accepted; expected a file name"),
         (("--packets", "x.csv", "--packets-at", "nowhere"), '"nowhere" is not accepted'),
         (("--packets", "x.csv", "--packets-time", "2 s .. 1 s"), "--packets-time: "),
+        (
+            ("--packets", "x.csv", "--packets-time", "90 s .. 95 s"),
+            '--packets-time: "90 s .. 95 s" is not accepted; expected a range that begins within',
+        ),
         (("--flow-series", "x.csv", "--flows", "lat"), '"lat" is not accepted'),
         (("--flow-series", "x.csv", "--flow-probe", "often"), "--flow-probe"),
         (

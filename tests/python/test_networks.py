@@ -281,6 +281,20 @@ def test_a_sweep_needs_no_pandas_for_its_rows(monkeypatch):
             vermilion.sweep(net.scenario(), values)
 
 
+def test_a_value_that_is_there_twice_is_run_once():
+    net = dumbbell(duration="2 s")
+    net.flows("all", path="bottleneck", rtt="40 ms", sender="reno", count=2)
+    limits = {"flows.all.start": [[0.0, 1.0], [0.0, 1.0]], "flows.all.count": [1, 3, 1]}
+    swept = vermilion.sweep(net.scenario(), limits)
+    assert [row["flows.all.count"] for row in swept.rows(["flows.all.jain_index"])] == [1, 3]
+    assert len(vermilion.grid(net.scenario(), limits)) == 2
+    ecn = {"flows.all.sender.ecn": [True, False, True]}
+    assert [
+        row["flows.all.sender.ecn"]
+        for row in vermilion.sweep(net.scenario(), ecn).rows(["flows.all.jain_index"])
+    ] == [True, False]
+
+
 def test_what_two_senders_have_in_common_is_kept():
     net = dumbbell(duration="2 s")
     sender = {"congestion_control": "cubic", "ecn": True, "cubic_scaling": 0.3}

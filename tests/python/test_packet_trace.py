@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import math
 import shutil
 import subprocess
 
@@ -374,6 +375,15 @@ def test_raw_distributions_are_exact():
     assert np.array_equal(raw.drop_gap["links.bottleneck"].values_s, gaps / 1e9)
 
 
+@pytest.mark.parametrize("share", [-1.0, 1.01, 2.0, math.nan])
+def test_a_quantile_is_of_a_share_from_0_to_1(share):
+    raw = RawDistributions(["bottleneck"], ["here"])
+    waits = vermilion.run(network(), instruments=[raw]).raw_distributions.sojourn["bottleneck"]
+    assert waits.quantile_s(0.0) <= waits.quantile_s(1.0)
+    with pytest.raises(ValueError, match=r"share: .* is not accepted; expected a number from 0 to"):
+        waits.quantile_s(share)
+
+
 @pytest.mark.parametrize(
     ("instrument", "words"),
     [
@@ -384,6 +394,7 @@ def test_raw_distributions_are_exact():
         (PacketTrace(flows="here:x"), 'flows: "here:x" is not accepted; expected the name of'),
         (PacketTrace(most=0), "most: 0 is not accepted; expected from 1 to"),
         (PacketTrace(time_s=(2.0, 1.0)), "is not accepted; expected a range that ends after"),
+        (PacketTrace(time_s=(20.0, 30.0)), 'time_s: "20 s .. 30 s" is not accepted; expected a'),
         (RawDistributions(links=["x"]), 'links: "x" is not accepted; expected a name of'),
         (RawDistributions(width_s=0.0), "width_s: 0.0 is not accepted; expected seconds"),
         (3, 'instruments: "int" is not accepted; expected FlowSeries'),

@@ -310,6 +310,8 @@ def test_a_front_without_a_setting_can_be_read_again(monkeypatch):
         ({"objectives": ["links.bottleneck.utilization", "nothing"]}, "tuning.objective"),
         ({"search": "luck"}, "search"),
         ({"budget": 0}, "budget"),
+        ({"deadline_s": -1.0}, "deadline_s"),
+        ({"deadline_s": math.nan}, "deadline_s"),
         ({"profile": "toaster"}, "profile"),
         ({"constraints": ["be good"]}, "tuning.constraints.0"),
     ],

@@ -111,6 +111,15 @@ Windows = Annotated[
 ]
 
 
+_OPTION_OF: Final = {
+    "flows": "--flows",
+    "at": "--packets-at",
+    "time_s": "--packets-time",
+    "packets": "--packets",
+}
+"""What a user of the program calls the attributes of instruments."""
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What the options ask for."""
@@ -217,7 +226,9 @@ class Wanted:
             from vermilion.scenario import ScenarioError
 
             if isinstance(error, ScenarioError):
-                raise
+                named = _OPTION_OF.get(error.field, error.field)
+                refusal = ScenarioError(named, error.value, error.accepted, error.origin)
+                raise refusal from None
             message = f"--flow-series: {error}" if isinstance(error, ValueError) else str(error)
             raise UserError(message) from None
         if self.packets is not None:

@@ -89,7 +89,7 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
         values: by path, as :meth:`Scenario.with_values` takes them. ``links.NAME.queue.discipline``
             is the discipline of one link, and the key ``discipline`` that of all links; among
             their values "all" stands for every discipline there is. The key ``sender`` is the
-            sender of all flows that have one.
+            sender of all flows that have one. A value that is there twice counts once.
 
     Returns:
         The scenarios by what sets them apart, like "flows.early.count=4, ...", the values of the
@@ -126,11 +126,15 @@ def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[obj
         accepted = "a list of values, even of a single one"
         raise ScenarioError(path, given, accepted, scenario.origin)
     choices = [registered_name(value) if isinstance(value, type) else value for value in given]
-    if path != DISCIPLINE and not path.endswith(f".queue.{DISCIPLINE}"):
-        return choices
-    return [
-        name for choice in choices for name in (known_disciplines() if choice == ALL else [choice])
-    ]
+    if path == DISCIPLINE or path.endswith(f".queue.{DISCIPLINE}"):
+        choices = [
+            name
+            for choice in choices
+            for name in (known_disciplines() if choice == ALL else [choice])
+        ]
+    # Values may be lists, which no set can hold. True is no 1 here.
+    told_apart = [(isinstance(choice, bool), choice) for choice in choices]
+    return [each[1] for number, each in enumerate(told_apart) if each not in told_apart[:number]]
 
 
 def _of_all_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str, object]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
+
+from vermilion.scenario.errors import ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,6 +56,9 @@ class TuningSession:
         Raises:
             ValueError: saying what.
         """
+        if self.deadline_s is not None and not 0.0 <= self.deadline_s < math.inf:
+            accepted = "seconds from 0 on, or None for no deadline"
+            raise ScenarioError("deadline_s", self.deadline_s, accepted)
         if self.study is not None and self.resume is not None:
             message = "a study has its own search; expected resume or a study"
             raise ValueError(message)

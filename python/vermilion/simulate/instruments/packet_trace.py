@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
 from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.quantities import TIME, format_quantity
 from vermilion.simulate.extras import optional
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
 from vermilion.simulate.instruments.flow_series import flows_to_core
@@ -106,7 +107,7 @@ class PacketTrace:
         """As the core reads it.
 
         Raises:
-            FieldError: a choice that is none.
+            FieldError: a choice that is none, or a time after the run.
         """
         default = "senders" if self.kind() == "pcapng" else "all"
         chosen = default if self.at is None else self.at
@@ -125,6 +126,10 @@ class PacketTrace:
             "most": self.most,
         }
         if self.time_s is not None:
+            if self.time_s[0] >= scenario.duration:
+                duration = format_quantity(scenario.duration, TIME)
+                accepted = f"a range that begins within the duration, below {duration}"
+                raise FieldError("time_s", "{:g} s .. {:g} s".format(*self.time_s), accepted)
             first, last = (round(end * 1e9) for end in self.time_s)
             written |= {"from_ns": max(0, first), "until_ns": max(0, last)}
         return written

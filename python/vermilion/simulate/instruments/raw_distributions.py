@@ -91,9 +91,19 @@ class RawDistribution:
         return np.asarray(np.cumsum(self.counts) / max(1, self.count), dtype=np.float64)
 
     def quantile_s(self, share: float) -> float | None:
-        """The upper edge of the bin by which that share is reached; ``None`` without values."""
+        """The upper edge of the bin by which that share is reached; ``None`` without values.
+
+        Args:
+            share: of the values, from 0 to 1.
+
+        Raises:
+            ValueError: it is none.
+        """
         import numpy as np
 
+        if not 0.0 <= share <= 1.0:
+            message = f"share: {share} is not accepted; expected a number from 0 to 1"
+            raise ValueError(message)
         if self.count == 0:
             return None
         place = int(np.searchsorted(np.cumsum(self.counts), share * self.count, side="left"))
