@@ -54,6 +54,106 @@ def test_a_star_stands_for_any_letters_of_a_name():
             overridden(path)
 
 
+MIXED = """
+duration = "10 s"
+[links.a]
+rate = "10 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "red", limit = "60 packets" }
+[links.b]
+rate = "8 Mbit/s"
+delay = "5 ms"
+queue = { discipline = "codel" }
+[flows.bulk]
+path = ["a", "b"]
+rtt = "60 ms"
+sender = "cubic"
+[flows.web]
+path = ["a"]
+rtt = "60 ms"
+sender = { congestion_control = "newreno", ecn = true }
+traffic = { kind = "web", mean_gap = "8 s", size = "20 kB" }
+[flows.on-off]
+path = ["a"]
+traffic = { kind = "on-off", rate = "1 Mbit/s", on = "1 s", off = "1 s" }
+[flows.udp]
+path = ["b"]
+traffic = { kind = "poisson", rate = "1 Mbit/s" }
+"""
+
+
+@pytest.fixture
+def mixed(tmp_path):
+    path = tmp_path / "mixed.toml"
+    path.write_text(MIXED)
+    return lambda *overrides: load_scenario(path, overrides)
+
+
+def changed(scenario):
+    """The links and groups that are not as they are written."""
+    written = parse_scenario(MIXED)
+    return {
+        name
+        for table in ("links", "flows")
+        for name, entry in getattr(scenario, table).items()
+        if entry != getattr(written, table)[name]
+    }
+
+
+@pytest.mark.parametrize(
+    ("override", "meant"),
+    [
+        ("flows.*.traffic.mean_gap=100 ms", {"web"}),
+        ("flows.*.traffic.off=2 s", {"on-off"}),
+        ("flows.*.traffic.rate=2 Mbit/s", {"on-off", "udp"}),
+        ("flows.*.traffic.packet_size=exponential", {"udp"}),
+        ("flows.*.sender=bbr", {"bulk", "web"}),
+        ("flows.*.sender.option_set=linux", {"bulk", "web"}),
+        ("flows.*.sender.cubic_scaling=0.3", {"bulk"}),
+        ("flows.*.rtt=80 ms", {"bulk", "web", "on-off", "udp"}),
+        ("links.*.queue.interval=50 ms", {"b"}),
+        ("links.*.queue.weight=0.01", {"a"}),
+        ("links.*.queue.limit=50 packets", {"a", "b"}),
+    ],
+)
+def test_a_star_sets_what_has_such_a_key_and_leaves_the_others(mixed, override, meant):
+    assert changed(mixed(override)) == meant
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("flows.*.traffic.mean_gapp=100 ms", "in flows.bulk there is no mean_gapp"),
+        ("flows.*.traffic.file=x.csv", "in flows.bulk there is no file"),
+        ("flows.u*.sender=bbr", "in flows.udp there is no sender, for its traffic is like"),
+        ("links.*.queue.waight=0.1", 'in links.a red has one of .* (did you mean "weight"'),
+        ("flows.*.sender.cubic_sealing=0.3", 'did you mean "cubic_scaling"'),
+    ],
+)
+def test_a_star_that_fits_none_is_refused_with_why_the_first_does_not(mixed, override, words):
+    with pytest.raises(ScenarioError) as refused:
+        mixed(override)
+    first, _, last = words.partition(" .* ")
+    assert first in str(refused.value)
+    assert last in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "override",
+    [
+        "flows.*.traffic.mean_gap=soon",
+        "flows.*.sender=cubik",
+        "flows.*.sender.ecn=perhaps",
+        "links.*.queue.interval=-1 s",
+        "links.*.queue=red",
+        "flows.*.cuont=3",
+    ],
+)
+def test_a_wrong_value_or_key_is_refused_with_a_star_too(mixed, override):
+    with pytest.raises(ScenarioError):
+        mixed(override)
+
+
 def test_the_last_of_several_overrides_counts():
     assert overridden("duration=40 s", "duration=50 s").duration == 50.0
 

@@ -7,6 +7,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.fitting_paths import why_unfit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,10 +23,12 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
 
     A value is read as TOML if it is TOML, and taken as a text otherwise, so that
     ``links.bottleneck.rate=8 Mbit/s`` needs no quotes within the shell's. A ``*`` in the name of a
-    link or of a group of flows stands for any letters: ``flows.*.count=4`` sets all groups.
+    link or of a group of flows stands for any letters: ``flows.*.count=4`` sets all groups. Those
+    in which the path has no meaning are left alone: ``flows.*.sender=bbr`` sets no UDP group.
 
     Raises:
-        FieldError: no "=", or a path that leads nowhere.
+        FieldError: no "=", or a path that leads nowhere, or one with ``*`` that has a meaning in
+            none of those it stands for.
     """
     for override in overrides:
         path, equals, text = override.partition("=")
@@ -52,7 +55,11 @@ def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
     meant = fnmatch.filter(names, pattern)
     if not meant:
         raise _leads_nowhere(path, [table], pattern, names)
-    return [f"{table}.{name}{dot}{below}" for name in meant]
+    unfit = {name: why_unfit(document[table][name], below) for name in meant}
+    if all(unfit.values()):
+        accepted = f"a path that one of them has; in {table}.{meant[0]} {unfit[meant[0]]}"
+        raise FieldError("path", path, accepted)
+    return [f"{table}.{name}{dot}{below}" for name in meant if not unfit[name]]
 
 
 def set_value(document: dict[str, Any], path: str, value: object) -> None:

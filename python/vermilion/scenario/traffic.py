@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import Field, StrictStr, model_validator
 
@@ -10,6 +11,9 @@ from vermilion.scenario.distributions import Size, SizeDistribution, Time, TimeD
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
 from vermilion.scenario.quantities import RATE, Quantity
 from vermilion.scenario.table import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 LARGEST_RATE_BIT_PER_S: Final = 1e13
 """bit/s; beyond 10 Tbit/s a small packet's transmission would round to 0 ns."""
@@ -34,7 +38,53 @@ _FORMS: Final = {
     "constant-rate": (("rate",), '{ kind = "constant-rate", rate = "1 Mbit/s" }'),
     "poisson": (("rate",), '{ kind = "poisson", rate = "1 Mbit/s" }'),
 }
+_OPTIONAL: Final = {"poisson": ("packet_size",)}
 TRAFFIC_KINDS: Final = tuple(_FORMS)
+
+
+def _form(kind: str, given: Collection[str]) -> tuple[tuple[str, ...], str]:
+    """The keys that traffic needs, and an example with all of them.
+
+    Args:
+        kind: of the traffic.
+        given: the keys that are written, which tell the two forms of "on-off" apart.
+    """
+    if kind == "on-off" and ("rate" in given or "on" in given):
+        return _OPEN_ON_OFF
+    return _FORMS[kind]
+
+
+def _written_form(traffic: object) -> tuple[str, tuple[str, ...], str] | None:
+    """The kind, the keys and the example of traffic as it is written; ``None`` where it is none."""
+    given = {"kind": traffic} if isinstance(traffic, str) else traffic
+    if not isinstance(given, Mapping):
+        return None
+    kind = given.get("kind")
+    if not isinstance(kind, str) or kind not in TRAFFIC_KINDS:
+        return None
+    return kind, *_form(kind, given)
+
+
+def keys_of(traffic: object) -> tuple[str, ...] | None:
+    """The keys that traffic of its kind may have; ``None`` if that cannot be said.
+
+    Args:
+        traffic: as it is written, a table or the name of a kind.
+    """
+    form = _written_form(traffic)
+    return None if form is None else ("kind", *form[1], *_OPTIONAL.get(form[0], ()))
+
+
+def example_of(traffic: object) -> str:
+    """How traffic of its kind is written; "" if that cannot be said."""
+    form = _written_form(traffic)
+    return "" if form is None else form[2]
+
+
+def sends_by_itself(traffic: object) -> bool:
+    """Whether traffic as it is written sends whatever the network does, and has no sender."""
+    form = _written_form(traffic)
+    return form is not None and "rate" in form[1]
 
 
 class Traffic(Table):
@@ -77,11 +127,9 @@ class Traffic(Table):
 
     @model_validator(mode="after")
     def _keys_fit_the_kind(self) -> Traffic:
-        required, example = _FORMS[self.kind]
-        if self.kind == "on-off" and (self.rate is not None or self.on is not None):
-            required, example = _OPEN_ON_OFF
         given = {key: getattr(self, key) for key in type(self).model_fields if key != "kind"}
         given = {key: value for key, value in given.items() if value is not None}
+        required, example = _form(self.kind, given)
         for key in required:
             if key not in given:
                 accepted = f"a table, like {example}"
@@ -90,9 +138,8 @@ class Traffic(Table):
                     if given
                     else FieldError("", self.kind, accepted)
                 )
-        optional = {"packet_size"} if self.kind == "poisson" else set()
         for key, value in given.items():
-            if key not in {*required, *optional}:
+            if key not in {*required, *_OPTIONAL.get(self.kind, ())}:
                 shown = "a distribution" if isinstance(value, Table) else value
                 raise FieldError(key, shown, f"no {key} here: {self.kind} traffic is {example}")
         if self.kind == "transfer" and self.size is not None and self.size.value is None:
