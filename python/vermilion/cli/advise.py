@@ -33,7 +33,8 @@ def advise(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Of the bottleneck, like '50 Mbit/s': what the line really carries.",
+            help="Of the bottleneck, like '50 Mbit/s'. Where a modem is behind it, give 95 % of "
+            "what the line carries.",
             show_default=False,
         ),
     ] = None,
