@@ -298,13 +298,13 @@ class TestCommands:
         asked = question(interface="wan0")
         own = commands(asked, assumed(asked), chosen(**PIE), keep=False)
         assert own.apply == (
-            "tc qdisc replace dev wan0 root handle 1: htb default 1\n"
-            "tc class replace dev wan0 parent 1: classid 1:1 htb rate 10000000bit ceil 10000000bit "
-            "quantum 1514\n"
-            "tc qdisc replace dev wan0 parent 1:1 pie limit 1000 target 10000us tupdate 15000us "
+            "tc qdisc replace dev wan0 root handle 7e51: htb default 1 &&\n"
+            "tc class replace dev wan0 parent 7e51: classid 7e51:1 htb rate 10000000bit "
+            "ceil 10000000bit quantum 1514 &&\n"
+            "tc qdisc replace dev wan0 parent 7e51:1 pie limit 1000 target 10000us tupdate 15000us "
             "alpha 2 beta 20 noecn"
         )
-        assert own.undo == "tc qdisc del dev wan0 root"
+        assert own.undo == "tc qdisc del dev wan0 root handle 7e51:"
 
     def test_a_line_as_fast_as_the_interface_needs_none(self):
         asked = question(interface_rate="10 Mbit/s")
@@ -329,7 +329,7 @@ class TestCommands:
         own = commands(
             asked, present_of(asked, read_tc_text(text), "--now"), chosen(**PIE), keep=False
         )
-        assert own.undo == "tc qdisc del dev eth0 root"
+        assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
 
     def test_cake_makes_room_for_a_shaper_and_comes_back(self):
         asked = question()
@@ -339,17 +339,39 @@ class TestCommands:
         )
         present = present_of(asked, read_tc_text(text), "--now")
         own = commands(asked, present, chosen(**PIE), keep=False)
-        assert own.apply.startswith("tc qdisc replace dev eth0 root handle 1: htb")
+        assert own.apply.startswith("tc qdisc replace dev eth0 root handle 7e51: htb")
         assert own.undo.startswith(
             "tc qdisc replace dev eth0 root cake bandwidth 20000000bit diffserv3 triple-isolate"
         )
         assert not present.exact
 
     def test_nothing_is_applied_where_all_stays(self):
+        asked = question(interface_rate="10 Mbit/s")
+        own = commands(asked, assumed(asked), assumed(asked).queue, keep=True)
+        assert own.apply == own.undo == own.if_elsewhere == own.save == ""
+
+    def test_what_brings_the_queue_here_can_be_undone(self):
         asked = question()
         own = commands(asked, assumed(asked), assumed(asked).queue, keep=True)
-        assert own.apply == own.undo == ""
+        assert own.apply == ""
         assert "htb" in own.if_elsewhere
+        assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
+        assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
+        own = commands(asked, deep(asked), deep(asked).queue, keep=True)
+        assert own.if_elsewhere.endswith("parent 7e51:1 pfifo limit 1000")
+        assert own.undo == "tc qdisc replace dev eth0 root pfifo limit 1000"
+        assert own.save == ""
+
+    def test_what_is_kept_is_not_what_stands_for_it_in_the_simulation(self):
+        asked = question()
+        text = "qdisc fq 0: dev eth0 root limit 10000p flow_limit 100p buckets 1024 quantum 3028b"
+        present = present_of(asked, read_tc_text(text), "--now")
+        own = commands(asked, present, present.queue, keep=True)
+        leaf = own.if_elsewhere.splitlines()[-1]
+        assert leaf == (
+            "tc qdisc replace dev eth0 parent 7e51:1 fq limit 10000 flow_limit 100 buckets 1024 "
+            "quantum 3028"
+        )
 
     def test_a_cisco_policy_is_attached_and_taken_off(self):
         asked = question(device="cisco", interface="Gi0/1", interface_rate="10 Mbit/s")

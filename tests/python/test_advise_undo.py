@@ -197,7 +197,7 @@ class TestLinux:
     def test_a_deleted_queue_is_said_to_be_all_that_undo_does(self):
         asked = question()
         own = commands(asked, assumed(asked), pie(), keep=False)
-        assert own.undo == "tc qdisc del dev eth0 root"
+        assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
         assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
         [said] = undo_words(asked, assumed(asked))
         assert "default_qdisc" in said
@@ -218,7 +218,8 @@ class TestLinux:
         )
         present = present_of(asked, read_tc_text(text), "")
         own = commands(asked, present, pie(), keep=False)
-        assert own.undo == "tc qdisc del dev eth0 root"  # the kernel puts the same there again
+        # The kernel puts the same there again.
+        assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
         assert undo_words(asked, present) == []
 
     def test_queues_below_mq_are_not_put_back_as_one(self):
@@ -230,10 +231,15 @@ class TestLinux:
         )
         present = present_of(asked, read_tc_text(text), "")
         own = commands(asked, present, pie(), keep=False)
-        assert own.undo == "tc qdisc del dev eth0 root"
-        assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
-        [said] = undo_words(asked, present)
-        assert "codel" in said
+        assert own.undo == (
+            "tc qdisc replace dev eth0 root handle 1: mq &&\n"
+            "tc qdisc replace dev eth0 parent 1:1 codel limit 1000 target 5000us interval 100000us "
+            "noecn &&\n"
+            "tc qdisc replace dev eth0 parent 1:2 codel limit 1000 target 5000us interval 100000us "
+            "noecn"
+        )
+        assert own.save == ""
+        assert undo_words(asked, present) == []
 
     def test_classes_that_a_shaper_does_away_with_are_not_put_below_it(self):
         text = (
@@ -244,18 +250,47 @@ class TestLinux:
         present = present_of(asked, read_tc_text(text), "")
         own = commands(asked, present, pie(), keep=False)
         assert own.shaper
-        assert own.undo == "tc qdisc del dev eth0 root"
+        assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
+        assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
         assert any("prio with codel" in each for each in undo_words(asked, present))
         asked = question(interface_rate="10 Mbit/s")
         own = commands(asked, present, pie(), keep=False)
         assert own.undo.startswith("tc qdisc replace dev eth0 parent 1:1 codel ")
         assert undo_words(asked, present) == []
 
-    def test_a_class_of_htb_that_is_not_shown_is_said_to_be_taken(self):
+    @pytest.mark.parametrize(
+        ("default", "parent"),
+        [
+            ("default 0x20", "1:20"),
+            ("default 0x1a", "1:1a"),
+            ("default 20", "1:20"),  # as tc printed it before 5.0, hexadecimal too
+            ("default 0", "1:1"),
+            ("", "1:1"),
+        ],
+    )
+    def test_a_class_of_htb_that_is_not_shown_is_the_one_that_htb_names(self, default, parent):
         asked = question()
-        present = present_of(asked, read_tc_text("qdisc htb 1: dev eth0 root default 0x10"), "")
-        assert present.parent == "1:1"
-        assert any("1:1" in each and "--parent" in each for each in present.notes)
+        text = f"qdisc htb 1: dev eth0 root refcnt 2 r2q 10 {default} direct_packets_stat 0"
+        present = present_of(asked, read_tc_text(text), "")
+        assert present.parent == parent
+        assert any(f"{parent}. " in each and "--parent" in each for each in present.notes)
+        own = commands(asked, present, pie(), keep=False)
+        assert own.apply.startswith(f"tc qdisc replace dev eth0 parent {parent} pie ")
+
+    def test_options_that_do_not_come_back_are_named_and_kept_in_a_file(self):
+        text = (
+            "qdisc sfq 8001: dev eth0 root limit 127p quantum 1514b divisor 1024 ewma 6 min 3000b "
+            "max 9000b probability 0.1 ecn"
+        )
+        asked = question()
+        present = present_of(asked, read_tc_text(text), "")
+        own = commands(asked, present, pie(), keep=False)
+        assert own.undo.endswith("root sfq limit 127 quantum 1514 divisor 1024")
+        assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
+        [said] = undo_words(asked, present)
+        assert (
+            "sfq back, but not all that tc shows of it: ewma, min, max, probability, ecn." in said
+        )
 
 
 def test_a_cisco_router_is_said_to_refuse_a_second_policy():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.candidates import Selector
-from vermilion.advise.conditions import probes
+from vermilion.advise.conditions import PACKET_BYTES, probes
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.interrupting import answering_at_interrupt
 from vermilion.advise.isolation import gives_up_isolation
@@ -246,6 +246,7 @@ def advise(
     """
     begun = clock()
     check_seed(question.seed)
+    question = _on_the_line(question, present)
     budget, usual_s = _usual(question)
     keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
     laboratory = Laboratory(question, threads, progress, budget, time=keeper)
@@ -308,6 +309,13 @@ def advise(
         case.settled,
         None if case.settled else case.deadline_needed_s(),
     )
+
+
+def _on_the_line(question: Question, present: Present) -> Question:
+    """The question, with what the line leaves of its rate for packets."""
+    if present.framing is None:
+        return question
+    return replace(question, line_share=PACKET_BYTES / present.framing.bytes_of(PACKET_BYTES))
 
 
 @dataclass(slots=True)
@@ -523,7 +531,8 @@ def price(before: Measured, after: Measured, question: Question) -> dict[str, fl
     found = {
         "goodput_change": goodput_share(question, after) - goodput_share(question, before),
         "goodput_change_worst": min(
-            (after.goodput(at) - before.goodput(at)) / question.rate_bit_per_s for at in places
+            (after.goodput(at) - before.goodput(at)) / question.simulated_rate_bit_per_s
+            for at in places
         ),
     }
     for name, worst in (("jain_index", min), ("starved_flows", max)):

@@ -1,16 +1,12 @@
 """The commands to check, apply and undo a recommendation, in the device's own words.
 
-Sources: tc(8), tc-htb(8) of iproute2 6.1, tried on a Linux 6.12 kernel; Cisco IOS quality of
-service command reference; of SONiC, see :mod:`vermilion.advise.sonic_commands`.
+Source: Cisco IOS quality of service command reference; for the others, see
+:mod:`vermilion.advise.linux_commands` and :mod:`vermilion.advise.sonic_commands`.
 
 A queue forms only where packets come faster than they leave. Where the interface is faster than the
 line behind it, the packets wait in the modem, and no queue here does anything. So the commands put
 a shaper before the queue, unless there is one, or the interface is known to be no faster than the
 line.
-
-What the kernel accepts decides how they are put: below a shaper no handle is given, for tc refuses
-to replace a queue by one of another kind under the same handle; and htb has "quantum", for it warns
-of the one that it would derive from a high rate.
 """
 
 from __future__ import annotations
@@ -19,8 +15,9 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.command_lines import Commands
-from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
-from vermilion.advise.families import CISCO_QUEUE_PACKETS, LINUX_FIFO_PACKETS
+from vermilion.advise.conditions import LINK, condition, network
+from vermilion.advise.families import CISCO_QUEUE_PACKETS
+from vermilion.advise.linux_commands import linux_commands
 from vermilion.advise.sonic_commands import sonic_commands
 from vermilion.profiles import PROFILES, Place
 
@@ -37,14 +34,6 @@ _LONGEST_NAME: Final = 32
 
 _SAME_RATE: Final = 1.02
 _INTERFACES: Final = {"linux": "eth0", "sonic": "Ethernet0", "cisco": "GigabitEthernet0/0"}
-_LINUX_PROFILES: Final = {
-    "fq-codel": "linux-fq-codel",
-    "fq-pie": "linux-fq-pie",
-    "codel": "linux-codel",
-    "pie": "linux-pie",
-    "linux-red": "linux-red",
-    "drop-tail": "linux-fifo",
-}
 
 
 def needs_shaper(question: Question, present: Present) -> bool:
@@ -64,9 +53,7 @@ def is_as_fast(question: Question) -> bool:
 
 def not_restored(question: Question, present: Present) -> str | None:
     """What stands there and undo does not put back, as far as it is known; ``None`` for nothing."""
-    if present.classes is not None and needs_shaper(question, present):
-        return present.classes  # the shaper takes their place
-    return present.replaced
+    return present.classes if needs_shaper(question, present) else None
 
 
 def commands(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
@@ -89,43 +76,8 @@ def interface_of(question: Question, present: Present) -> str:
 
 def _linux(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
-    parent = question.parent or present.parent
     shaper = needs_shaper(question, present)
-    check = [f"tc -s -d qdisc show dev {name}"]
-    check += [f"tc -s class show dev {name}"] if shaper or parent else []
-    place = Place(device=name, parent="1:1" if shaper else parent, verb="replace")
-    apply = [*(_htb(question, name) if shaper else []), _tc(question, chosen, place)]
-    if keep:
-        elsewhere = "\n".join(apply) if shaper and present.shaper is None else ""
-        return Commands("\n".join(check), if_elsewhere=elsewhere)
-    lost = not_restored(question, present) is not None
-    at = f"parent {parent}" if parent else "root"
-    if lost:
-        undo = f"tc qdisc del dev {name} root"
-    elif present.restore is not None:
-        undo = f"tc qdisc replace dev {name} {at} {present.restore}"
-    elif parent:
-        # Deleting a queue below tbf would leave it one that drops everything.
-        undo = f"tc qdisc replace dev {name} {at} pfifo limit {LINUX_FIFO_PACKETS}"
-    else:
-        undo = f"tc qdisc del dev {name} root"
-    save = "" if present.stated and not lost else f"{check[0]} > queue-of-{name}-before.txt"
-    return Commands("\n".join(check), "\n".join(apply), undo, shaper=shaper, save=save)
-
-
-def _htb(question: Question, name: str) -> list[str]:
-    rate = f"{question.rate_bit_per_s:.0f}bit"
-    shaped = f"htb rate {rate} ceil {rate} quantum {PACKET_BYTES}"
-    return [
-        f"tc qdisc replace dev {name} root handle 1: htb default 1",
-        f"tc class replace dev {name} parent 1: classid 1:1 {shaped}",
-    ]
-
-
-def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    profile = PROFILES[_LINUX_PROFILES[chosen.discipline]]
-    return profile(network(question, low, chosen), LINK).command({}, place)
+    return linux_commands(question, present, chosen, name, shaper=shaper, keep=keep)
 
 
 def _sonic(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:

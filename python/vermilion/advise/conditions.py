@@ -172,7 +172,7 @@ class Condition:
 
     def cost(self, question: Question, length: float) -> float:
         """About how many packets' work a run with the simplest queue is."""
-        a_second = question.rate_bit_per_s / (8.0 * PACKET_BYTES)
+        a_second = question.simulated_rate_bit_per_s / (8.0 * PACKET_BYTES)
         each = 1.0 + _OTHER_TRAFFIC * self.robustness
         packets = a_second * (self.warm_up(length) + self.seconds(length))
         return _EACH_RUN + _EACH_FLOW * self.flows + each * packets
@@ -223,10 +223,10 @@ def condition(
     question: Question, flows: int, round_trip_s: float, traffic: Traffic, buffer_bytes: float
 ) -> Condition:
     """A condition with the times that suit it."""
-    packets_per_second = question.rate_bit_per_s / (8.0 * PACKET_BYTES)
+    packets_per_second = question.simulated_rate_bit_per_s / (8.0 * PACKET_BYTES)
     window = packets_per_second * (round_trip_s + question.bound_s) / flows
     between = min((_BETWEEN_LOSSES * window) ** (1.0 / 3.0), _RENO_SHARE * window * round_trip_s)
-    filling = min(8.0 * buffer_bytes / question.rate_bit_per_s, 8.0)
+    filling = min(8.0 * buffer_bytes / question.simulated_rate_bit_per_s, 8.0)
     slow_start = 1.0 + 20.0 * round_trip_s
     warm_up = min(2.0 + 20.0 * round_trip_s + between + filling, _LONGEST_S)
     wanted = max(8.0, 60.0 * round_trip_s, 3.0 * between, _PACKETS_WANTED / packets_per_second)
@@ -252,7 +252,7 @@ def packet_time_s(question: Question) -> float:
     Queues that hold a delay are never told less: none that holds a packet could be that short
     (RFC 8290, section 5.2.1).
     """
-    return 8.0 * PACKET_BYTES / question.rate_bit_per_s
+    return 8.0 * PACKET_BYTES / question.simulated_rate_bit_per_s
 
 
 def nominal(conditions: Iterable[Condition]) -> list[Condition]:
@@ -262,7 +262,7 @@ def nominal(conditions: Iterable[Condition]) -> list[Condition]:
 
 def most_goodput(question: Question) -> float:
     """Bits that can arrive for good in a second: the rate without headers."""
-    return question.rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
+    return question.simulated_rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
 
 
 def subset(conditions: Sequence[Condition]) -> list[Condition]:
@@ -308,14 +308,14 @@ def network(
         name: {**common, "count": count, "sender": sender(name)} for name, count in shares.items()
     }
     if at.traffic == WEB:
-        gap = 8.0 * _WEB_BYTES / (_WEB_SHARE * question.rate_bit_per_s)
+        gap = 8.0 * _WEB_BYTES / (_WEB_SHARE * question.simulated_rate_bit_per_s)
         size = {"distribution": "exponential", "mean": f"{_WEB_BYTES:.0f} bytes"}
         groups[WEB] = {
             **common,
             "sender": sender("cubic"),
             "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},
         }
-        if _MOST_OF_CALL * question.rate_bit_per_s >= _CALL_BIT_PER_S:
+        if _MOST_OF_CALL * question.simulated_rate_bit_per_s >= _CALL_BIT_PER_S:
             groups[CALL] = {
                 "path": [LINK],
                 "rtt": f"{trip!r} s",
@@ -325,7 +325,7 @@ def network(
                 "traffic": {"kind": "constant-rate", "rate": f"{_CALL_BIT_PER_S} bit/s"},
             }
     warm_up, seconds = at.warm_up(length), at.seconds(length)
-    rate = f"{question.rate_bit_per_s!r} bit/s"
+    rate = f"{question.simulated_rate_bit_per_s!r} bit/s"
     return scenario_from_document(
         {
             "title": at.name,

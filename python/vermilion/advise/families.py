@@ -163,7 +163,7 @@ class Family:
 
 def drained_bytes(question: Question) -> float:
     """What the link sends within the bound, but at least three packets."""
-    return max(question.rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
+    return max(question.simulated_rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
 
 
 def families(question: Question, *, shaped: bool = True) -> list[Family]:

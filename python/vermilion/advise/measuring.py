@@ -302,7 +302,9 @@ def _metrics(
 def _waiting_ms(call: Mapping[str, Any], question: Question, at: Condition) -> float | None:
     """How long 95 % of a call's packets wait at most, of those that arrive."""
     delay = metric_of(call, "delay_ms.p95")
-    on_the_way_s = 0.5 * at.round_trip_s + 8.0 * CALL_PACKET_BYTES / question.rate_bit_per_s
+    on_the_way_s = (
+        0.5 * at.round_trip_s + 8.0 * CALL_PACKET_BYTES / question.simulated_rate_bit_per_s
+    )
     return None if delay is None else max(delay - 1e3 * on_the_way_s, 0.0)
 
 

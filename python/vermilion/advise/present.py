@@ -10,9 +10,11 @@ from vermilion.advise.families import device_default
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vermilion.advise.line_framing import LineFraming
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
     from vermilion.advise.sonic_queue import SonicQueue
+    from vermilion.advise.transmit_queues import TransmitQueues
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +29,18 @@ class Present:
         parent: the place of the queue below a shaper, as tc says it; ``None`` at the root.
         shaper: what holds the traffic to a rate before it, like "htb"; ``None`` for nothing.
         shaper_rate_bit_per_s: its rate, where that is shown.
-        restore: tc's words for the queue, to be put back; ``None`` where it is the kernel's own,
-            which comes back when another is deleted.
+        tc_words: tc's words for the queue, as it is shown; ``None`` where nobody has shown it.
+        restore: the same, to be put back; ``None`` where it is the kernel's own, which comes back
+            when another is deleted.
+        changed_back: the same where one of its kind is set in its place: tc then only changes it.
+        missing: options of the queue that are shown and not among these words.
         exact: whether the simulated queue is of the same kind.
-        replaced: what stands there and does not come back when another is deleted, nor is restored;
-            ``None`` for nothing.
-        classes: the same of classes that are no shaper, like "prio with pfifo": a shaper in their
-            place does away with them; ``None`` for none.
+        classes: what stands there and does not come back when a shaper takes its place, like "prio
+            with pfifo"; ``None`` for nothing.
+        handles: those that are in use on the interface, like "8001".
+        transmit_queues: those of the interface, if it has several that can be set; ``None`` for
+            one, or where that is not known.
+        framing: what packets take on the line, as cake was told; ``None`` where that is not known.
         sonic: what a SONiC switch's configuration says of the queue; ``None`` where nobody has
             shown it.
         notes: what is lost on the way to the simulation, or worth knowing; a sentence each.
@@ -46,10 +53,15 @@ class Present:
     parent: str | None = None
     shaper: str | None = None
     shaper_rate_bit_per_s: float | None = None
+    tc_words: str | None = None
     restore: str | None = None
+    changed_back: str | None = None
+    missing: tuple[str, ...] = ()
     exact: bool = True
-    replaced: str | None = None
     classes: str | None = None
+    handles: frozenset[str] = frozenset()
+    transmit_queues: TransmitQueues | None = None
+    framing: LineFraming | None = None
     sonic: SonicQueue | None = None
     notes: Sequence[str] = field(default_factory=tuple)
 

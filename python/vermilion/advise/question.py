@@ -19,7 +19,7 @@ class Question:
     """A network in ranges, and a wish.
 
     Attributes:
-        rate_bit_per_s: what the bottleneck carries.
+        rate_bit_per_s: what the bottleneck carries, as its shaper counts it.
         round_trip_s: the shortest and the longest base round trip.
         flows: the fewest and the most long transfers at a time.
         bound_s: what 95 % of the packets may wait at most.
@@ -33,6 +33,8 @@ class Question:
         seed: from which all random numbers derive.
         quick: less simulated time.
         harm: changes of what a recommendation may cost, "PATH=MARGIN" or "none" each.
+        line_share: the part of the rate that is packets as the simulator counts them; less than 1
+            where the line adds to them, like the cells of ATM.
     """
 
     rate_bit_per_s: float
@@ -48,8 +50,14 @@ class Question:
     seed: int = 1
     quick: bool = False
     harm: tuple[str, ...] = ()
+    line_share: float = 1.0
 
     @property
     def bound_ms(self) -> float:
         """The bound in milliseconds."""
         return 1e3 * self.bound_s
+
+    @property
+    def simulated_rate_bit_per_s(self) -> float:
+        """What is left of the rate for packets."""
+        return self.rate_bit_per_s * self.line_share

@@ -22,8 +22,14 @@ OPTION: Final = "--now-json"
 
 _ACCEPTED: Final = 'what "tc -s -j qdisc show dev INTERFACE" writes: a list of queue disciplines'
 
-_TIMES: Final = frozenset({"target", "interval", "ce_threshold", "tupdate", "lat", "rtt"})
-_RATES: Final = frozenset({"rate", "peakrate", "bandwidth"})
+_TIMES: Final = frozenset(
+    {
+        "target", "interval", "ce_threshold", "tupdate", "lat", "rtt", "refill_delay", "horizon",
+        "offload_horizon",
+    }
+)  # fmt: skip
+_NANOSECONDS: Final = frozenset({"timer_slack"})
+_RATES: Final = frozenset({"rate", "peakrate", "bandwidth", "maxrate", "low_rate_threshold"})
 _STATISTICS: Final = {
     "bytes": "bytes",
     "packets": "packets",
@@ -31,10 +37,13 @@ _STATISTICS: Final = {
     "qlen": "backlog_packets",
     "ecn_mark": "marked",
     "marked": "marked",
+    "avg_hdr_offset": "header_bytes",
 }
 _LARGEST: Final = 1e18
 _WORD_LENGTH: Final = 40
 _MICROSECOND: Final = 1e-6
+_NANOSECOND: Final = 1e-9
+_LIST_LENGTH: Final = 32
 _KERNEL_UNIT: Final = 2.0
 """Microseconds by which the kernel's units of time may miss."""
 
@@ -77,9 +86,10 @@ def _queue(entry: Mapping[str, Any], handle: str) -> TcQueue:
         parent=entry["parent"] if _is_word(entry.get("parent")) else None,
         device=entry["dev"] if _is_word(entry.get("dev")) else None,
         options={
-            str(name): value
-            for name, given in own.items()
-            if (value := _value(str(name), given)) is not None
+            name: value
+            for shown, given in own.items()
+            # tc 6.1 to 7.1 has "priomap " with a space.
+            if (value := _value(name := str(shown).strip(), given)) is not None
         },
         statistics={
             ours: float(number)
@@ -97,11 +107,24 @@ def _value(name: str, given: object) -> OptionValue | None:
         return True  # tc writes switches of some kinds as null
     number = _number(given)
     if number is None:
-        return given[:_WORD_LENGTH] if isinstance(given, str) else None
+        return _text(given)
     if name in _TIMES:
         whole = round(number / _MILLISECOND_US) * _MILLISECOND_US
         return (whole if abs(whole - number) < _KERNEL_UNIT else number) * _MICROSECOND
+    if name in _NANOSECONDS:
+        return number * _NANOSECOND
     return 8.0 * number if name in _RATES else number
+
+
+def _text(given: object) -> str | None:
+    """A word, or several numbers as tc's text has them, like a map of priorities."""
+    if isinstance(given, str):
+        return given[:_WORD_LENGTH]
+    if not isinstance(given, list):
+        return None
+    numbers = [_number(each) for each in given[:_LIST_LENGTH]]
+    known = [f"{each:.0f}" for each in numbers if each is not None]
+    return " ".join(known) if known and len(known) == len(given) else None
 
 
 def _number(given: object) -> float | None:

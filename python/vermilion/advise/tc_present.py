@@ -6,27 +6,31 @@ What cannot be simulated has the nearest that can in its place, and that is said
   packets.
 - fq and sfq are fair queues that drop where a flow, or all, have as many packets as they may:
   FQ-CoDel with a target of 10 s. fq's pacing of what the machine itself sends is not simulated.
-- cake is FQ-CoDel with cake's target and interval; its host isolation and its shaper's overhead are
-  not simulated.
+- cake is FQ-CoDel with cake's target and interval; its host isolation is not simulated. Its
+  overhead makes the line slower by as much as it takes of a full packet.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
+from vermilion.advise.conditions import PACKET_BYTES
 from vermilion.advise.families import LINUX_FIFO_PACKETS
 from vermilion.advise.options import check_word
 from vermilion.advise.present import Present
 from vermilion.advise.queue_setting import QueueSetting
-from vermilion.profiles import PROFILES, Place
-from vermilion.scenario import disciplines
+from vermilion.advise.tc_cake import cake_framing
+from vermilion.advise.tc_restore import restored
+from vermilion.advise.transmit_queues import TransmitQueue, TransmitQueues
+from vermilion.scenario import RATE, disciplines, format_quantity
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from vermilion.advise.line_framing import LineFraming
     from vermilion.advise.question import Question
     from vermilion.advise.tc_queue import TcQueue
     from vermilion.scenario.algorithms import ParameterValue
@@ -36,6 +40,16 @@ if TYPE_CHECKING:
 _SHAPERS: Final = frozenset({"htb", "tbf", "hfsc", "cake"})
 _CLASSFUL: Final = frozenset({"htb", "tbf", "hfsc", "prio", "drr", "ets", "qfq"})
 _PER_CORE: Final = frozenset({"mq", "mqprio"})
+_WITH_DEFAULT: Final = frozenset({"htb", "hfsc"})
+"""Shapers that say into which class what nobody has put elsewhere goes."""
+
+_BY_KERNEL: Final = "0:"
+"""The handle of what the kernel has put there by itself."""
+
+_MINOR: Final = re.compile(r"[0-9a-f]{1,4}")
+_NOT_MADE_AGAIN: Final = _CLASSFUL - _SHAPERS | {"mqprio"}
+"""What has more than tc qdisc show tells, so that no command here brings it back."""
+
 _NOT_OUTGOING: Final = frozenset({"ingress", "clsact"})
 _NEVER_S: Final = 10.0
 """A target that no packet waits for."""
@@ -84,7 +98,7 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
     notes: list[str] = []
     if root.kind in _CLASSFUL:
         # A shaper without a queue of its own making has one that is not shown.
-        parent = f"{root.handle}1" if queue is root else queue.parent
+        parent = _class_of(root) if queue is root else queue.parent
         if queue is root and question.parent is None:
             notes.append(
                 f"Nothing is shown below {root.kind}, so its class is taken to be {parent}. Look "
@@ -94,21 +108,22 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         known = one_of(sorted(_KINDS))
         raise ScenarioError(option, f"qdisc {queue.kind}", f"a queue that can be judged: {known}")
     setting = _setting(queue, notes, option)
-    if root.kind in _PER_CORE:
+    per_core = root.kind in _PER_CORE
+    if per_core:
         notes.append(
             f"The interface has several transmit queues ({root.kind}), each with a {queue.kind} "
             "of its "
             "own; what is simulated is one queue for all."
         )
     notes += _told_by_statistics(queue)
-    is_default = queue.handle == "0:" and (queue is root or root.kind in _PER_CORE)
-    if root.kind in _PER_CORE and root.handle == "0:":
-        is_default = True
-    restore = None if is_default else _restore(question, root, queue, setting)
-    replaced = None
-    if root.kind in _PER_CORE and question.parent is None and not is_default:
-        # What is set takes the place of all of them, and one queue would not bring them back.
-        restore, replaced = None, f"{root.kind} with {queue.kind}"
+    by_kernel = queue.handle == _BY_KERNEL and (queue is root or per_core)
+    back = restored(question, queue, setting)
+    transmit_queues, missing = None, () if by_kernel else back.missing
+    if per_core and question.parent is None:
+        transmit_queues, missing = _transmit_queues(question, root, own, option)
+    framing = cake_framing(queue) if queue.kind == "cake" else None
+    if framing is not None:
+        notes.append(_framing_words(question, framing))
     return Present(
         setting,
         f"{queue.kind}{f' below {root.kind}' if root is not queue else ''}",
@@ -117,14 +132,19 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         parent=parent,
         shaper=shaper,
         shaper_rate_bit_per_s=rate if shaper else None,  # htb's is its classes', not shown here
-        restore=restore,
+        tc_words=back.words,
+        restore=None if by_kernel else back.words,
+        changed_back=None if by_kernel else back.changed,
+        missing=missing,
         exact=queue.kind not in _STAND_INS,
-        replaced=replaced,
         classes=(
             f"{root.kind} with {queue.kind}"
-            if root.kind in _CLASSFUL - _SHAPERS and question.parent is None
+            if root.kind in _NOT_MADE_AGAIN and question.parent is None
             else None
         ),
+        handles=frozenset(each.handle.rstrip(":").lstrip("0").lower() for each in own),
+        transmit_queues=transmit_queues,
+        framing=framing,
         notes=tuple(notes),
     )
 
@@ -374,82 +394,54 @@ _STAND_INS: Final[Mapping[str, str]] = {
 """What is said of kinds that something else stands for."""
 
 
-def _restore(question: Question, root: TcQueue, queue: TcQueue, setting: QueueSetting) -> str:
-    """The words of tc for the queue itself, to put it back: "fq_codel limit 10240 ..."."""
-    if queue is root and root.kind in _PER_CORE:
-        return root.kind
-    words = _OWN_WORDS.get(queue.kind)
-    if words is not None:
-        return words(queue, setting)
-    profile = next(
+def _transmit_queues(
+    question: Question, root: TcQueue, queues: Sequence[TcQueue], option: str
+) -> tuple[TransmitQueues, tuple[str, ...]]:
+    """What stands below mq, each as it is shown, and the options that do not come back."""
+    major = root.handle.rstrip(":")
+    below = [
         each
-        for each in PROFILES.values()
-        if setting.discipline in each.settable and each.name.startswith("linux")
+        for each in queues
+        if each.parent is not None and (each.parent.partition(":")[0] or "0") == major
+    ]
+    found, missing = [], dict[str, None]()
+    for each in below:
+        minor = str(each.parent).partition(":")[2]
+        if each.kind in _CLASSFUL or _MINOR.fullmatch(minor) is None:
+            shown = f"{each.kind} at {each.parent}"
+            expected = f"queues without classes below {root.kind}; or name one: --parent"
+            raise ScenarioError(option, shown, expected)
+        back = restored(question, each, _setting(each, [], option))
+        missing.update(dict.fromkeys(back.missing))
+        found.append(TransmitQueue(minor, back.words, back.changed, each.handle == _BY_KERNEL))
+    if not found:
+        expected = f"queues directly below {root.kind}; or name one: --parent"
+        raise ScenarioError(option, f"{root.kind} {root.handle}", expected)
+    found.sort(key=lambda each: int(each.minor, 16))
+    queues_of = TransmitQueues(root.kind, root.handle, tuple(found))
+    return queues_of, () if queues_of.by_kernel else tuple(missing)
+
+
+def _framing_words(question: Question, framing: LineFraming) -> str:
+    """That the line counts more than the packets, and what is left of it for them."""
+    on_line = framing.bytes_of(PACKET_BYTES)
+    rates = (question.rate_bit_per_s, question.rate_bit_per_s * PACKET_BYTES / on_line)
+    whole, packets = (format_quantity(float(f"{each:.3g}"), RATE) for each in rates)
+    return (
+        f"Your line takes {on_line} bytes for a packet of {PACKET_BYTES}, as cake was told "
+        f"({framing.words()}). So of {whole}, {packets} are left for packets, and that is what is "
+        "simulated."
     )
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    written = profile(network(question, low, setting), LINK).command({}, Place(verb="replace"))
-    return written.partition(" root ")[2]
 
 
-def _fair_words(queue: TcQueue, setting: QueueSetting) -> str:
-    words = [f"{queue.kind} limit {setting.parameters['limit']:.0f}"]
-    numbers = {name: queue.number(name) for name in ("flow_limit", "buckets", "quantum", "perturb")}
-    words += [f"{name} {number:.0f}" for name, number in numbers.items() if number is not None]
-    return " ".join(words)
-
-
-def _cake_words(queue: TcQueue, _setting: QueueSetting) -> str:
-    words = ["cake"]
-    rate = queue.number("bandwidth")
-    words.append(f"bandwidth {rate:.0f}bit" if rate else "unlimited")
-    for name in ("diffserv", "flowmode"):
-        value = queue.options.get(name)
-        if isinstance(value, str) and value in _CAKE_SWITCHES:
-            words.append(value)
-    words += [name for name in _CAKE_SWITCHES if queue.is_on(name)]
-    interval = queue.number("rtt")
-    if interval:
-        words.append(f"rtt {1e6 * interval:.0f}us")
-    if not queue.is_on("raw"):
-        words += [name for name in ("atm", "ptm") if queue.is_on(name)]
-        own = {name: queue.number(name) for name in ("overhead", "mpu")}
-        words += [f"{name} {number:.0f}" for name, number in own.items() if number is not None]
-    if memory := queue.number("memlimit"):
-        words.append(f"memlimit {memory:.0f}")
-    return " ".join(words)
-
-
-_CAKE_SWITCHES: Final = (
-    "besteffort",
-    "precedence",
-    "diffserv3",
-    "diffserv4",
-    "diffserv8",
-    "flowblind",
-    "srchost",
-    "dsthost",
-    "hosts",
-    "dual-srchost",
-    "dual-dsthost",
-    "triple-isolate",
-    "nat",
-    "wash",
-    "ack-filter",
-    "no-split-gso",
-    "ingress",
-)
-"""Words of cake without a value, as tc prints and takes them."""
-
-_OWN_WORDS: Final[Mapping[str, Callable[[TcQueue, QueueSetting], str]]] = {
-    "pfifo_fast": lambda _queue, _setting: "pfifo_fast",
-    "noqueue": lambda _queue, _setting: "noqueue",
-    "htb": lambda _queue, _setting: f"pfifo limit {LINUX_FIFO_PACKETS}",
-    "pfifo_head_drop": lambda _queue, own: f"pfifo_head_drop limit {own.parameters['limit']:.0f}",
-    "fq": _fair_words,
-    "sfq": _fair_words,
-    "cake": _cake_words,
-}
-"""How kinds are put back that no profile writes."""
+def _class_of(root: TcQueue) -> str:
+    """The class of a shaper in which packets wait that nobody has put elsewhere."""
+    default = root.options.get("default")
+    text = f"{default:.0f}" if isinstance(default, float) else str(default or 0)
+    minor = text.removeprefix("0x").lstrip("0")  # hexadecimal, whether tc says so or not
+    if root.kind not in _WITH_DEFAULT or _MINOR.fullmatch(minor) is None:
+        minor = "1"
+    return f"{root.handle}{minor}"
 
 
 def _told_by_statistics(queue: TcQueue) -> list[str]:

@@ -23,9 +23,10 @@ class TcQueue:
         handle: like "8001:"; "0:" for one that the kernel has put there by itself.
         parent: like "1:10"; ``None`` at the root.
         device: the interface; ``None`` where that is not shown.
-        options: by tc's word: times in seconds, sizes in bytes, rates in bit/s, numbers, switches.
-        statistics: ``bytes``, ``packets``, ``dropped``, ``marked`` and ``backlog_packets``, where
-            they are shown.
+        options: by tc's word: times in seconds, sizes in bytes, rates in bit/s, numbers, switches;
+            of several numbers, a text.
+        statistics: ``bytes``, ``packets``, ``dropped``, ``marked``, ``backlog_packets`` and cake's
+            ``header_bytes``, where they are shown.
     """
 
     kind: str

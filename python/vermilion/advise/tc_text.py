@@ -30,6 +30,7 @@ _NUMBER = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,9})?)(?P<unit>[A-Za-z]
 _SENT = re.compile(r"Sent (?P<bytes>[0-9]{1,20}) bytes (?P<packets>[0-9]{1,20}) pkt")
 _DROPPED = re.compile(r"\(dropped (?P<dropped>[0-9]{1,20}),")
 _BACKLOG = re.compile(r"backlog \S{1,20} (?P<packets>[0-9]{1,20})p")
+_HEADER = re.compile(r"average network hdr offset: {1,40}(?P<bytes>[0-9]{1,5})")
 _MARKED = re.compile(r"(?:ecn_mark|marked) (?P<marked>[0-9]{1,20})")
 
 _SWITCHES: Final = frozenset(
@@ -42,13 +43,16 @@ _SWITCHES: Final = frozenset(
         "srchost", "dsthost", "hosts", "dual-srchost", "dual-dsthost", "triple-isolate", "nat",
         "nonat", "wash",
         "nowash", "ack-filter", "no-ack-filter", "split-gso", "no-split-gso", "raw", "ingress",
-        "atm", "ptm", "noatm",
+        "atm", "ptm", "noatm", "autorate-ingress", "ack-filter-aggressive", "via-ethernet",
     }
 )  # fmt: skip
 """Words without a value after them."""
 
 _OFF: Final = frozenset({"noecn", "nobytemode", "nonat", "nowash"})
 """Those that say that the switch without "no" is off."""
+
+_LISTS: Final = frozenset({"priomap", "weights"})
+"""Words with several numbers after them; they are kept as they are shown."""
 
 _PLACES: Final = frozenset({"dev", "parent", "refcnt"})
 
@@ -101,6 +105,15 @@ def _queue(head: re.Match[str], statistics: dict[str, float]) -> TcQueue:
             off = word in _OFF
             options[word.removeprefix("no") if off else word] = not off
             index += 1
+        elif word == "flows" and head["kind"] == "cake":  # elsewhere it is a number
+            options["flowmode"] = word
+            index += 1
+        elif word in _LISTS:
+            end = index + 1
+            while end < len(words) and words[end].isdecimal():
+                end += 1
+            options[word] = " ".join(words[index + 1 : end])
+            index = end
         elif word in _PLACES and value is not None:
             places[word] = value
             index += 2
@@ -139,5 +152,7 @@ def _read_statistics(line: str, statistics: dict[str, float]) -> None:
         statistics["dropped"] = float(dropped["dropped"])
     if backlog := _BACKLOG.search(line):
         statistics["backlog_packets"] = float(backlog["packets"])
+    if header := _HEADER.search(line):
+        statistics["header_bytes"] = float(header["bytes"])
     if marked := _MARKED.search(line):
         statistics["marked"] = float(marked["marked"])

@@ -26,9 +26,13 @@ def undo_words(question: Question, present: Present) -> list[str]:
 
 def _linux(question: Question, present: Present) -> list[str]:
     lost = not_restored(question, present)
-    if present.stated and lost is None:
-        return []
     keep = "Keep what tc shows first, as the commands do."
+    if present.stated and lost is None:
+        if not present.missing:
+            return []
+        options = ", ".join(present.missing)
+        kind = present.queue.kind
+        return [f"Undo puts your {kind} back, but not all that tc shows of it: {options}. {keep}"]
     if lost is not None:
         return [f"Your {lost} is not put back: {_DELETES} {keep}"]
     better = f"{keep} Better: give it with --now, and undo restores it."

@@ -19,6 +19,7 @@ from vermilion.advise.number_words import (
     percent_of_possible,
     rounded,
 )
+from vermilion.advise.shaper_words import shaper_words
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
@@ -176,7 +177,8 @@ def warnings(advice: Advice) -> list[str]:
                 "and you "
                 f"asked about {rate}."
             )
-    if needs_shaper(question, present) and not (advice.keep and present.shaper):
+    shapes = needs_shaper(question, present) and not (advice.keep and present.shaper)
+    if shapes:
         faster = (
             f"{name} is faster than the line. So packets wait"
             if question.interface_rate_bit_per_s is not None
@@ -188,6 +190,7 @@ def warnings(advice: Advice) -> list[str]:
             "effect. The shaper in the commands brings them here. Give --rate a little below what "
             "the line carries (95 %), so that none wait there."
         )
+        said += shaper_words(question, present, name)
     if question.device == "sonic" and not advice.keep:
         said += _of_the_switch(question, rate)
     said += _of_the_simulation(advice)
@@ -195,6 +198,7 @@ def warnings(advice: Advice) -> list[str]:
     if not advice.keep:
         said += for_all(advice)
         said += _given_up(advice)
+    if not advice.keep or (shapes and question.device == "linux"):
         said += undo_words(question, present)
     if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
         said.append("Setting red empties the queue once: what waits is dropped.")
@@ -231,7 +235,7 @@ def _given_up(advice: Advice) -> list[str]:
     said += of_calls
     if before.kind == "cake":
         said.append(
-            "cake also keeps hosts apart, has priorities and knows the overhead of the line; "
+            "cake also keeps hosts apart and has priorities; "
             f"{chosen.kind} does not, and no figure here shows that."
         )
     if before.kind == "fq":

@@ -86,12 +86,14 @@ def _print_list(screen: Console, title: str, lines: list[str]) -> None:
 
 
 def _print_commands(screen: Console, own: Commands) -> None:
+    elsewhere = "If packets wait somewhere else now: "
+    first = f"{elsewhere}first, to keep" if own.if_elsewhere else "First, to keep"
     parts = [
         ("To look at what is there", own.check),
-        ("First, to keep what is there", own.save),
+        (f"{first} what is there", own.save),
         ("To set it", own.apply),
+        (f"{elsewhere}to bring the queue here", own.if_elsewhere),
         ("To undo it", own.undo),
-        ("If packets wait somewhere else now: to bring the queue here", own.if_elsewhere),
     ]
     for title, lines in parts:
         if lines:
