@@ -101,6 +101,9 @@ _RELAXED_MOST: Final = 0.8
 _RELAXED_BUDGET: Final = 0.12
 _RELAXED_COMPARED: Final = 2
 _RELAXED_SEEDS: Final = 100
+_DO_MORE: Final = frozenset({"cake"})
+"""Queues that do what is not simulated and no figure shows."""
+
 _FRESH: Final = 5000
 _SEEDS_APART: Final = 10_000
 _SEEDS: Final = 2**64 - _SEEDS_APART
@@ -117,6 +120,8 @@ class Compared:
         lasts: whether it is still better if what changed while it was measured goes on changing.
         gives_up_isolation: whether it is a queue for all in place of one for each flow, and fills
             no more of the line that would be worth that.
+        only_for_bound: whether the queue in force does what no figure shows (cake keeps hosts
+            apart). Then only a bound that it breaks and this one keeps is worth a change.
     """
 
     measured: Measured
@@ -124,6 +129,7 @@ class Compared:
     keeps_bound: bool
     lasts: bool = True
     gives_up_isolation: bool = False
+    only_for_bound: bool = False
 
     @property
     def accepted(self) -> bool:
@@ -134,12 +140,9 @@ class Compared:
         """
         if self.judgement.by is None or self.gives_up_isolation:
             return False
-        own = [each for each in self.judgement.harms if not each.excusable]
-        return (
-            not own
-            if self.keeps_bound and self.judgement.by == "bound"
-            else not self.judgement.harms
-        )
+        if self.keeps_bound and self.judgement.by == "bound":
+            return all(each.excusable for each in self.judgement.harms)
+        return not self.judgement.harms and not self.only_for_bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -493,6 +496,7 @@ class _Case:
                 keeps(row, question.bound_ms),
                 judge(question, later, continued(question, row)).by is not None,
                 gives_up_isolation(question, before, others, row),
+                only_for_bound=self.now.kind in _DO_MORE,
             )
             for row in rows
         ]

@@ -386,6 +386,13 @@ def _refusal(advice: Advice, refused: Compared) -> str:
     better = f"come to {milliseconds(worst_p95_ms(measured))}"
     if refused.judgement.by == "goodput":
         better = f"fill {more_goodput(advice, measured):.1f} % more of the line"
+    if not harms:
+        kind = advice.before.queue.kind
+        return (
+            f"The best of the others ({measured.queue.label}) would {better}. But it does not do "
+            f"all that {kind} does (hosts, priorities), which no figure here shows. So only a "
+            f"bound that {kind} breaks and another keeps is worth a change."
+        )
     return (
         f"The best of the others ({measured.queue.label}) would {better}, but it costs too much: "
         f"{words}. What may be paid can be changed with --harm."
