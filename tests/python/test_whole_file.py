@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from vermilion.simulate.whole_file import whole_file
+from vermilion.files.whole_file import whole_file
 
 
 def write(path, text="new"):

@@ -25,10 +25,10 @@ from vermilion.atlas.fitting import PowerLaw, fit_power_law
 from vermilion.atlas.plan import plan_table
 from vermilion.atlas.rules import RULES
 from vermilion.atlas.scenarios import cell_scenario, target_packets, tuned_parameters
+from vermilion.files.whole_file import whole_file
 from vermilion.scenario import ScenarioError
 from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate.package_digest import package_digest
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

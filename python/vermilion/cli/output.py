@@ -35,7 +35,7 @@ def output_file(option: str, target: str) -> Iterator[TextIO]:
     Raises:
         UserError: it cannot be written.
     """
-    from vermilion.simulate.whole_file import whole_file
+    from vermilion.files.whole_file import whole_file
 
     if target == STANDARD_OUTPUT:
         yield sys.stdout
@@ -52,7 +52,7 @@ def binary_output_file(option: str, target: str) -> Iterator[BinaryIO]:
     Raises:
         UserError: it cannot be written.
     """
-    from vermilion.simulate.whole_file import whole_file
+    from vermilion.files.whole_file import whole_file
 
     if target == STANDARD_OUTPUT:
         yield sys.stdout.buffer

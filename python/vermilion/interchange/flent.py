@@ -16,11 +16,11 @@ from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.whole_file import whole_file
 from vermilion.interchange.flent_flows import STREAM, Streams
 from vermilion.interchange.rate_trace import RateTrace
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.round_trips import smallest
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

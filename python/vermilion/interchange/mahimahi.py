@@ -11,10 +11,10 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vermilion.files.whole_file import whole_file
 from vermilion.interchange.rate_trace import RateTrace, read_file
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.wire import LONGEST_TRACE_MS, OPPORTUNITY_BYTES
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

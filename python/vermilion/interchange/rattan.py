@@ -17,9 +17,9 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.whole_file import whole_file
 from vermilion.interchange.rate_trace import MOST_STEPS, RateTrace, read_file
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

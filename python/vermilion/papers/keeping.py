@@ -11,8 +11,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING
 
+from vermilion.files.whole_file import whole_file
 from vermilion.simulate.package_digest import package_digest
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

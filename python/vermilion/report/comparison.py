@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from vermilion.files.whole_file import whole_file
 from vermilion.report import drawing
 from vermilion.report.chosen_link import check_link
 from vermilion.report.comparison_figure import (
@@ -29,7 +30,6 @@ from vermilion.simulate import comparison as simulated
 from vermilion.simulate.comparison import Comparison
 from vermilion.simulate.notebook import stretch
 from vermilion.simulate.variants import chosen_seeds, make_variants
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
+from vermilion.files.whole_file import whole_file
 from vermilion.simulate.extras import optional
 from vermilion.simulate.table_format import check_format, format_of
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

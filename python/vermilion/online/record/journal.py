@@ -17,6 +17,7 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
+from vermilion.files.shared_sqlite import execute_each, only_writer, use_write_ahead_log
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Done
 from vermilion.online.plan.regimes import Regime
@@ -24,7 +25,6 @@ from vermilion.online.record.known_regimes import known_regimes
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.flow_shares import FlowShares
 from vermilion.online.sense.set_sample import SetSample
-from vermilion.simulate.shared_sqlite import execute_each, only_writer, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

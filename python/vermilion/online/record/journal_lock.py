@@ -2,7 +2,7 @@
 
 A run that has not ended is taken for one that was killed, and the next one goes on with it. While
 it lives, nobody may. Who writes a run holds a lock on a small file beside the journal
-(:mod:`vermilion.simulate.file_lock`). Runs of different queues do not mind each other, nor do
+(:mod:`vermilion.files.file_lock`). Runs of different queues do not mind each other, nor do
 different seeds of a simulated one; who only reads a journal asks for no lock.
 """
 
@@ -12,9 +12,9 @@ import hashlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from vermilion.files.file_lock import give_back, holder, take
 from vermilion.online.record.journal import JournalError
 from vermilion.scenario.errors import printable
-from vermilion.simulate.file_lock import give_back, holder, take
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
+from vermilion.files.whole_file import whole_file
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.flow_choice import chosen_flows
 from vermilion.scenario.series_interval import SHORTEST_S, accepted_seconds, usual_interval_s
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
 from vermilion.simulate.table_format import check_format, format_of
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

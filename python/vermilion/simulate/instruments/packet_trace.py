@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
 
+from vermilion.files.whole_file import whole_file
 from vermilion.scenario.errors import FieldError, did_you_mean
 from vermilion.scenario.quantities import TIME, format_quantity
 from vermilion.simulate.extras import optional
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
 from vermilion.simulate.instruments.flow_series import flows_to_core
-from vermilion.simulate.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os

@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.simulate.shared_sqlite import execute_each, only_writer, use_write_ahead_log
+from vermilion.files.shared_sqlite import execute_each, only_writer, use_write_ahead_log
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

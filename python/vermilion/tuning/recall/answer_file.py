@@ -7,8 +7,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.simulate.file_lock import give_back, take
-from vermilion.simulate.whole_file import whole_file
+from vermilion.files.file_lock import give_back, take
+from vermilion.files.whole_file import whole_file
 from vermilion.tuning.recall.answers import EarlierAnswer, EarlierAnswers
 from vermilion.tuning.recall.conditions import ScenarioConditions, distance
 
