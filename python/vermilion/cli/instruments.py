@@ -50,8 +50,8 @@ FlowProbe = Annotated[
         "--flow-probe",
         "TIME",
         'The interval of --flow-series, like 0.1s, or "changes": a row whenever a window, a '
-        "threshold or a state changes. Default: 0.1 s, or a hundredth of the duration if that is "
-        "less.",
+        "threshold or a state changes. Default: 0.1 s; a hundredth of the duration if that is "
+        "below 1 s.",
     ),
 ]
 PacketsFile = Annotated[

@@ -89,8 +89,8 @@ def run(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The interval of the time series, like 0.1s. Default: 0.1 s, or a hundredth of "
-            "the duration if that is less.",
+            help="The interval of the time series, like 0.1s. Default: 0.1 s; a hundredth of the "
+            "duration if that is below 1 s.",
             show_default=False,
         ),
     ] = None,

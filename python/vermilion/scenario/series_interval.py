@@ -13,16 +13,20 @@ MOST_POINTS: Final = 10_000_000
 """Points of a link's time series; each takes six numbers of eight bytes for every link."""
 
 _USUAL_S: Final = 0.1
-_FEWEST_POINTS: Final = 100
+_LONG_S: Final = 1.0
+_POINTS: Final = 100
+"""Of a scenario that is shorter than that."""
 
 
 def usual_interval_s(duration_s: float) -> float:
-    """The interval where none was chosen: 0.1 s, or less where that gave under a hundred points.
+    """The interval where none was chosen: 0.1 s, or less where that gave under ten points.
+
+    Of a scenario that is shorter than a second it is a hundredth.
 
     Args:
         duration_s: of the scenario.
     """
-    return min(_USUAL_S, duration_s / _FEWEST_POINTS)
+    return _USUAL_S if duration_s >= _LONG_S else duration_s / _POINTS
 
 
 def shortest_interval_s(duration_s: float) -> float:

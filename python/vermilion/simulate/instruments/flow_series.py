@@ -51,8 +51,8 @@ class FlowSeries:
         flows: one choice or several: "early", "early:3", "early:0..4", "early:every 10",
             "every 10", 7; all flows unless it is given.
         interval_s: seconds between two readings; ``None`` for a row at each change of the window,
-            the threshold or the state. "automatic" is 0.1 s, or a hundredth of the duration
-            where that is less.
+            the threshold or the state. "automatic" is 0.1 s; of a run that is shorter than
+            a second, a hundredth of it.
         most: rows after which the series end.
     """
 
