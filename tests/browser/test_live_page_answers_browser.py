@@ -7,7 +7,7 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select, WebDriverWait
 from test_live_page_browser import PATIENCE_S, Page, chromium
 
-from test_live_page import book
+from journal_of_looks import book
 from test_live_page_answers import Asking, set_sample
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Command

@@ -20,7 +20,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from test_live_page import book, looks, serve
+from journal_of_looks import book, looks
+from test_live_page import serve
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.kinds import DecisionKind
 from vermilion.online.sense.flow_shares import FlowShares

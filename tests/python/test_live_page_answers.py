@@ -18,8 +18,9 @@ from queue import Empty, SimpleQueue
 
 import pytest
 
+from journal_of_looks import book, look, looks
 from test_cli import SHORT, refused, vermilion
-from test_live_page import ask, book, looks
+from test_live_page import ask
 from vermilion.monitor import privileges
 from vermilion.monitor.privileges import CAP_DAC_READ_SEARCH
 from vermilion.online.entries import Decision, SettingInForce
@@ -398,8 +399,6 @@ def test_several_queues_are_shown_one_by_one(tmp_path):
 
 def set_sample(kind, time_s):
     """Of two queues, with 10 and 20 packets."""
-    from test_live_page import look
-
     wan = look(time_s)
     lan = look(time_s, backlog_packets=20, backlog_bytes=30_000)
     both = look(time_s, backlog_packets=30, backlog_bytes=45_000)

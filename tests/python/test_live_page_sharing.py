@@ -5,7 +5,7 @@ import sqlite3
 
 import pytest
 
-from test_live_page import book, looks
+from journal_of_looks import book, looks
 from test_live_page_answers import set_sample
 from vermilion.online.entries import Decision
 from vermilion.online.kinds import DecisionKind

@@ -3,7 +3,7 @@
 import pytest
 
 from vermilion.objectives.metrics import FLOW_METRICS, METRICS
-from vermilion.objectives.shown_objective import _WORDS, shown_objective, shown_objectives
+from vermilion.objectives.shown_objective import METRIC_WORDS, shown_objective, shown_objectives
 
 
 @pytest.mark.parametrize(
@@ -12,9 +12,9 @@ from vermilion.objectives.shown_objective import _WORDS, shown_objective, shown_
         ("links.bottleneck.sojourn_ms.mean", "ms", "mean wait", "ms", 1.0),
         ("links.uplink.sojourn_ms.p95", "ms", "p95 wait", "ms", 1.0),
         ("links.bottleneck.utilization", "", "utilisation", "%", 100.0),
-        ("links.bottleneck.queue_packets.sd", "packets", "deviation of queue", "packets", 1.0),
+        ("links.a.queue_packets.sd", "packets", "standard deviation of the queue", "packets", 1.0),
         ("flows.*.goodput_bit_per_s.total", "bit/s", "goodput", "Mbit/s", 1e-6),
-        ("flows.*.jain_index", "", "fairness (Jain's index)", "", 1.0),
+        ("flows.*.jain_index", "", "fairness (Jain)", "", 1.0),
     ],
 )  # fmt: skip
 def test_a_metric_is_shown_in_words(label, unit, name, shown, factor):
@@ -33,7 +33,7 @@ def test_what_has_no_words_keeps_its_name_and_its_unit(label, unit):
 
 
 def test_words_are_of_metrics_that_are_measured():
-    assert set(_WORDS) <= {*METRICS, *FLOW_METRICS}
+    assert set(METRIC_WORDS) <= {*METRICS, *FLOW_METRICS}
 
 
 def test_the_same_metric_of_two_links_keeps_its_paths():

@@ -5,7 +5,7 @@ import sqlite3
 import numpy as np
 import pytest
 
-from test_live_page import book, look
+from journal_of_looks import book, look
 from vermilion.online.record.journal import SCHEMA_VERSION
 from vermilion.online.sense.flow_activity import FlowActivity
 from vermilion.online.sense.flow_shares import FlowShares, flow_shares, is_due

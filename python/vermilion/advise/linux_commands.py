@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.advise.command_lines import Commands
 from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
 from vermilion.advise.families import LINUX_FIFO_PACKETS
-from vermilion.profiles import PROFILES, Place
+from vermilion.profiles import LINUX_PROFILES, Place
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,15 +34,6 @@ if TYPE_CHECKING:
 
 _HANDLE: Final = 0x7E51
 """Of a root that the commands make; tc itself counts from 8001 on, and people from 1."""
-
-_PROFILES: Final = {
-    "fq-codel": "linux-fq-codel",
-    "fq-pie": "linux-fq-pie",
-    "codel": "linux-codel",
-    "pie": "linux-pie",
-    "linux-red": "linux-red",
-    "drop-tail": "linux-fifo",
-}
 
 
 def linux_commands(
@@ -136,7 +127,7 @@ def _queue(
 
 def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
     low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    profile = PROFILES[_PROFILES[chosen.discipline]]
+    profile = LINUX_PROFILES[chosen.discipline]
     return profile(network(question, low, chosen), LINK).command({}, place)
 
 

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from vermilion.online.record.restart import Untouched
     from vermilion.routers.base import ParameterValue
 
-_PROFILES: Final = {
-    "fq-codel": "linux-fq-codel",
-    "fq-pie": "linux-fq-pie",
-    "codel": "linux-codel",
-    "pie": "linux-pie",
-    "linux-red": "linux-red",
-    "drop-tail": "linux-fifo",
-}
-"""Disciplines that Linux has, and the profile that writes them as tc does."""
-
-
 _SETS: Final = {"set", "simulated set"}
 """Kinds of several queues together."""
 
@@ -170,11 +159,11 @@ def _command(
     interface: str | None,
 ) -> str:
     """As tc writes it; "" where Linux has no such queue, or does not take the values."""
-    if discipline not in _PROFILES:
-        return ""
-    from vermilion.profiles import PROFILES, Place
+    from vermilion.profiles import LINUX_PROFILES, Place
     from vermilion.scenario import ScenarioError, disciplines, scenario_from_document
 
+    if discipline not in LINUX_PROFILES:
+        return ""
     table = disciplines()[discipline].parameters
     given = {name: value for name, value in original.items() if name in table}
     link = "link"
@@ -199,7 +188,7 @@ def _command(
             }
         )
         place = Place(device=None if interface is None else shlex.quote(interface), verb="change")
-        return PROFILES[_PROFILES[discipline]](scenario, link).command({}, place)
+        return LINUX_PROFILES[discipline](scenario, link).command({}, place)
     except ScenarioError:
         return ""
 

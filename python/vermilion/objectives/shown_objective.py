@@ -12,20 +12,21 @@ from typing import Final
 from vermilion.objectives.price import PRICE
 
 _WAIT: Final = {"mean": "mean", "p50": "median", "p95": "p95", "p99": "p99", "max": "longest"}
-_QUEUE: Final = {"mean": "mean", "sd": "deviation of", "p95": "p95", "max": "longest"}
+_QUEUE: Final = {"mean": "mean", "p95": "p95", "max": "longest"}
 
-_WORDS: Final = {
+METRIC_WORDS: Final = {
     "utilization": "utilisation",
     "drop_rate": "dropped",
     "mark_rate": "marked",
     "goodput_bit_per_s.total": "goodput",
-    "jain_index": "fairness (Jain's index)",
+    "jain_index": "fairness (Jain)",
     "slowest_share": "slowest flow, of the mean",
     "starved": "starved flows",
     **{f"sojourn_ms.{key}": f"{word} wait" for key, word in _WAIT.items()},
+    "queue_packets.sd": "standard deviation of the queue",
     **{f"queue_packets.{key}": f"{word} queue" for key, word in _QUEUE.items()},
 }
-"""Metrics by name, as in docs/metrics.md."""
+"""What a narrow heading calls a metric, by its name in docs/metrics.md."""
 
 _UNITS: Final = {row.metric: (row.unit, row.factor) for row in PRICE}
 
@@ -59,10 +60,10 @@ def shown_objective(label: str, unit: str) -> ShownObjective:
     """
     room, _, rest = label.partition(".")
     metric = rest.partition(".")[2]
-    if room not in {"links", "flows"} or metric not in _WORDS:
+    if room not in {"links", "flows"} or metric not in METRIC_WORDS:
         return ShownObjective(label, unit, 1.0)
     shown, factor = _UNITS.get(metric, (unit, 1.0))
-    return ShownObjective(_WORDS[metric], shown, factor)
+    return ShownObjective(METRIC_WORDS[metric], shown, factor)
 
 
 def shown_objectives(labels: tuple[str, ...], units: tuple[str, ...]) -> list[ShownObjective]:

@@ -31,3 +31,13 @@ PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
     profile.name: profile for profile in _PROFILES
 }
 """The profiles by name."""
+
+LINUX_PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
+    "fq-codel": LinuxFqCodel,
+    "fq-pie": LinuxFqPie,
+    "codel": LinuxCodel,
+    "pie": LinuxPie,
+    "linux-red": LinuxRed,
+    "drop-tail": LinuxFifo,
+}
+"""Disciplines that Linux has, and the profile that writes them as tc does."""

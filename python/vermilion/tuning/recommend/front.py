@@ -9,7 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.price import PRICE
-from vermilion.objectives.shown_objective import shown_objectives
+from vermilion.objectives.shown_objective import METRIC_WORDS, shown_objectives
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.how_many import how_many
 from vermilion.scenario.shown_units import shown_unit, with_shown_unit
@@ -34,13 +34,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.measure.candidates import Setting
 
 
-BESIDE: Final[Mapping[str, str]] = {
-    "goodput_bit_per_s.total": "goodput",
-    "sojourn_ms.p95": "p95 wait",
-    "drop_rate": "dropped",
-    "jain_index": "Jain",
-}
-"""What of the price stands beside the objectives in a table, and what it is called there."""
+BESIDE: Final = ("goodput_bit_per_s.total", "sojourn_ms.p95", "drop_rate", "jain_index")
+"""What of the price stands beside the objectives in a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +195,7 @@ class Front:
         points = [*self.points, *([] if self.incumbent is None else [self.incumbent])]
         rows = [row for row in PRICE if row.metric in BESIDE]
         return [
-            (f"{BESIDE[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
+            (f"{METRIC_WORDS[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
             for row in rows
             if any(row.metric in point.metrics for point in points)
             and not any(_is_same(points, row, axis) for axis in (0, 1))
