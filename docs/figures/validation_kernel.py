@@ -52,6 +52,9 @@ PIE_IS_UPDATED_EVERY: Final = {"links.link.queue.interval": "30 ms"}
 """Where the timer ticks a hundred times a second: a timer expires one tick later than asked for."""
 CODEL: Final = 'discipline = "codel"\ndialect = "linux"'
 FQ_CODEL: Final = 'discipline = "fq-codel"\ndialect = "linux"'
+FQ: Final = 'discipline = "fq"'
+SHORT_FQ: Final = f'{FQ}\nflow_limit = "20 packets"'
+MARKING_FQ: Final = f'{FQ}\nce_threshold = "5 ms"'
 PFIFO: Final = 'discipline = "drop-tail"\nlimit = "100 packets"'
 WIDE_RED: Final = (
     RED.replace("100000", "1000000").replace("15000", "50000").replace("45000", "150000")
@@ -182,6 +185,15 @@ CASES: Final[dict[str, str]] = {
     "FQ-CoDel, 16 Reno, 28 ms": network(FQ_CODEL, bulk(16, "28 ms")),
     "FQ-CoDel, 64 Reno, 28 ms": network(FQ_CODEL, bulk(64, "28 ms")),
     "FQ-CoDel, 16 CUBIC, 100 ms": network(FQ_CODEL, bulk(16, "100 ms", CUBIC)),
+    "fq, 4 Reno, 28 ms": network(FQ, bulk(4, "28 ms")),
+    "fq with 20 of a flow, 16 Reno, 28 ms": network(SHORT_FQ, bulk(16, "28 ms")),
+    "fq with 20 of a flow, 16 CUBIC, 100 ms": network(SHORT_FQ, bulk(16, "100 ms", CUBIC)),
+    "fq with 20 of a flow, 8 Reno beside UDP": network(SHORT_FQ, bulk(8, "28 ms") + CALLS),
+    "fq, 8 CUBIC, 20 to 160 ms, 50 Mbit/s": network(FQ, bulk(8, TRIPS, CUBIC), rate="50 Mbit/s"),
+    "fq with marks, 16 CUBIC with ECN, 28 ms": network(
+        MARKING_FQ, bulk(16, "28 ms", sender("cubic", ecn=True))
+    ),
+    "fq, 4 BBR, 28 ms": network(FQ, bulk(4, "28 ms", BBR)),
     "pfifo, 4 Reno, 28 ms": network(PFIFO, bulk(4, "28 ms")),
     "pfifo, 16 CUBIC, 28 ms": network(PFIFO, bulk(16, "28 ms", CUBIC)),
     "pfifo, 16 BBR, 28 ms": network(PFIFO, bulk(16, "28 ms", BBR)),

@@ -47,9 +47,9 @@ def test_what_waits_is_what_each_flow_may_have(text, flows, packets):
     queue = shown(text).queue
     asked = question(flows=str(flows))
     at = condition(asked, flows, 0.015, "bulk", 0.0)
-    limit = network(asked, at, queue).links["bottleneck"].queue.parameters["limit"]
-    assert limit == packets
-    assert buffer_bytes(queue.among(flows)) == packets * 1514
+    own = network(asked, at, queue).links["bottleneck"].queue.parameters
+    assert min(own["limit"], own.get("flow_limit", 1e9) * flows) == packets
+    assert buffer_bytes(queue, flows) == packets * 1514
 
 
 @pytest.mark.parametrize("text", [FQ, SFQ])
@@ -78,10 +78,15 @@ def test_a_limit_that_is_no_number_is_refused(word):
 
 def test_the_note_says_where_it_drops():
     [fq], [sfq] = (shown(each).notes for each in (FQ, SFQ))
-    assert "where one has flow_limit packets waiting, or all have limit" in fq
+    assert "as it treats what it forwards" in fq
     assert "paces what this machine itself sends is not simulated" in fq
     assert "where one has depth packets waiting" in sfq
     assert "pace" not in sfq
+
+
+def test_a_rate_that_fq_holds_flows_to_is_said_not_to_be_simulated():
+    notes = shown(f"{FQ} maxrate 10Mbit").notes
+    assert any("holds each flow to its maxrate, which is not simulated" in each for each in notes)
 
 
 @pytest.mark.parametrize(("text", "said"), [(FQ, True), (SFQ, False), (None, False)])

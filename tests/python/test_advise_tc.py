@@ -78,7 +78,7 @@ def from_json(name, question=QUESTION):
             },
         ),
         ("sfq perturb 10", "fq-codel", {"limit": 127, "target": 10}),
-        ("fq", "fq-codel", {"limit": 10_000, "target": 10}),
+        ("fq", "fq", {"limit": 10_000, "flow_limit": 100, "quantum": 3028}),
         ("cake bandwidth 20Mbit", "fq-codel", {"target": 0.005, "interval": 0.1}),
         ("mq", "drop-tail", {"limit": 1000}),
     ],
@@ -268,3 +268,10 @@ def test_what_cake_knows_of_the_line_is_put_back():
     )
     raw = "qdisc cake 1: root bandwidth 18Mbit diffserv3 rtt 100ms raw overhead 0"
     assert "overhead" not in present_of(QUESTION, read_tc_text(raw), "--now").restore
+
+
+def test_a_word_of_cake_that_tc_does_not_print_swallows_no_other():
+    # tc takes "pppoe-vcmux" and prints "atm overhead 32"; somebody may type what they gave it.
+    [queue] = read_tc_text("qdisc cake 1: root bandwidth 18Mbit pppoe-vcmux atm overhead 32")
+    assert queue.options["atm"] is True
+    assert "atm overhead 32" in present_of(QUESTION, [queue], "--now").restore

@@ -142,6 +142,14 @@ TC_NAMES = {
         "divisor": "divisor",
     },
     "cake": {"rtt_us": "rtt"},
+    "fq": {
+        "limit": "limit",
+        "flow_limit": "flow_limit",
+        "quantum": "quantum",
+        "initial_quantum": "initial_quantum",
+        "refill_delay_us": "refill_delay",
+        "orphan_mask": "orphan_mask",
+    },
     "htb": {},
     "tbf": {},
 }

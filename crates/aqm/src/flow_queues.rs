@@ -155,6 +155,20 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     /// Puts a packet at the end of a queue.
     #[inline]
     pub(crate) fn push(&mut self, queue: usize, packet: P, now: u64) {
+        let quantum = self.quantum;
+        self.push_with(queue, packet, now, |_| quantum);
+    }
+
+    /// Puts a packet at the end of a queue. If that is in no list, `deficit` says what it has now, by
+    /// what it had left.
+    #[inline]
+    pub(crate) fn push_with(
+        &mut self,
+        queue: usize,
+        packet: P,
+        now: u64,
+        deficit: impl FnOnce(i64) -> i64,
+    ) {
         let size = u64::from(packet.size());
         let place = if let Some(slot) = self.slots.get_mut(self.free as usize) {
             // Each field to its place: together they would be written somewhere else first.
@@ -174,7 +188,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         }
         if !it.listed {
             it.listed = true;
-            it.deficit = self.quantum;
+            it.deficit = deficit(it.deficit);
             append(&mut self.new, &mut self.queues, queue as u32);
         }
         self.backlogs[queue] += size;
@@ -229,6 +243,21 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         } else {
             it.listed = false;
         }
+    }
+
+    /// The queue that has the turn is empty, and a new one becomes an old one even if there are no
+    /// others. Whether it has left the lists.
+    #[inline]
+    pub(crate) fn pass_to_old(&mut self, queue: usize) -> bool {
+        let was_new = self.new.head == queue as u32;
+        let list = if was_new { &mut self.new } else { &mut self.old };
+        let it = &mut self.queues[queue];
+        list.head = it.next;
+        it.listed = was_new;
+        if was_new {
+            append(&mut self.old, &mut self.queues, queue as u32);
+        }
+        !was_new
     }
 
     /// A packet of `size` bytes of the queue that has the turn is sent.

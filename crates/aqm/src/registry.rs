@@ -6,7 +6,7 @@ use crate::discipline::answered_by;
 use crate::{
     AdaptiveRed, Admission, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure,
     Discipline, DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline,
-    ForeignFactory, FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red,
+    ForeignFactory, Fq, FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red,
     Packet, PdRed, Pi, Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent,
     Standing, Step, Verdict, Visit, Vred, Wred,
 };
@@ -162,6 +162,7 @@ registry! {
     ; // Those that keep the packets themselves:
     Choke,
     DualPi2,
+    Fq,
     FqCodel,
     FqPie,
 }

@@ -64,6 +64,7 @@ fn every_discipline_has_words_for_what_drops_early_by_rule_and_for_want_of_room(
             "cobalt" => ["blue", "control law", "limit"],
             "step" => ["", "threshold", "limit"],
             "dualpi2" => ["classic probability", "", "limit"],
+            "fq" => ["", "", "limit"],
             "fq-codel" => ["", "control law", "fattest flow"],
             _ => ["probability", "probability of 1", "limit"],
         };

@@ -10,6 +10,7 @@ mod settings;
 mod causes;
 mod conformance;
 mod example;
+mod flow_limits;
 mod rates;
 mod spacing;
 mod vectors;

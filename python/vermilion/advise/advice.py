@@ -255,7 +255,7 @@ def advise(
     laboratory = Laboratory(question, threads, progress, budget, time=keeper)
     now = as_it_stands(question, present)
     kinds = families(question, shaped=is_shaped(question, present))
-    buffer = buffer_bytes(now.among(question.flows[1]))
+    buffer = buffer_bytes(now, question.flows[1])
     with answering_at_interrupt(keeper):
         conditions = conditions_for(question, buffer, laboratory)
         conditions = with_ramp(conditions, question, now)

@@ -210,12 +210,16 @@ def device_default(question: Question) -> QueueSetting:
     return QueueSetting("tail drop, about 1 MB", "tail-drop", "drop-tail", limit)
 
 
-def buffer_bytes(queue: QueueSetting) -> float:
-    """What a queue can hold."""
+def buffer_bytes(queue: QueueSetting, flows: int) -> float:
+    """What a queue can hold of so many flows."""
+    queue = queue.among(flows)
     limit_bytes = queue.parameters.get("limit_bytes")
     if limit_bytes is not None:
         return float(limit_bytes)
     limit = float(queue.parameters.get("limit") or LINUX_FIFO_PACKETS)
+    flow_limit = queue.parameters.get("flow_limit")
+    if flow_limit is not None:
+        limit = min(limit, float(flow_limit) * flows)
     return limit if queue.discipline == "linux-red" else limit * PACKET_BYTES
 
 

@@ -56,6 +56,7 @@ WORK: Final[Mapping[str, float]] = {
     "wred": 1.3,
     "codel": 1.5,
     "pie": 1.5,
+    "fq": 1.8,
     "fq-codel": 1.8,
     "fq-pie": 1.8,
 }

@@ -49,7 +49,7 @@ class QueueSetting:
     @property
     def keeps_apart(self) -> bool:
         """Whether each flow has a queue of its own."""
-        return self.discipline.startswith("fq-")
+        return self.discipline.split("-")[0] == "fq"
 
     @property
     def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...], float | None]:

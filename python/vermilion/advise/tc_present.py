@@ -324,22 +324,33 @@ def _red(queue: TcQueue, notes: list[str]) -> Values:
     return values
 
 
-def _fair_queue(queue: TcQueue, _notes: list[str]) -> Values:
-    usual = 10_000 if queue.kind == "fq" else 127
+def _fq(queue: TcQueue, notes: list[str]) -> Values:
+    threshold = queue.number("ce_threshold")
+    if queue.number("maxrate") is not None:
+        notes.append("fq holds each flow to its maxrate, which is not simulated.")
+    return {
+        "limit": _count(queue, "limit", 10_000),
+        "flow_limit": max(_count(queue, "flow_limit", 100), 1.0),
+        "quantum": _count(queue, "quantum", 2 * PACKET_BYTES),
+        "initial_quantum": _count(queue, "initial_quantum", 10 * PACKET_BYTES),
+        **({} if threshold is None else {"ce_threshold": threshold}),
+    }
+
+
+def _sfq(queue: TcQueue, _notes: list[str]) -> Values:
     return {
         "dialect": "linux",
         "target": _NEVER_S,
         "interval": _NEVER_S,
         "ecn": False,
-        "limit": _count(queue, "limit", usual),
+        "limit": _count(queue, "limit", 127),
         "drop_batch": 1.0,
     }
 
 
 def _of_each_flow(queue: TcQueue) -> float | None:
-    """Packets that may wait of one flow: net/sched/sch_fq.c, sch_sfq.c."""
-    own = {"fq": ("flow_limit", 100), "sfq": ("depth", 127)}.get(queue.kind)
-    return None if own is None else max(_count(queue, *own), 1.0)
+    """Packets that may wait of one flow of sfq, which something else stands for: sch_sfq.c."""
+    return max(_count(queue, "depth", 127), 1.0) if queue.kind == "sfq" else None
 
 
 def _cake(queue: TcQueue, _notes: list[str]) -> Values:
@@ -364,16 +375,12 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
     "pie": ("pie", _pie),
     "fq_pie": ("fq-pie", _fq_pie),
     "red": ("linux-red", _red),
-    "fq": ("fq-codel", _fair_queue),
-    "sfq": ("fq-codel", _fair_queue),
+    "fq": ("fq", _fq),
+    "sfq": ("fq-codel", _sfq),
     "cake": ("fq-codel", _cake),
 }
 """The simulator's discipline of each kind, and what makes its parameters."""
 
-_FAIR: Final = (
-    "keeps the flows apart and drops where one has {limit} packets waiting, or all have limit; "
-    "what is simulated is the nearest there is, a fair queue that holds as many."
-)
 _STAND_INS: Final[Mapping[str, str]] = {
     "pfifo_fast": "pfifo_fast has three bands and takes its limit from the interface "
     "(txqueuelen); what "
@@ -384,9 +391,10 @@ _STAND_INS: Final[Mapping[str, str]] = {
     "htb": "No queue is shown below htb; its classes then have one that drops at the tail of "
     "as many "
     "packets as txqueuelen says, taken to be 1000.",
-    "fq": f"fq {_FAIR.format(limit='flow_limit')} That it paces what this machine itself sends is "
-    "not simulated.",
-    "sfq": f"sfq {_FAIR.format(limit='depth')}",
+    "fq": "fq is simulated as it treats what it forwards. That it paces what this machine itself "
+    "sends is not simulated.",
+    "sfq": "sfq keeps the flows apart and drops where one has depth packets waiting, or all have "
+    "limit; what is simulated is the nearest there is, a fair queue that holds as many.",
     "cake": "cake is simulated as fq_codel with cake's target and interval below a shaper; its "
     "isolation "
     "of hosts, its priorities and its BLUE are not.",

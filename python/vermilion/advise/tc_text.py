@@ -117,7 +117,7 @@ def _queue(head: re.Match[str], statistics: dict[str, float]) -> TcQueue:
         elif word in _PLACES and value is not None:
             places[word] = value
             index += 2
-        elif value is None or _value(word) is not None:
+        elif value is None or value in _SWITCHES or _value(word) is not None:
             options.setdefault(word, True)
             index += 1
         else:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import time
 from typing import TYPE_CHECKING, Final
 
 try:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 
 _HELD: Final = {errno.EAGAIN, errno.EACCES}
 _LONGEST_NUMBER: Final = 20
+_TRIES: Final = 3
+_BETWEEN_TRIES_S: Final = 0.01
 
 
 def take(lock: Path, *, waits: bool = False) -> int | None:
@@ -39,6 +42,7 @@ def take(lock: Path, *, waits: bool = False) -> int | None:
     """
     if fcntl is None:
         return None
+    tries = _TRIES
     while True:
         opened = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
         try:
@@ -47,6 +51,10 @@ def take(lock: Path, *, waits: bool = False) -> int | None:
             if error.errno not in _HELD:
                 return opened  # a file system without locks: there is nothing to hold
             os.close(opened)
+            if tries > 1 and not waits:
+                tries -= 1  # somebody may only ask whether it is held
+                time.sleep(_BETWEEN_TRIES_S)
+                continue
             raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), str(lock)) from None
         except BaseException:
             os.close(opened)
@@ -64,6 +72,28 @@ def give_back(lock: Path, taken: int | None) -> None:
         with contextlib.suppress(OSError):
             lock.unlink()
         os.close(taken)
+
+
+def is_held(lock: Path) -> bool | None:
+    """Whether somebody has a lock now; ``None`` where nobody can tell.
+
+    Where nobody has it, it is taken for an instant, together with others who ask.
+    """
+    if fcntl is None:
+        return None
+    try:
+        opened = os.open(lock, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return None
+    try:
+        fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError as error:
+        return True if error.errno in _HELD else None
+    finally:
+        os.close(opened)
+    return False
 
 
 def holder(lock: Path) -> str:

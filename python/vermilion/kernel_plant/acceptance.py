@@ -35,6 +35,7 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     "pie": ("pie",),
     "fq-pie": ("fq_pie",),
     "codel": ("codel",),
+    "fq": ("fq",),
     "fq-codel": ("fq_codel",),
     "choke": ("choke",),
     "drop-tail": ("pfifo", "bfifo", "pfifo_head_drop"),

@@ -30,7 +30,7 @@ SAMPLE_NS: Final = 20_000_000
 _S: Final = 1e-9
 _BITS: Final = 8
 _STARVED_SHARE: Final = 0.05
-_IN_TURNS: Final = frozenset({"fq-codel", "fq-pie"})
+_IN_TURNS: Final = frozenset({"fq", "fq-codel", "fq-pie"})
 _PERCENTILES: Final = {"p5": 5, "p50": 50, "p95": 95, "p99": 99}
 
 _TIME, _PACKETS, _BYTES, _DROPS, _MARKS, _WAITING, _WAITING_BYTES = range(7)

@@ -36,9 +36,19 @@ def made_by(queue: CoreQueue) -> str:
         elif own.get("limit_bytes") is not None:
             kind = "bfifo"
         return f"{kind} limit {round(float(own.get('limit_bytes') or own.get('limit') or 1))}"
+    if kind == "fq":
+        return _fq(own)
     if kind in {"fq_codel", "fq_pie"}:
         return f"{kind} flows {round(float(own['flows'] or 1))}"
     return f"choke {_CHOKE}" if kind == "choke" else kind
+
+
+def _fq(own: Mapping[str, ParameterValue]) -> str:
+    flows = round(_number(own["flows"]))
+    if flows & (flows - 1):
+        raise FieldError("flows", flows, "a power of two on the kernel")
+    delay = round(1e6 * _number(own["refill_delay"]))
+    return f"fq orphan_mask {flows - 1} refill_delay {delay}us"
 
 
 def _red(own: Mapping[str, ParameterValue]) -> str:

@@ -33,12 +33,14 @@ class LinuxDelay(DeviceProfile):
             and tc have the same names for them.
         times: tc's words for times, by parameter.
         gains: of PIE, in the same words.
+        marks: whether it is told to mark, or not to.
     """
 
     kind: ClassVar[str]
     counts: ClassVar[Mapping[str, tuple[int, int]]] = {"limit": (1, _LARGEST_NUMBER)}
     times: ClassVar[Mapping[str, str]]
     gains: ClassVar[Sequence[str]] = ()
+    marks: ClassVar[bool] = True
 
     def nearest(self, values: Mapping[str, float]) -> dict[str, float]:
         """Whole packets, microseconds and sixteenths."""
@@ -58,7 +60,10 @@ class LinuxDelay(DeviceProfile):
             if name in setting  # a threshold that is automatic is none
         ]
         words += [f"{name} {_GAIN_UNIT * setting[name]:.0f}" for name in self.gains]
-        return " ".join([*words, *self.further(setting), "ecn" if self.is_set("ecn") else "noecn"])
+        words += self.further(setting)
+        if self.marks:
+            words.append("ecn" if self.is_set("ecn") else "noecn")
+        return " ".join(words)
 
     def further(self, setting: Mapping[str, float]) -> list[str]:  # noqa: ARG002 - for those below
         """What else a kind of queue is told."""

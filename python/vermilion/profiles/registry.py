@@ -8,6 +8,7 @@ from vermilion.profiles.cisco import Cisco
 from vermilion.profiles.linux_delays import LinuxCodel, LinuxPie
 from vermilion.profiles.linux_fifo import LinuxFifo
 from vermilion.profiles.linux_flow_queues import LinuxFqCodel, LinuxFqPie
+from vermilion.profiles.linux_fq import LinuxFq
 from vermilion.profiles.linux_red import LinuxRed
 from vermilion.profiles.sonic import Sonic
 
@@ -22,6 +23,7 @@ _PROFILES: Final[tuple[type[DeviceProfile], ...]] = (
     Cisco,
     LinuxCodel,
     LinuxPie,
+    LinuxFq,
     LinuxFqCodel,
     LinuxFqPie,
     LinuxFifo,
@@ -33,6 +35,7 @@ PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
 """The profiles by name."""
 
 LINUX_PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
+    "fq": LinuxFq,
     "fq-codel": LinuxFqCodel,
     "fq-pie": LinuxFqPie,
     "codel": LinuxCodel,

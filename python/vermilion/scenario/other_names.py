@@ -39,10 +39,9 @@ _MISSING: Final[Mapping[str, str]] = {
     "cake": 'CAKE as a whole is not there; its parts are "fq-codel" for the queues of flows and '
     '"cobalt" for what is dropped, and the link\'s rate for its shaper',
     "sfb": 'SFB is not there; "blue" is what it does within one queue',
-    "sfq": 'SFQ is not there; "fq-codel" also serves flows in turn',
+    "sfq": 'SFQ is not there; "fq" also serves flows in turn and drops at the tail of each',
     "htb": "HTB is a shaper and no discipline: give the link its rate",
     "tbf": "TBF is a shaper and no discipline: give the link its rate",
-    "fq": 'FQ paces packets at a sender; as a queue of flows there is "fq-codel"',
     "vegas": 'Vegas is not there; "ledbat" also backs off when it has to wait',
     "compound": 'Compound is not there; "cubic" and "newreno" are nearest',
 }

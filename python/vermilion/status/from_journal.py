@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 from vermilion.online.kinds import DecisionKind
+from vermilion.online.record.journal_lock import is_written
 from vermilion.status.doing import DOING, PAUSED_BY_PERSON
 from vermilion.status.run_clock import run_clock
 
@@ -47,7 +48,8 @@ class QueueStatus:
         since: when the run began (UTC).
         state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``. A
             look in the future is none: the wall clock was set back since, and a controller that
-            runs would have said so.
+            runs would have said so. That of a simulated run may lie in the future; it is silent
+            too where no process writes it.
         doing: what it does, in words.
         mode: ``observe``, ``propose`` or ``control``.
         last_look: when it last looked at the queue (UTC).
@@ -116,10 +118,12 @@ def read_status(path: Path, now: datetime) -> list[QueueStatus]:
             "SELECT * FROM run WHERE id IN (SELECT max(id) FROM run GROUP BY title, link)"
             " ORDER BY id DESC"
         ).fetchall()
-        return [_status(database, run, now) for run in last]
+        return [_status(path, database, run, now) for run in last]
 
 
-def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> QueueStatus:
+def _status(
+    path: Path, database: sqlite3.Connection, run: sqlite3.Row, now: datetime
+) -> QueueStatus:
     clock = run_clock(database, run)
     last = _last(database, "decision", run["id"])
     setting = _last(database, "setting", run["id"])
@@ -128,6 +132,8 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
     times_s = [each["time_s"] for each in (last, setting) if each is not None]
     latest_s = max([looked_s or 0.0, *times_s])
     state = _state(ended=bool(run["ended"]), looked=clock.at(latest_s), now=now, clock=clock)
+    if state == "running" and _is_simulated(run) and _is_abandoned(path, run):
+        state = "silent"
     now_s = clock.seconds(now) if state == "running" else latest_s
     changes = [
         row["asked_s"]
@@ -168,6 +174,12 @@ def _status(database: sqlite3.Connection, run: sqlite3.Row, now: datetime) -> Qu
 def _is_simulated(run: sqlite3.Row) -> bool:
     # Early journals do not say it.
     return "network" in run.keys() and run["network"] is not None  # noqa: SIM118 - a row is no dict
+
+
+def _is_abandoned(path: Path, run: sqlite3.Row) -> bool:
+    """Whether nobody writes a simulated run any more, whose last look may lie in the future."""
+    queue = (run["title"], run["router"], run["link"], run["discipline"], run["network"])
+    return is_written(path, *queue) is False
 
 
 def _first_s(database: sqlite3.Connection, run: int) -> float:

@@ -43,6 +43,11 @@ QUEUES = (
         "fq_pie limit 500 flows 64 target 20ms tupdate 10ms alpha 1 beta 10 quantum 300"
         " memory_limit 1Mb ecn_prob 20 ecn bytemode dq_rate_estimator"
     ),
+    "fq",
+    (
+        "fq limit 5000 flow_limit 50 quantum 1514 initial_quantum 3028 refill_delay 20ms"
+        " orphan_mask 511 ce_threshold 2500us maxrate 100mbit"
+    ),
     "choke limit 1000 min 83 max 250 avpkt 1000 burst 139 bandwidth 10mbit probability 0.02 ecn",
     "pfifo limit 321",
     "bfifo limit 65432",

@@ -14,6 +14,7 @@ import cobalt
 import codel
 import drop_tail
 import dualpi2
+import fq
 import fq_codel
 import fq_pie
 import linux_red
@@ -54,6 +55,7 @@ DISCIPLINES = (
     wred,
     choke,
     dualpi2,
+    fq,
     fq_codel,
     fq_pie,
 )

@@ -163,8 +163,11 @@ impl Bounds {
             let mut rows = algorithm.parameters.iter();
             rows.any(|row| row.name == name && row.unit == "bytes")
         };
+        // With a limit for each flow, that of all does not say what becomes of a packet: see
+        // `flow_limits.rs`.
+        let apart = settings.automatic("flow_limit").is_some();
         Self {
-            limit: settings.automatic("limit"),
+            limit: settings.automatic("limit").filter(|_| !apart),
             limit_in_bytes: in_bytes("limit"),
             byte_limit: settings.automatic("limit_bytes"),
             memory_limit: settings.automatic("memory_limit").unwrap_or(f64::INFINITY),

@@ -12,7 +12,7 @@ import hashlib
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from vermilion.files.file_lock import give_back, holder, take
+from vermilion.files.file_lock import give_back, holder, is_held, take
 from vermilion.online.record.journal import JournalError
 from vermilion.scenario.errors import printable
 
@@ -40,9 +40,7 @@ def only_run(path: Path | None, title: str, *details: str) -> Iterator[None]:
         yield
         return
     shown = printable(str(path))
-    digest = hashlib.sha256("\0".join((title, *details)).encode()).hexdigest()[:_DIGITS]
-    journal = path.resolve()
-    lock = journal.with_name(f"{journal.name}-lock-{digest}")
+    lock = _lock(path, title, *details)
     try:
         held = take(lock)
     except BlockingIOError:
@@ -59,3 +57,20 @@ def only_run(path: Path | None, title: str, *details: str) -> Iterator[None]:
         yield
     finally:
         give_back(lock, held)
+
+
+def is_written(path: Path, title: str, *details: str) -> bool | None:
+    """Whether somebody writes a run of that queue into a journal now; ``None``: nobody can tell.
+
+    Args:
+        path: the journal.
+        title: of the scenario or the router.
+        details: as :func:`only_run` was told them.
+    """
+    return is_held(_lock(path, title, *details))
+
+
+def _lock(path: Path, title: str, *details: str) -> Path:
+    digest = hashlib.sha256("\0".join((title, *details)).encode()).hexdigest()[:_DIGITS]
+    journal = path.resolve()
+    return journal.with_name(f"{journal.name}-lock-{digest}")

@@ -22,6 +22,7 @@ from vermilion.routers.linux.fifo import (
     HeadDropFifoOptions,
     PacketFifoOptions,
 )
+from vermilion.routers.linux.fq import FqOptions
 from vermilion.routers.linux.fq_codel import FqCodelOptions
 from vermilion.routers.linux.fq_pie import FqPieOptions
 from vermilion.routers.linux.pie import PieOptions
@@ -39,6 +40,7 @@ _KINDS: Final[tuple[type[QueueOptions], ...]] = (
     FqPieOptions,
     CodelOptions,
     FqCodelOptions,
+    FqOptions,
     ChokeOptions,
     PacketFifoOptions,
     ByteFifoOptions,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.profiles import PROFILES, Place
 from vermilion.profiles.linux_red import smallest_bursts, tc_change
 from vermilion.routers.linux.address import parent_text
+from vermilion.routers.linux.fq import FQ_OFF_US
 from vermilion.routers.linux.kernel_clock import CODEL_OFF_US
 from vermilion.routers.linux.message import ROOT
 from vermilion.scenario import disciplines, scenario_from_document
@@ -98,9 +99,10 @@ def _left_out(kind: str, values: Mapping[str, ParameterValue], command: str) -> 
     if kind in {"pie", "fq_pie"}:
         words.append("bytemode" if values["byte_mode"] else "nobytemode")
         words.append("dq_rate_estimator" if values["estimate_rate"] else "no_dq_rate_estimator")
-    if kind in {"codel", "fq_codel"} and " ce_threshold " not in command:
+    off = {"codel": CODEL_OFF_US, "fq_codel": CODEL_OFF_US, "fq": FQ_OFF_US}.get(kind)
+    if off is not None and " ce_threshold " not in command:
         threshold = values["ce_threshold"]
-        known = round(1e6 * threshold) if isinstance(threshold, float) else CODEL_OFF_US
+        known = round(1e6 * threshold) if isinstance(threshold, float) else off
         words.append(f"ce_threshold {known}us")
     return words
 

@@ -1,0 +1,233 @@
+//! fq: flows take turns, each with a queue of its own that drops at its tail.
+//!
+//! Source: E. Dumazet, Linux 6.12, `net/sched/sch_fq.c` (facts, not code).
+//!
+//! State: a first-in, first-out queue that goes before all others; the queues of flows and their
+//! turns ([`flow_queues`](crate::flow_queues)), each with a credit in bytes that it keeps while it
+//! is in no list. A packet that finds no flow's queue waiting and fewer than eight packets in the
+//! first one joins that. Any other joins the queue of its flow, unless `limit` packets wait in all of
+//! these or `flow_limit` in its own: then it is dropped. A flow that is seen for the first time has
+//! `initial_quantum`; one that comes back after more than `refill_delay` has at least `quantum`. A
+//! new queue that is found empty always becomes the last old one, where in RFC 8290 it leaves the
+//! lists if it is the only one. A packet that has waited longer than `ce_threshold` in the queue of
+//! its flow is marked if it can be.
+//!
+//! Departures from the source:
+//! 1. fq also holds packets back: those of the machine's own sockets to their pacing rate, and all to
+//!    `maxrate`. What a router forwards has no pacing rate, so without `maxrate` nothing is held
+//!    back. Here nothing ever is; a sender that paces does so itself.
+//! 2. There is one band; fq has three, into which packets with no priority of their own do not
+//!    part.
+//! 3. Linux forgets a flow that has sent nothing for three seconds, but only when another flow comes
+//!    to the same of its 1024 trees. Here none is forgotten.
+//! 4. `refill_delay` is counted in nanoseconds; Linux counts it in ticks.
+//! 5. Packets beyond a limit that has been lowered stay; Linux drops them at the change.
+//! 6. Flows are told apart as in [`fq_codel`](crate::fq_codel): `flows` is Linux' `orphan_mask` and
+//!    one.
+
+use std::collections::VecDeque;
+
+use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+
+use crate::flow_queues::{FLOWS, FlowQueues, PERTURBATION};
+use crate::{
+    Coin, Discipline, DropKind, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
+    Sent,
+};
+
+/// Packets that the first queue holds.
+const FIRST: usize = 8;
+
+const FLOW_IS_FULL: DropReason = DropReason::Own { kind: DropKind::Overflow, cause: 0 };
+
+/// See the module's head.
+#[derive(Clone, Debug)]
+pub struct Fq<P> {
+    limit: usize,
+    flow_limit: u32,
+    quantum: i64,
+    initial_quantum: i64,
+    refill_delay: u64,
+    ce_threshold: u64,
+    first: VecDeque<(P, u64)>,
+    first_bytes: u64,
+    queues: FlowQueues<P, Flow>,
+}
+
+/// What is known of a flow besides its credit.
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    packets: u32,
+    /// When it left the lists, in nanoseconds; `None` before it has been in one.
+    left: Option<u64>,
+}
+
+impl<P: Packet> Listed for Fq<P> {
+    const ALGORITHM: Algorithm = Algorithm {
+        name: "fq",
+        title: "FQ",
+        summary: "Serves flows in turns, new ones first; each one's queue drops at its tail",
+        source: "Linux 6.12, net/sched/sch_fq.c",
+        parameters: &[
+            Parameter::number("limit", "packets", Some(10_000.0), 1.0, 1e9)
+                .whole()
+                .described("packets that the queues of all flows hold together", "Linux"),
+            Parameter::number("flow_limit", "packets", Some(100.0), 1.0, 1e9)
+                .whole()
+                .searched(4.0, 1000.0, Scale::Log)
+                .described("packets that the queue of one flow holds", "Linux"),
+            FLOWS,
+            Parameter::number("quantum", "bytes", Some(3028.0), 1.0, 1_048_576.0)
+                .whole()
+                .described("bytes that a flow may send in a turn", "Linux: twice the device's MTU"),
+            Parameter::number("initial_quantum", "bytes", Some(15_140.0), 0.0, 2_147_483_647.0)
+                .whole()
+                .described(
+                    "bytes that a flow may send at first",
+                    "Linux: ten times the device's MTU",
+                ),
+            Parameter::number("refill_delay", "seconds", Some(0.04), 0.0, 4294.0).described(
+                "after so long without a packet a flow has a whole quantum again",
+                "Linux",
+            ),
+            Parameter::number("ce_threshold", "seconds", None, 0.0, 4294.0).described(
+                "sojourn time above which every ECN-capable packet is marked; automatic: none",
+                "Linux",
+            ),
+            PERTURBATION,
+        ],
+        ordered: &[],
+    };
+
+    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
+        let mut it = Self {
+            limit: 0,
+            flow_limit: 0,
+            quantum: 0,
+            initial_quantum: 0,
+            refill_delay: 0,
+            ce_threshold: 0,
+            first: VecDeque::with_capacity(FIRST),
+            first_bytes: 0,
+            queues: FlowQueues::new(settings, Flow { packets: 0, left: None }),
+        };
+        it.set(settings);
+        Ok(it)
+    }
+}
+
+impl<P: Packet> Discipline for Fq<P> {
+    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
+        self.queues.reconfigure(settings)?;
+        self.set(settings);
+        Ok(())
+    }
+
+    fn link_changed(&mut self, _link: LinkFacts) {}
+
+    fn cause(&self, reason: DropReason) -> &'static str {
+        match reason {
+            DropReason::Own { .. } => "flow's limit",
+            other => other.kind().choose("", "", "limit"),
+        }
+    }
+}
+
+impl<P: Packet> Queue<P> for Fq<P> {
+    #[inline]
+    fn len(&self) -> usize {
+        self.first.len() + self.queues.len()
+    }
+
+    #[inline]
+    fn bytes(&self) -> u64 {
+        self.first_bytes + self.queues.bytes()
+    }
+
+    fn each(&self, look: &mut impl FnMut(&P)) {
+        self.first.iter().for_each(|(packet, _)| look(packet));
+        self.queues.each(look);
+    }
+}
+
+impl<P: Packet, C: Coin> Scheduler<P, C> for Fq<P> {
+    #[inline]
+    fn enqueue(
+        &mut self,
+        now: u64,
+        _idle_since: Option<u64>,
+        packet: P,
+        coin: &mut C,
+        dropped: &mut impl FnMut(Dropped<P>),
+    ) -> bool {
+        if self.queues.len() == 0 && self.first.len() < FIRST {
+            self.first_bytes += u64::from(packet.size());
+            self.first.push_back((packet, now));
+            return false;
+        }
+        if self.queues.len() >= self.limit {
+            dropped(Dropped { packet, arrived: now, reason: DropReason::Overflow });
+            return false;
+        }
+        let queue = self.queues.queue_of(packet.flow(), coin);
+        let flow = self.queues.control(queue);
+        if flow.packets >= self.flow_limit {
+            dropped(Dropped { packet, arrived: now, reason: FLOW_IS_FULL });
+            return false;
+        }
+        flow.packets += 1;
+        let left = flow.left;
+        let (initial, quantum, refill_delay) =
+            (self.initial_quantum, self.quantum, self.refill_delay);
+        self.queues.push_with(queue, packet, now, |credit| match left {
+            None => initial,
+            Some(left) if now - left > refill_delay => credit.max(quantum),
+            Some(_) => credit,
+        });
+        false
+    }
+
+    #[inline]
+    fn dequeue(
+        &mut self,
+        now: u64,
+        _coin: &mut C,
+        _dropped: &mut impl FnMut(Dropped<P>),
+    ) -> Option<Sent<P>> {
+        if let Some((packet, arrived)) = self.first.pop_front() {
+            self.first_bytes -= u64::from(packet.size());
+            return Some(Sent { packet, arrived, marked: false });
+        }
+        if self.queues.len() == 0 {
+            return None; // and those in the lists stay there
+        }
+        loop {
+            let queue = self.queues.turn()?;
+            let Some((mut packet, arrived)) = self.queues.pop(queue) else {
+                if self.queues.pass_to_old(queue) {
+                    self.queues.control(queue).left = Some(now);
+                }
+                continue;
+            };
+            self.queues.charge(queue, packet.size());
+            self.queues.control(queue).packets -= 1;
+            let marked = now - arrived > self.ce_threshold && packet.ecn().is_capable();
+            if marked {
+                packet.mark();
+            }
+            return Some(Sent { packet, arrived, marked });
+        }
+    }
+}
+
+impl<P: Packet> Fq<P> {
+    fn set(&mut self, settings: &Settings) {
+        let nanoseconds = |seconds: f64| (seconds * 1e9).round() as u64;
+        self.limit = settings.number("limit") as usize;
+        self.flow_limit = settings.number("flow_limit") as u32;
+        self.quantum = settings.number("quantum") as i64;
+        self.initial_quantum = settings.number("initial_quantum") as i64;
+        self.refill_delay = nanoseconds(settings.number("refill_delay"));
+        self.ce_threshold = settings.automatic("ce_threshold").map_or(u64::MAX, nanoseconds);
+    }
+}
