@@ -2,14 +2,18 @@
 
 import pytest
 
+from test_cli import refused, vermilion
 from vermilion.objectives.windows import flow_windows
-from vermilion.routers import ROUTER_KINDS, ManagedQueue, RouterError, router_class
+from vermilion.routers import ROUTER_KINDS, ManagedQueue, RouterError, router_at, router_class
 from vermilion.routers.base import PushPrice
 from vermilion.routers.conformance import RouterConformance
+from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario, scenario_from_document
 from vermilion.simulate.bulk_flows import bulk_flows
 from vermilion.simulate.result import result_of
+
+__all__ = ["vermilion"]
 
 CORE = load_scenario("varying-load").core_json(0.05)
 
@@ -29,6 +33,31 @@ def test_every_registered_kind_is_a_managed_queue_of_that_name(kind):
 def test_an_unknown_kind_is_refused_with_the_known_ones():
     with pytest.raises(RouterError, match=r"expected one of: .*simulated"):
         router_class("cisco")
+
+
+@pytest.mark.parametrize("address", ["cisco:eth0", "simulated:eth0", "eth0", "", "linux"])
+def test_an_address_of_no_kind_is_refused_with_an_example_of_each(address):
+    with pytest.raises(RouterError) as refused:
+        router_at(address)
+    for example in ("linux:INTERFACE", "snmp:HOST/INTERFACE", "link:NAME"):
+        assert example in str(refused.value)
+
+
+def test_a_kind_of_its_own_is_reached_by_its_address(monkeypatch, vermilion):
+    # As CONTRIBUTING.md has it: a class, and a line in the registry.
+    class Scratch(LinuxRouter):
+        kind = "scratch"
+        example = '"scratch:NAME"'
+
+        @classmethod
+        def reached(cls, address, reach):
+            message = f"{address}: reached with a delay of {reach.delay_s} s"
+            raise RouterError(message)
+
+    monkeypatch.setitem(ROUTER_KINDS, "scratch", f"{__name__}:Scratch")
+    monkeypatch.setitem(globals(), "Scratch", Scratch)
+    message = refused(vermilion("online", "--router=scratch:x", "--for=1 s"))
+    assert message == "vermilion: scratch:x: reached with a delay of 0.0 s\n"
 
 
 def test_an_unknown_link_is_refused_with_the_known_ones():

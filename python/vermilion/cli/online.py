@@ -49,8 +49,8 @@ def online(
         typer.Option(
             metavar="ADDRESS",
             help="A real queue instead of a simulation: of this machine, like linux:eth0 or "
-            "linux:eth0/1:10 (see: vermilion routers), or of another, like snmp:192.0.2.1/eth0. "
-            "May be repeated: several queues are set together.",
+            "linux:eth0/1:10 (see: vermilion routers), of another, like snmp:192.0.2.1/eth0, or of "
+            "an emulated link, like link:NAME. May be repeated: several queues are set together.",
             show_default=False,
         ),
     ] = None,

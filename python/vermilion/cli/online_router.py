@@ -18,7 +18,7 @@ from vermilion.cli.limited_file import read_limited
 from vermilion.cli.online_page import PageRequest, open_page, verbs_of
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
-from vermilion.cli.real_routers import SNMP, check_privileges, real_router
+from vermilion.cli.real_routers import check_privileges, real_router, takes_credentials
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import ScenarioError, not_text, printable
 from vermilion.scenario.how_many import how_many
@@ -219,7 +219,7 @@ def _opened(
     from vermilion.online.drive.operated_set import OperatedSet
     from vermilion.routers import RouterError
 
-    remote = [each.startswith(SNMP) for each in addresses]
+    remote = [takes_credentials(each) for each in addresses]
     if request.credentials is not None and not any(remote):
         message = '--credentials is for a router of the kind "snmp"'
         raise UserError(message)

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from vermilion.monitor import InterfaceWatch
     from vermilion.online.policy import Mode
     from vermilion.online.router_policy import PolicyFile
     from vermilion.routers.base import OperatedRouter
-
-SNMP = "snmp:"
-LINK = "link:"
 
 
 def real_router(
@@ -30,40 +28,41 @@ def real_router(
     Args:
         address: like "linux:eth0/1:10" or "snmp:192.0.2.1/eth0".
         file: what the operator has written of the link.
-        credentials: a file with a user of the agent; of the kind "snmp" alone.
+        credentials: a file with a user of the agent; of a kind that has users alone.
         watch: what is heard of the queue's interface, where somebody listens.
 
     Raises:
         UserError: there is no such queue, or it cannot be controlled.
     """
-    from vermilion.routers import RouterError
+    from vermilion.routers import Reach, RouterError, router_at
 
-    delay_s = 0.0 if file is None else file.delay_s or 0.0
     try:
-        if address.startswith(SNMP):
-            from vermilion.routers.snmp.address import parse_remote_address
-            from vermilion.routers.snmp.credentials import credentials_file, read_credentials
-            from vermilion.routers.snmp.router import SnmpRouter
-
-            host = parse_remote_address(address).host
-            known = read_credentials(credentials_file(os.environ, credentials), host)
-            return SnmpRouter(address, known, delay_s=delay_s)
-        if address.startswith(LINK):
-            from vermilion.routers.emulated import EmulatedRouter
-
-            return EmulatedRouter(address)
-        if credentials is not None:
+        kind = router_at(address)
+        if credentials is not None and not kind.takes_credentials:
             message = '--credentials is for a router of the kind "snmp"'
             raise UserError(message)
-        from vermilion.routers.linux import LinuxRouter
-        from vermilion.routers.linux.packet_monitor import PacketMonitor
-
-        return LinuxRouter(
-            address,
-            monitor=None if watch is None else PacketMonitor(watch),
+        reach = Reach(
+            credentials,
+            os.environ,
+            watch,
             rate_bit_per_s=None if file is None else file.rate_bit_per_s,
-            delay_s=delay_s,
+            delay_s=0.0 if file is None else file.delay_s or 0.0,
         )
+        return kind.reached(address, reach)
+    except RouterError as error:
+        raise UserError(str(error)) from None
+
+
+def takes_credentials(address: str) -> bool:
+    """Whether a queue of such an address asks for a user.
+
+    Raises:
+        UserError: there is no such kind of router.
+    """
+    from vermilion.routers import RouterError, router_at
+
+    try:
+        return router_at(address).takes_credentials
     except RouterError as error:
         raise UserError(str(error)) from None
 
@@ -74,26 +73,10 @@ def check_privileges(router: OperatedRouter, address: str, mode: Mode) -> None:
     Raises:
         UserError: it may not; the message says what is missing and how to give it.
     """
-    if address.startswith(LINK):
-        return  # the emulator answers its own user
-    from vermilion.routers.linux.privileges import may_change_queues
-    from vermilion.routers.linux.route_socket import HOW_TO_ALLOW
-
-    if address.startswith(SNMP):
-        if getattr(router, "may_change", False):
-            return  # whether this user may write, the agent says to the first change alone
+    reason = router.why_not_changed()
+    if reason is not None:
         message = (
-            f'--mode: "{mode}" cannot change {printable(address)}: vermilion snmp-agent there was '
-            'not told to let it be changed; expected its option --allow; or use "observe"'
-        )
-        raise UserError(message)
-    try:
-        status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return  # the kernel will say it itself
-    if may_change_queues(status) is False:
-        message = (
-            f'--mode: "{mode}" cannot change {printable(address)}: {HOW_TO_ALLOW}; '
-            'or use "observe", which needs none'
+            f'--mode: "{mode}" cannot change {printable(address)}: {reason}; '
+            'or use "observe", which changes nothing'
         )
         raise UserError(message)

@@ -1,22 +1,26 @@
 """Managed queues: one interface, one module and one registry line per kind of router.
 
 To add a kind: implement :class:`vermilion.routers.base.ManagedQueue` in a module of this
-package and add its line to :data:`ROUTER_KINDS`.
+package and add its line to :data:`ROUTER_KINDS`. One that has addresses, like "linux:eth0", is an
+:class:`vermilion.routers.base.OperatedRouter`; its addresses begin with its kind.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.routers.base import (
     LinkConfiguration,
     ManagedQueue,
+    OperatedRouter,
     ParameterValue,
+    Reach,
     Reading,
     RouterError,
     RttSamples,
 )
+from vermilion.scenario.errors import printable, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,9 +28,15 @@ if TYPE_CHECKING:
 ROUTER_KINDS: Mapping[str, str] = {
     "linux": "vermilion.routers.linux.router:LinuxRouter",
     "snmp": "vermilion.routers.snmp.router:SnmpRouter",
+    "emulated": "vermilion.routers.emulated:EmulatedRouter",
     "simulated": "vermilion.routers.simulated:SimulatedRouter",
 }
 """Kind of router -> where its class is (imported only when it is used)."""
+
+_SCHEMES: Final[Mapping[str, str]] = {"link": "emulated"}
+"""Kinds whose addresses begin with another word."""
+
+_WITHOUT_ADDRESS: Final = frozenset({"simulated"})
 
 
 def router_class(kind: str) -> type[ManagedQueue]:
@@ -47,13 +57,35 @@ def router_class(kind: str) -> type[ManagedQueue]:
     return found
 
 
+def router_at(address: str) -> type[OperatedRouter]:
+    """The class of the queues whose addresses look like this one.
+
+    Raises:
+        RouterError: there is none.
+    """
+    scheme = address.partition(":")[0]
+    kind = _SCHEMES.get(scheme, scheme)
+    if ":" in address and kind in ROUTER_KINDS and kind not in _WITHOUT_ADDRESS:
+        found = router_class(kind)
+        if issubclass(found, OperatedRouter):
+            return found
+    known = [router_class(each) for each in ROUTER_KINDS if each not in _WITHOUT_ADDRESS]
+    examples = [each.example for each in known if issubclass(each, OperatedRouter)]
+    shown = printable(value_text(address))
+    message = f"router: {shown} is not accepted; expected {' or '.join(examples)}"
+    raise RouterError(message)
+
+
 __all__ = [
     "ROUTER_KINDS",
     "LinkConfiguration",
     "ManagedQueue",
+    "OperatedRouter",
     "ParameterValue",
+    "Reach",
     "Reading",
     "RouterError",
     "RttSamples",
+    "router_at",
     "router_class",
 ]

@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
+    from typing import Self
 
     import numpy as np
     from numpy.typing import NDArray
+
+    from vermilion.monitor import InterfaceWatch
 
 ParameterValue: TypeAlias = float | bool | str | None
 """A discipline parameter: a number, a switch, a choice, or ``None`` for "automatic"."""
@@ -312,11 +316,53 @@ class ManagedQueue(ABC):
         """Return when the network's time has reached ``until_s`` (at once if it has passed)."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """What an operator has said of how a real queue is reached, and what is known of its link.
+
+    Attributes:
+        credentials: a file with a user of the machine's agent; ``None``: the usual one.
+        environment: of the process.
+        watch: what is heard of the queue's interface, where somebody listens.
+        rate_bit_per_s: of the link; ``None``: not known.
+        delay_s: the link's propagation delay.
+    """
+
+    credentials: Path | None = None
+    environment: Mapping[str, str] = field(default_factory=dict)
+    watch: InterfaceWatch | None = None
+    rate_bit_per_s: float | None = None
+    delay_s: float = 0.0
+
+
 class OperatedRouter(ManagedQueue):
-    """A queue of a real machine, which an operator hands over and gets back."""
+    """A queue of a real machine, which an operator hands over and gets back.
+
+    Attributes:
+        example: what an address of the kind looks like, for a message.
+        takes_credentials: whether a user has to be named.
+    """
+
+    example: ClassVar[str] = ""
+    takes_credentials: ClassVar[bool] = False
 
     address: QueueName
     """How the queue is named."""
+
+    @classmethod
+    def reached(cls, address: str, reach: Reach) -> Self:
+        """The queue of an address like :attr:`example`.
+
+        Raises:
+            RouterError: there is no such queue, or it cannot be controlled.
+        """
+        del reach
+        message = f'"{address}" is not accepted: a queue of the kind "{cls.kind}" has no address'
+        raise RouterError(message)
+
+    def why_not_changed(self) -> str | None:
+        """Why this process may not change the queue and what would let it; ``None``: it may."""
+        return None
 
     @property
     @abstractmethod

@@ -24,6 +24,7 @@ from vermilion.routers.base import (
     OperatedRouter,
     ParameterValue,
     PushPrice,
+    Reach,
     Reading,
     RouterError,
     RouterSilent,
@@ -33,6 +34,7 @@ from vermilion.scenario.errors import printable, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Self
 
     from numpy.typing import NDArray
 
@@ -41,7 +43,7 @@ WAYS: Final = ("uplink", "downlink")
 LARGEST_MESSAGE: Final = 1 << 18
 
 _NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,64}")
-_ACCEPTED: Final = '"link:NAME" or "link:NAME/downlink", with the name given to --control'
+EXAMPLE: Final = '"link:NAME" or "link:NAME/downlink", with the name given to --control'
 _TIMEOUT_S: Final = 5.0
 _NS_PER_S: Final = 1_000_000_000
 _LINUX_RED: Final = "linux-red"
@@ -89,7 +91,7 @@ def parse_address(text: str) -> EmulatedAddress:
     """
     name, slash, way = text.removeprefix(SCHEME).partition("/")
     if not _NAME.fullmatch(name) or (slash and way not in WAYS):
-        message = f"router: {printable(value_text(text))} is not accepted; expected {_ACCEPTED}"
+        message = f"router: {printable(value_text(text))} is not accepted; expected {EXAMPLE}"
         raise RouterError(message)
     return EmulatedAddress(name, way or WAYS[0])
 
@@ -107,6 +109,7 @@ class EmulatedRouter(OperatedRouter):
     """
 
     kind: ClassVar[str] = "emulated"
+    example: ClassVar[str] = EXAMPLE
     held = HeldValues()
 
     def __init__(
@@ -139,6 +142,12 @@ class EmulatedRouter(OperatedRouter):
         if self._configuration.discipline == _LINUX_RED:
             keeps = self.parameters()["keep_packets"] is True
             self.push_price = PushPrice(flushes_queue=not keeps, forgets_average=True)
+
+    @classmethod
+    def reached(cls, address: str, reach: Reach) -> Self:
+        """The queue of an address like "link:NAME"; the emulator knows the link itself."""
+        del reach
+        return cls(address)
 
     @property
     def configuration(self) -> LinkConfiguration:

@@ -19,7 +19,7 @@ LONGEST_NAME: Final = 15
 """Bytes of an interface's name: IFNAMSIZ - 1."""
 
 _PARENT = re.compile(r"([0-9a-fA-F]{1,4}):([0-9a-fA-F]{1,4})")
-_ACCEPTED: Final = '"linux:INTERFACE" or "linux:INTERFACE/CLASS", like "linux:eth0/1:10"'
+EXAMPLE: Final = '"linux:INTERFACE" or "linux:INTERFACE/CLASS", like "linux:eth0/1:10"'
 _LOW: Final = 0xFFFF
 
 
@@ -50,7 +50,7 @@ def parse_address(text: str) -> QueueAddress:
     match = _PARENT.fullmatch(parent)
     usable = 0 < len(name.encode("utf-8", errors="replace")) <= LONGEST_NAME and name.isprintable()
     if not text.startswith(SCHEME) or not usable or (slash and match is None) or " " in name:
-        message = f"router: {printable(value_text(text))} is not accepted; expected {_ACCEPTED}"
+        message = f"router: {printable(value_text(text))} is not accepted; expected {EXAMPLE}"
         raise RouterError(message)
     if match is None:
         return QueueAddress(name)

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import errno
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Protocol
 
 from vermilion.routers.base import (
@@ -24,24 +25,26 @@ from vermilion.routers.base import (
     Observation,
     OperatedRouter,
     ParameterValue,
+    Reach,
     Reading,
     RouterError,
     RouterSilent,
     RttSamples,
 )
-from vermilion.routers.linux.address import QueueAddress, parse_address
+from vermilion.routers.linux.address import EXAMPLE, QueueAddress, parse_address
 from vermilion.routers.linux.change import PlannedChange, change_body, plan_change
 from vermilion.routers.linux.discovery import FoundQueue, discover
 from vermilion.routers.linux.held_values import LinuxValues
 from vermilion.routers.linux.message import NEW_QUEUE
 from vermilion.routers.linux.push import push_price
 from vermilion.routers.linux.reading import reading_of
-from vermilion.routers.linux.route_socket import Kernel, KernelError, RouteSocket
+from vermilion.routers.linux.route_socket import HOW_TO_ALLOW, Kernel, KernelError, RouteSocket
 from vermilion.routers.linux.wrapping import Unwrapped
 from vermilion.scenario.errors import did_you_mean, one_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from typing import Self
 
     from vermilion.routers.linux.options import Price
     from vermilion.routers.linux.state import QueueState
@@ -81,6 +84,7 @@ class LinuxRouter(OperatedRouter):
     """
 
     kind: ClassVar[str] = "linux"
+    example: ClassVar[str] = EXAMPLE
 
     def __init__(
         self,
@@ -111,6 +115,28 @@ class LinuxRouter(OperatedRouter):
         self._configuration = LinkConfiguration(str(self.address), discipline, delay_s)
         self.push_price = push_price(self._found.state, self._found.around)
         self.held = LinuxValues(discipline=discipline)
+
+    @classmethod
+    def reached(cls, address: str, reach: Reach) -> Self:
+        """The queue of an address like "linux:eth0/1:10"."""
+        from vermilion.routers.linux.packet_monitor import PacketMonitor
+
+        return cls(
+            address,
+            monitor=None if reach.watch is None else PacketMonitor(reach.watch),
+            rate_bit_per_s=reach.rate_bit_per_s,
+            delay_s=reach.delay_s,
+        )
+
+    def why_not_changed(self) -> str | None:
+        """What this process lacks."""
+        from vermilion.routers.linux.privileges import may_change_queues
+
+        try:
+            status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
+        except OSError:
+            return None  # the kernel will say it itself
+        return HOW_TO_ALLOW if may_change_queues(status) is False else None
 
     @property
     def configuration(self) -> LinkConfiguration:

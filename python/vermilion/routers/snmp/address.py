@@ -21,7 +21,7 @@ STANDARD_PORT: Final = 161
 _HOST = re.compile(r"(?:\[([0-9A-Fa-f:.%a-z]{2,60})\]|([A-Za-z0-9._-]{1,253}))(?::([0-9]{1,5}))?")
 _CLASS = re.compile(r"([0-9a-fA-F]{1,4}):([0-9a-fA-F]{1,4})")
 _LARGEST_PORT: Final = 65_535
-_ACCEPTED: Final = (
+EXAMPLE: Final = (
     '"snmp:HOST/INTERFACE" or "snmp:HOST:PORT/INTERFACE/CLASS", like "snmp:192.0.2.1/eth0/1:10"'
 )
 
@@ -74,7 +74,7 @@ def parse_remote_address(text: str) -> RemoteAddress:
         or " " in interface
         or (below and place is None)
     ):
-        message = f"router: {printable(value_text(text))} is not accepted; expected {_ACCEPTED}"
+        message = f"router: {printable(value_text(text))} is not accepted; expected {EXAMPLE}"
         raise RouterError(message)
     at = ROOT if place is None else int(place[1], 16) << 16 | int(place[2], 16)
     return RemoteAddress(host[1] or host[2], interface, at, port)

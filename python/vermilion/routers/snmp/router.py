@@ -25,6 +25,7 @@ from vermilion.routers.base import (
     OperatedRouter,
     ParameterValue,
     PushPrice,
+    Reach,
     Reading,
     RouterError,
     RouterSilent,
@@ -32,7 +33,7 @@ from vermilion.routers.base import (
 from vermilion.routers.linux.held_values import LinuxValues
 from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.wrapping import Unwrapped
-from vermilion.routers.snmp.address import RemoteAddress, parse_remote_address
+from vermilion.routers.snmp.address import EXAMPLE, RemoteAddress, parse_remote_address
 from vermilion.routers.snmp.mib import (
     BACKLOG_BYTES,
     BACKLOG_PACKETS,
@@ -60,6 +61,7 @@ from vermilion.scenario.errors import FieldError, did_you_mean, one_of, printabl
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from typing import Self
 
     from vermilion.agentx.object_identifier import ObjectIdentifier
     from vermilion.agentx.protocol import Value
@@ -97,6 +99,8 @@ class SnmpRouter(OperatedRouter):
     """
 
     kind: ClassVar[str] = "snmp"
+    example: ClassVar[str] = EXAMPLE
+    takes_credentials: ClassVar[bool] = True
     reading_interval_s = READING_INTERVAL_S
 
     def __init__(
@@ -139,10 +143,28 @@ class SnmpRouter(OperatedRouter):
         """The names of the parameters that can be changed."""
         return tuple(each.parameter for each in self._settings if self._is_settable(each))
 
+    @classmethod
+    def reached(cls, address: str, reach: Reach) -> Self:
+        """The queue of an address like "snmp:192.0.2.1/eth0"."""
+        from vermilion.routers.snmp.credentials import credentials_file, read_credentials
+
+        host = parse_remote_address(address).host
+        file = credentials_file(reach.environment, reach.credentials)
+        return cls(address, read_credentials(file, host), delay_s=reach.delay_s)
+
     @property
     def may_change(self) -> bool:
         """Whether the agent lets the queue be changed by anybody; of users it says nothing."""
         return self._may_change
+
+    def why_not_changed(self) -> str | None:
+        """What the agent was not told; whether this user may write, it says to a change alone."""
+        if self._may_change:
+            return None
+        return (
+            "vermilion snmp-agent there was not told to let it be changed; expected its option "
+            "--allow"
+        )
 
     def now_s(self) -> float:
         """The time of a reading that is taken now, seconds."""
