@@ -6,21 +6,26 @@
 //!
 //! State: the backlog of a virtual queue, and its capacity. Update, at each arrival: the virtual queue
 //! has drained at the virtual capacity and takes the packet if it has room; the virtual capacity moves
-//! by damping x (target_utilization x capacity x time since the last arrival - the packet), held
-//! between 0 and the capacity. Control law: a packet that the virtual queue has no room for is dropped
-//! or marked.
+//! by damping x (target_utilization x capacity x time since the last arrival - the packet, unless it
+//! is dropped), held between 0 and the capacity. Control law: a packet that the virtual queue has no
+//! room for is dropped or marked.
 //!
 //! While packets come at target_utilization x capacity the virtual capacity stands still; while more
 //! come it falls, until the virtual queue overflows and enough is marked.
 //!
 //! Departures from ns-2.35:
-//! 1. An ECN-capable packet is marked (there: with `markpkts_`), any other dropped, and a drop leaves
-//!    the virtual capacity alone, for only packets that are taken count as load. There, one switch
-//!    chooses for all packets, and with marking nothing else is dropped. The paper marks.
+//! 1. An ECN-capable packet is marked (there: with `markpkts_`), any other dropped, and only packets
+//!    that are taken count as load. There, one switch chooses for all packets, and with marking
+//!    nothing else is dropped. The paper marks.
 //! 2. The buffer and the virtual buffer hold packets, of the mean size in byte mode, but the limit of
 //!    the buffer itself stays in packets.
 //! 3. A change of the link's rate moves the virtual capacity in proportion; there it is fixed.
 //! 4. No choice of the packet at the head instead of the arriving one (`drop_front_`, `markfront_`).
+//! 5. The virtual capacity recovers with the time that has passed also where a packet is dropped, as in
+//!    the paper, whose update comes with every arrival. There, a drop leaves it alone, and the next
+//!    packet that is taken brings all of that time. At a virtual capacity of 0, which a burst into a
+//!    slow link reaches, no packet is ever taken again: the virtual queue no longer drains, and the
+//!    link stays shut for good.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 
@@ -44,10 +49,9 @@ pub struct Avq {
     virtual_share: f64,
     /// Units in the virtual queue.
     backlog: f64,
-    /// When the virtual queue was last drained, and when its capacity was last moved, in nanoseconds;
-    /// `None` before the first packet.
-    drained: Option<u64>,
-    moved: u64,
+    /// When the virtual queue was last drained and its capacity moved, in nanoseconds; `None` before the
+    /// first packet.
+    moved: Option<u64>,
 }
 
 impl Listed for Avq {
@@ -105,8 +109,7 @@ impl Listed for Avq {
             capacity: 0.0,
             virtual_share: settings.number("initial_capacity"),
             backlog: 0.0,
-            drained: None,
-            moved: 0,
+            moved: None,
         };
         avq.link_changed(link);
         Ok(avq)
@@ -116,7 +119,7 @@ impl Listed for Avq {
 impl Discipline for Avq {
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let fresh = Self::new(settings, link)?;
-        let begun = self.drained.is_some();
+        let begun = self.moved.is_some();
         let conversion = match (self.byte_mode, fresh.byte_mode) {
             (true, false) => 1.0 / self.mean_packet_size,
             (false, true) => fresh.mean_packet_size,
@@ -125,7 +128,6 @@ impl Discipline for Avq {
         *self = Self {
             virtual_share: if begun { self.virtual_share } else { fresh.virtual_share },
             backlog: self.backlog * conversion,
-            drained: self.drained,
             moved: self.moved,
             ..fresh
         };
@@ -147,25 +149,19 @@ impl<C: Coin> Decide<C> for Avq {
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         let now = arrival.now;
         let packet = if self.byte_mode { f64::from(arrival.size) } else { 1.0 };
-        match self.drained {
-            Some(drained) => {
-                let sent = self.virtual_share * self.capacity * seconds(now - drained);
-                self.backlog = (self.backlog - sent).max(0.0);
-            }
-            None => self.moved = now,
-        }
-        self.drained = Some(now);
+        let passed = seconds(now - self.moved.unwrap_or(now));
+        self.moved = Some(now);
+        let sent = self.virtual_share * self.capacity * passed;
+        self.backlog = (self.backlog - sent).max(0.0);
         let room = self.backlog + packet <= self.virtual_limit;
         let marked = !room && self.ecn && arrival.ecn_capable();
         if room {
             self.backlog += packet;
         }
-        if room || marked {
-            let due = self.target_utilization * self.capacity * seconds(now - self.moved);
-            let share = self.virtual_share + self.damping * (due - packet) / self.capacity;
-            self.virtual_share = share.clamp(0.0, 1.0);
-            self.moved = now;
-        }
+        let load = if room || marked { packet } else { 0.0 };
+        let due = self.target_utilization * self.capacity * passed;
+        let share = self.virtual_share + self.damping * (due - load) / self.capacity;
+        self.virtual_share = share.clamp(0.0, 1.0);
         if arrival.queue_packets >= self.limit {
             Verdict::Drop(DropReason::Overflow)
         } else if room {

@@ -81,6 +81,26 @@ fn no_discipline_shuts_a_link_for_good() {
 }
 
 #[test]
+fn no_discipline_shuts_a_slow_link_for_good() {
+    // At 64 kbit/s a packet takes an eighth of a second, and a burst is seconds of the link.
+    for discipline in ALGORITHMS {
+        for (sender, parameters) in
+            [("newreno", json!({})), ("cubic", json!({"option_set": "linux"}))]
+        {
+            for count in [1, 4, 20] {
+                let queue = link("link", 64_000, discipline.name, json!({}));
+                let flows = bulk("flows", count, &["link"], sender, parameters.clone());
+                let mut network = scenario(1200.0, &[queue], &[flows]);
+                network["warm_up_ns"] = json!(600 * SECOND);
+                let used = simulate(&network, 1).links["link"].spans.total.utilization;
+                let what = format!("{}, {count} {sender}: {used:?}", discipline.name);
+                assert!(used.is_some_and(|used| used > 0.5), "{what}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_wire_that_loses_everything_completes_nothing_and_says_so() {
     let size = json!({"distribution": "constant", "value": 1e4});
     for traffic in [

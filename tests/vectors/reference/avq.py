@@ -6,8 +6,8 @@ The rules, in bytes or (without byte mode) packets, the link sending C of them i
   more than it has. V starts at initial_capacity x C. A change of C changes V in proportion.
 - If it then has room for the packet, in virtual_buffer x limit packets (of the mean size), it
   takes it. Else the packet is marked if it is ECN-capable and `ecn` is on, and dropped if not.
-- Unless it was dropped so, V <- V + damping (target_utilization C t - packet), held between 0 and
-  C; t is the time since V was last moved (0 for the first packet).
+- V <- V + damping (target_utilization C t - packet), held between 0 and C; t is the time since the
+  last arrival (0 for the first packet). What was dropped so is no load: without `- packet` then.
 - A packet that meets `limit` waiting packets is dropped, whatever became of it in the virtual
   queue.
 """
@@ -45,7 +45,6 @@ class Avq:
         self._comparison = comparison
         self._virtual_queue = ZERO
         self._last_arrival: int | None = None
-        self._last_move = 0
         self.reconfigure(parameters, link)
         self._virtual_capacity = self._number("initial_capacity") * self._capacity
 
@@ -75,8 +74,9 @@ class Avq:
             packet = Decimal(arrival.size_bytes)
             packets = limit * self._number("mean_packet_size")
         if self._last_arrival is None:
-            self._last_arrival = self._last_move = now
-        drained = self._virtual_capacity * (now - self._last_arrival) / 10**9
+            self._last_arrival = now
+        elapsed = Decimal(now - self._last_arrival) / 10**9
+        drained = self._virtual_capacity * elapsed
         self._virtual_queue = max(self._virtual_queue - drained, ZERO)
         self._last_arrival = now
         verdict: tuple[str, str | None] = ("accept", None)
@@ -87,12 +87,11 @@ class Avq:
             verdict = ("mark", None)
         else:
             verdict = ("drop", "forced")
+        change = self._number("target_utilization") * self._capacity * elapsed
         if verdict[0] != "drop":
-            wanted = self._number("target_utilization") * self._capacity
-            due = wanted * (now - self._last_move) / 10**9
-            moved = self._virtual_capacity + self._number("damping") * (due - packet)
-            self._virtual_capacity = min(max(moved, ZERO), self._capacity)
-            self._last_move = now
+            change -= packet
+        moved = self._virtual_capacity + self._number("damping") * change
+        self._virtual_capacity = min(max(moved, ZERO), self._capacity)
         return ("drop", "overflow") if arrival.queue_packets >= limit else verdict
 
     def figures(self) -> dict[str, Decimal | None]:
@@ -140,9 +139,9 @@ def _hand_cases() -> list[Case]:
             "per ms) goes from 900 to 800 with the first packet and loses 100 x 0.2 = 20 with "
             "each. The virtual queue, of 3000: 1000, 1200, 1420, 1660, 1920, 2200, 2500, 2820; at "
             "8 ms 2160 + 1000 is too much: a mark, V 640. At 9 ms 1520 + 1000, at 10 ms 1900 + "
-            "1000. V is 600: at 11 ms 2300 + 1000: this one is dropped, and V stays. At 12 ms "
-            "1700 + 1000; 1600 were wanted since 10 ms, so V gains 60. At 13 ms 2040 + 1000: a "
-            "mark",
+            "1000. V is 600: at 11 ms 2300 + 1000: this one is dropped, so V gains 100 x 0.8 = 80. "
+            "At 12 ms 1620 + 1000; V is 660. At 13 ms 1960 + 1000; V is 640. At 14 ms 2320 + 1000: "
+            "a mark",
             parameters={
                 "limit": 100.0,
                 "target_utilization": 0.8,
@@ -160,8 +159,22 @@ def _hand_cases() -> list[Case]:
                     _at(10),
                     _at(11, "drop forced"),
                     _at(12),
-                    _at(13, "mark", ecn=True),
+                    _at(13, ecn=True),
+                    _at(14, "mark", ecn=True),
                 ]
+            ),
+        ),
+        Case(
+            name="a virtual capacity of 0 does not shut the link",
+            about="Damping 1000: the first packet takes all of V (bytes per ms), which was 800, and "
+            "fills the virtual queue, of 1000. At 1 ms nothing has drained: a drop, and V gains 1000 "
+            "x 0.98 = 980. At 2 ms 20 are left: a drop, and V is held at 1000. At 3 ms none are left",
+            parameters={"limit": 100.0, "virtual_buffer": 0.01, "damping": 1000.0},
+            link=LINK,
+            by_hand=True,
+            ties=True,
+            steps=without_figures(
+                [_at(0), _at(1, "drop forced"), _at(2, "drop forced"), _at(3)],
             ),
         ),
         Case(
