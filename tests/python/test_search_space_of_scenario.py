@@ -76,6 +76,43 @@ def test_a_parameter_that_stays_limits_its_partner(scenario):
     assert upper_alone.values((0.0,))[f"{QUEUE}.max_threshold"] > 15.0
 
 
+def controlled(**values):
+    """A network whose queue a PI controller holds."""
+    queue = {"discipline": "pi", **values}
+    link = {"rate": "10 Mbit/s", "delay": "5 ms", "queue": queue}
+    flows = {"all": {"path": ["bottleneck"], "rtt": "40 ms", "sender": "cubic", "count": 4}}
+    return scenario_from_document(
+        {"title": "PI", "duration": "10 s", "links": {"bottleneck": link}, "flows": flows}
+    )
+
+
+A, B = f"{QUEUE}.a", f"{QUEUE}.b"
+
+
+def test_a_controller_falls_where_the_queue_is_short_whatever_the_point():
+    # Hollot et al.: (a - b) / a is the time between samples by that of the controller, 0.0033 there.
+    space = Space.from_scenario(controlled(), (A, B))
+    ends = (0.0, 0.3, 0.99, 1.0)
+    for values in (space.values((x, y)) for x in ends for y in ends):
+        assert 1e-6 <= values[B] < values[A] <= 1e-2
+        assert controlled().with_values(values).get(A) == pytest.approx(values[A])
+    papers = {A: 1.822e-5, B: 1.816e-5}
+    assert space.values(space.point(papers)) == pytest.approx(papers, rel=1e-12)
+
+
+def test_one_gain_alone_stays_on_its_side_of_the_other_and_near_it_too():
+    first, second = (Space.from_scenario(controlled(), [path]) for path in (A, B))
+    assert 1.816e-5 < first.values((0.0,))[A] < 1.822e-5
+    assert 1.816e-5 < second.values((1.0,))[B] < 1.822e-5
+    assert (first.values((1.0,))[A], second.values((0.0,))[B]) == pytest.approx((1e-2, 1e-6))
+
+
+@pytest.mark.parametrize(("a", "b"), [(1e-5, 1e-5), (1e-5, 1e-4), (0, 0)])
+def test_a_controller_that_rises_where_the_queue_is_short_is_refused(a, b):
+    with pytest.raises(ScenarioError, match="above b, which is"):
+        controlled(a=a, b=b)
+
+
 def test_boxes_can_be_given(scenario):
     boxes = {f"{QUEUE}.weight": (0.001, 0.5), f"{QUEUE}.limit": (50.0, 200.0)}
     space = Space.from_scenario(scenario, boxes, boxes)

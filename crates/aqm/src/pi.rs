@@ -84,7 +84,7 @@ impl Listed for Pi {
             Parameter::switch("ecn", true)
                 .described("ECN-capable packets are marked, not dropped", "ns-2.35: setbit, false"),
         ],
-        ordered: &[],
+        ordered: &[("b", "a")],
     };
 
     fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {

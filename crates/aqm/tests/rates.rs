@@ -78,9 +78,14 @@ fn blue_drops_each_packet_for_itself() {
 
 #[test]
 fn pi_drops_each_packet_for_itself() {
-    // With a = b only growth counts: from 0 to 20 packets, 20 a.
+    // The queue is at its target from the first sample on, but was 20 packets below it before: 20 b.
     for (seed, p) in [(3, 0.25), (4, 0.01)] {
-        let settings = values([("a", p / 20.0), ("b", p / 20.0), ("updates_per_second", 1.0)]);
+        let settings = values([
+            ("a", p / 10.0),
+            ("b", p / 20.0),
+            ("target_queue", 20.0),
+            ("updates_per_second", 1.0),
+        ]);
         let (mut pi, mut coin) = (discipline("pi", &settings), Seeded::new(seed));
         let draws = spacings(&mut pi, &packet(20), &mut coin);
         assert_follows(&draws, geometric(p), &format!("pi, p = {p}"));

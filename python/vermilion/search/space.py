@@ -28,8 +28,9 @@ if TYPE_CHECKING:
     from vermilion.search.uniform_points import Point
 
 GAP: Final = 0.01
-"""Least distance of an ordered pair, as a fraction of the second's range. Far below what makes
-a difference to a queue, and enough to keep a division by it harmless."""
+"""Least distance of an ordered pair, as a fraction of the second's range; of its lower end, where its
+logarithm is searched. Far below what makes a difference to a queue, and enough to keep a division
+by it harmless."""
 
 _HALF: Final = 0.5
 
@@ -331,7 +332,8 @@ def _dimension(
     lower, upper = searched_box(scenario, path, boxes)
     if parameter.kind == "switch":
         return Dimension.of_switch(path)
-    gap = max(GAP * (upper - lower), 1.0 if parameter.integer else 0.0)
+    log = parameter.scale == "log" and lower > 0.0
+    gap = max(GAP * (lower if log else upper - lower), 1.0 if parameter.integer else 0.0)
     above = None
     holder = path.removesuffix(parameter.name)
     for first, second in scenario.get(holder.rstrip(".")).algorithm.ordered:
@@ -344,5 +346,4 @@ def _dimension(
         elif first == parameter.name and f"{holder}{second}" not in chosen:
             fixed = scenario.get(f"{holder}{second}")
             upper = upper if fixed is None else min(upper, fixed - gap)
-    log = parameter.scale == "log" and lower > 0.0
     return Dimension(path, lower, upper, log, parameter.integer, above, gap)
