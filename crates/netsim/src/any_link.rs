@@ -125,10 +125,11 @@ impl AnyLink {
         }
     }
 
-    /// Changes the propagation delay.
-    pub fn set_delay(&mut self, now: u64, delay: u64) {
+    /// Changes the propagation delay for packets whose transmission begins from `now` on. The caller
+    /// re-enters links and delay lines in the calendar.
+    pub fn set_delay(&mut self, now: u64, delay: u64, lines: &mut [DelayLine]) {
         match self {
-            Self::AtArrival(link) => link.set_delay(now, delay),
+            Self::AtArrival(link) => link.set_delay(now, delay, lines),
             Self::AtDeparture(link) => link.set_delay(delay),
         }
     }

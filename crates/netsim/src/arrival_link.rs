@@ -3,10 +3,11 @@
 //! It serves first in, first out. The instant at
 //! which an accepted packet's transmission begins and ends is therefore known when it arrives, and
 //! no event is needed for either: departures are accounted for when somebody next looks
-//! ([`ArrivalLink::catch_up`]). Only a change of rate moves instants already given; it re-times the
-//! packets that are waiting.
+//! ([`ArrivalLink::catch_up`]). Only a change of rate or of delay moves instants already given; it
+//! re-times the packets that are waiting.
 
 use std::collections::VecDeque;
+use std::iter::zip;
 
 use vermilion_aqm::{Admission, AnyDiscipline, Arrival, Discipline, DropReason, LinkFacts};
 use vermilion_parameters::{ParameterError, Values};
@@ -35,6 +36,7 @@ struct Waiting {
 /// The packet in transmission, or the last one.
 #[derive(Clone, Copy, Debug, Default)]
 struct InService {
+    start: u64,
     end: u64,
     line: u32,
 }
@@ -129,7 +131,7 @@ impl ArrivalLink {
         let line = if self.wire.loses() { LOST } else { line };
         let (start, end) = self.transmitter.send(now, size);
         if start <= now {
-            self.begin_transmission(size, 0, InService { end, line });
+            self.begin_transmission(size, 0, InService { start: now, end, line });
             self.empty_since = now;
         } else {
             if queue_packets == 0 {
@@ -191,7 +193,7 @@ impl ArrivalLink {
                     self.transmitter.free_at()
                 }
             };
-            let in_service = InService { end, line: first.line };
+            let in_service = InService { start, end, line: first.line };
             self.begin_transmission(first.size, start - first.arrival, in_service);
         }
         self.hold_queue(now);
@@ -298,7 +300,6 @@ impl ArrivalLink {
                 dropped.extend(line.pop_last());
             }
         }
-        self.propagation.flush(self.books.forwarded());
         self.transmitter.take_back(self.in_service.end, self.queue_bytes);
         self.next_start = NEVER;
         self.queue_bytes = 0;
@@ -306,12 +307,30 @@ impl ArrivalLink {
         dropped
     }
 
-    /// Changes the propagation delay for packets accepted from now on.
-    pub fn set_delay(&mut self, now: u64, delay: u64) {
+    /// Changes the propagation delay for packets whose transmission begins from now on, and re-times those
+    /// that wait. Delay lines have to be re-entered in the calendar.
+    pub fn set_delay(&mut self, now: u64, delay: u64, lines: &mut [DelayLine]) {
         self.catch_up(now);
         let begun = self.books.forwarded();
-        let accepted = begun + self.waiting.len() as u64;
-        self.propagation.change(begun.saturating_sub(1), accepted, delay);
+        // One that begins at this very instant does so after the change.
+        let begins = begun > 0 && self.in_service.start == now;
+        self.propagation.change(begun.saturating_sub(1), begun - u64::from(begins), delay);
+        // The lines of those that move, and when they arrive at the end of the wire.
+        let mut moved: Vec<(u32, u64)> = Vec::with_capacity(self.waiting.len() + 1);
+        let mut given_after = self.queue_bytes;
+        let mut note = |line, given_after, next_start| {
+            moved.push((line, self.transmitter.end_of(given_after, next_start) + delay));
+        };
+        if begins {
+            note(self.in_service.line, given_after, self.waiting.front().map(|next| next.start));
+        }
+        for (packet, next) in
+            zip(&self.waiting, self.waiting.iter().skip(1).map(Some).chain([None]))
+        {
+            given_after -= u64::from(packet.size);
+            note(packet.line, given_after, next.map(|next| next.start));
+        }
+        move_all(moved, lines);
         self.tell_discipline();
     }
 
@@ -338,32 +357,36 @@ impl ArrivalLink {
         }
         self.transmitter.replace(rate, self.in_service.end);
         let mut start = self.in_service.end;
-        for (number, packet) in (begun..).zip(&mut self.waiting) {
+        for packet in &mut self.waiting {
             packet.start = start;
             start = self.transmitter.transmit(start, packet.size);
-            moved.push((packet.line, start + self.propagation.of(number)));
+            moved.push((packet.line, start + self.propagation.delay()));
         }
         self.next_start = self.waiting.front().map_or(NEVER, |first| first.start);
-        // The packets of one line stand in it in this order, at its end.
-        let mut seen = vec![0; lines.len()];
-        for (line, time) in moved.into_iter().rev() {
-            if line == LOST {
-                continue;
-            }
-            let line = line as usize;
-            lines[line].move_from_end(seen[line], time);
-            seen[line] += 1;
-        }
-        for (line, count) in lines.iter_mut().zip(seen) {
-            if count > 0 {
-                line.restore_order();
-            }
-        }
+        move_all(moved, lines);
         self.tell_discipline();
     }
 
     fn tell_discipline(&mut self) {
         self.discipline.link_changed(facts(self.transmitter.rate(), self.delay()));
+    }
+}
+
+/// Moves the last packets of delay lines: the line of each, in the order in which they leave the link, and
+/// when it arrives at the end of the wire.
+fn move_all(moved: Vec<(u32, u64)>, lines: &mut [DelayLine]) {
+    // The packets of one line stand in it in this order, at its end.
+    let mut seen = vec![0; lines.len()];
+    for (line, time) in moved.into_iter().rev() {
+        // What the wire loses is on no line; a rehearsal of changes has none.
+        let Some(count) = seen.get_mut(line as usize) else { continue };
+        lines[line as usize].move_from_end(*count, time);
+        *count += 1;
+    }
+    for (line, count) in lines.iter_mut().zip(seen) {
+        if count > 0 {
+            line.restore_order();
+        }
     }
 }
 

@@ -31,11 +31,6 @@ impl Propagation {
         }
     }
 
-    /// Packets from number `next` on have been dropped; the next one has that number.
-    pub fn flush(&mut self, next: u64) {
-        self.former.iter_mut().for_each(|(end, _)| *end = next.min(*end));
-    }
-
     /// That of packet number `number`.
     pub fn of(&self, number: u64) -> u64 {
         let former = self.former.iter().find(|&&(end, _)| number < end);
@@ -55,9 +50,7 @@ mod tests {
         propagation.change(2, 5, 0);
         let of = |propagation: &Propagation| Vec::from_iter((2..7).map(|n| propagation.of(n)));
         assert_eq!((of(&propagation), propagation.delay()), (vec![50, 30, 30, 0, 0], 0));
-        propagation.flush(4);
-        assert_eq!(of(&propagation), [50, 30, 0, 0, 0]);
-        propagation.change(4, 6, 10);
+        propagation.change(5, 6, 10);
         assert_eq!(propagation.former, [(6, 0)]);
     }
 }

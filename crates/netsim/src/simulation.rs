@@ -422,7 +422,7 @@ fn check_changes(scenario: &Scenario, links: &[AnyLink]) -> Result<(), Parameter
             links[link].set_rate(0, rate, &mut []);
         }
         if let Some(delay) = change.delay_ns {
-            links[link].set_delay(0, delay);
+            links[link].set_delay(0, delay, &mut []);
         }
         if let Some(values) = &change.queue {
             links[link]

@@ -112,6 +112,16 @@ impl Transmitter {
         self.constant.free_at
     }
 
+    /// When a packet will have been sent after which `given_after` bytes have been given, which wait; the
+    /// next of them begins at `next_start`, if there is one.
+    pub fn end_of(&self, given_after: u64, next_start: Option<u64>) -> u64 {
+        match self.varying.as_deref() {
+            // Opportunities are not all at one place: the next may begin later.
+            Some(Varying::Traced(sender)) => sender.end_of(given_after),
+            _ => next_start.unwrap_or(self.constant.free_at),
+        }
+    }
+
     /// Bits per second, as disciplines are told it.
     pub fn rate(&self) -> u64 {
         self.constant.rate
@@ -122,20 +132,22 @@ impl Transmitter {
     pub fn bits_ahead(&self, now: u64, end: u64, given_after: u64) -> f64 {
         match self.varying.as_deref() {
             None => end.saturating_sub(now) as f64 * (self.constant.rate as f64 / 1e9),
-            Some(_) if end <= now => 0.0,
+            Some(Varying::Scheduled(_)) if end <= now => 0.0,
             Some(Varying::Scheduled(sender)) => {
                 let given_after = u128::from(given_after) * 8_000_000_000;
                 let sent = sender.done().saturating_sub(given_after);
                 sent.saturating_sub(sender.work_until(now)) as f64 / 1e9
             }
+            // What is sent at this very instant lies ahead, as its opportunities do.
+            Some(Varying::Traced(_)) if end < now => 0.0,
             Some(Varying::Traced(sender)) => {
                 let sent = sender.position().saturating_sub(given_after);
-                sent.saturating_sub(sender.bytes_until(now)) as f64 * 8.0
+                sent.saturating_sub(sender.bytes_before(now)) as f64 * 8.0
             }
         }
     }
 
-    /// Bits that could be sent from `begin` to `end`.
+    /// Bits that could be sent from `begin` on and before `end`.
     pub fn capacity(&self, begin: u64, end: u64) -> f64 {
         match self.varying.as_deref() {
             None => (end - begin) as f64 * (self.constant.rate as f64 / 1e9),
@@ -143,7 +155,7 @@ impl Transmitter {
                 (sender.work_until(end) - sender.work_until(begin)) as f64 / 1e9
             }
             Some(Varying::Traced(sender)) => {
-                (sender.bytes_until(end) - sender.bytes_until(begin)) as f64 * 8.0
+                (sender.bytes_before(end) - sender.bytes_before(begin)) as f64 * 8.0
             }
         }
     }

@@ -109,6 +109,66 @@ fn both_kinds_of_link_move_packets_that_were_held_back_to_the_same_times() {
     }
 }
 
+/// A delay is that of packets whose transmission begins from the change on, whether or not they have waited. Some
+/// changes come at the very instant at which a transmission begins: with 1000 bytes at 1 Mbit/s every 8 ms.
+#[test]
+fn a_new_delay_is_for_packets_that_wait_at_both_kinds_of_link() {
+    let steps = json!([[0, 1_000_000], [2 * SECOND, 200_000], [4 * SECOND, 3_000_000]]);
+    let times = [3, 3, 4, 9, 40].map(|time| time * MILLISECOND);
+    for kind in ["rate", "rate_schedule", "trace", "loss"] {
+        let run = |watches_departures| {
+            let (discipline, parameters) = plain(watches_departures, 1000);
+            let mut link = link("link", 1_000_000, discipline, parameters);
+            match kind {
+                "rate_schedule" => link[kind] = json!({"steps": steps}),
+                "trace" => link[kind] = json!({"opportunities_ns": times, "bytes": 700}),
+                "loss" => link[kind] = json!({"model": "bernoulli", "probability": 0.3}),
+                _ => {}
+            }
+            let mut flow =
+                open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 1.5e6}));
+            flow["rtt_ns"] = json!(2 * SECOND);
+            let flows = [bulk("through", 4, &["link"], "cubic", json!({})), flow];
+            let mut network = scenario(9.0, &[link], &flows);
+            network["flows"][0]["rtt_ns"] = json!(2 * SECOND);
+            // What the wire loses is counted as lost when that is drawn: at either kind at another time.
+            network["flow_delays"] = json!(kind != "loss");
+            network["changes"] = json!([
+                {"at_ns": 3 * SECOND, "link": "link", "delay_ns": 500 * MILLISECOND},
+                {"at_ns": 3001 * MILLISECOND, "link": "link", "delay_ns": 100 * MILLISECOND},
+                {"at_ns": 5 * SECOND, "link": "link", "delay_ns": MILLISECOND},
+                {"at_ns": 6 * SECOND, "link": "link", "delay_ns": 800 * MILLISECOND},
+            ]);
+            simulate(&network, 1)
+        };
+        let [at_arrival, at_departure] = [false, true].map(run);
+        assert!(at_arrival.links["link"].spans.total.queue_packets.unwrap().mean > 20.0);
+        // At the instant of a boundary the two kinds count for different spans of the link.
+        let flows = |results: &Results| measured(results)["flows"].take();
+        assert_eq!(flows(&at_arrival), flows(&at_departure), "{kind}");
+    }
+}
+
+#[test]
+fn what_waits_at_a_change_of_delay_has_the_new_one() {
+    // 1000 bytes every 4 ms from 1 s on, a quarter of the round trip, into 8 ms each. 375 packets are begun before
+    // 4 s and take another second after that. Those begun from 4 s on take 2 s more: by 8.004 s those have
+    // arrived whose transmission has ended by 5.004 s, another 125.
+    for watches_departures in [false, true] {
+        let (discipline, parameters) = plain(watches_departures, 10_000);
+        let mut link = link("link", 1_000_000, discipline, parameters);
+        link["delay_ns"] = json!(0);
+        let mut flow = open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": 2e6}));
+        flow["rtt_ns"] = json!(4 * SECOND);
+        let mut network = scenario(8.004, &[link], &[flow]);
+        network["flow_delays"] = json!(true);
+        network["changes"] = json!([{"at_ns": 4 * SECOND, "link": "link", "delay_ns": 2 * SECOND}]);
+        let results = simulate(&network, 1);
+        let packets = results.flows["open-loop"].total.packets.as_ref().unwrap();
+        assert_eq!(packets.packets_delivered, 500, "{discipline}");
+    }
+}
+
 #[test]
 fn both_kinds_of_link_measure_the_same_on_a_schedule_on_a_trace_and_with_a_lossy_wire() {
     let run = |watches_departures, seed| {

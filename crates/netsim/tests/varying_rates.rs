@@ -129,6 +129,28 @@ fn a_saturated_trace_delivers_every_byte_of_every_opportunity() {
 }
 
 #[test]
+fn a_saturated_trace_is_full_whoever_decides_and_wherever_a_span_begins() {
+    // 1000 bytes at 1500 an opportunity: every other opportunity ends a packet and begins another. Spans begin and
+    // end at opportunities, whose bytes belong to what comes after.
+    for discipline in ["drop-tail", "codel"] {
+        let mut link = traced(&[5, 10], 100);
+        link["queue"]["discipline"] = json!(discipline);
+        let mut network = scenario(21.0, &[link], &[constant(8e6)]);
+        for (warm_up, change) in [(1000, 1005), (1005, 2010), (1010, 2020), (1001, 2002)] {
+            network["warm_up_ns"] = json!(warm_up * MILLISECOND);
+            network["changes"] = json!([
+                {"at_ns": change * MILLISECOND, "link": "link", "queue": {"limit": 90}},
+            ]);
+            let spans = &simulate(&network, 1).links["link"].spans;
+            for span in spans.phases.iter().chain([&spans.total]) {
+                let used = span.utilization.unwrap();
+                assert!((used - 1.0).abs() < 1e-9, "{discipline}, {warm_up} ms: {span:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_a_trace_offers_to_nobody_is_lost() {
     // A packet of 1000 bytes every 10 ms, which could carry 4500. It comes 2.5 ms after a
     // multiple of 10 ms (a quarter of 50 ms of access delay): too late for two opportunities, and

@@ -91,7 +91,8 @@ impl Simulation {
             self.enter_turn(link);
         }
         if let Some(delay) = change.delay_ns {
-            self.links[link].set_delay(self.now, delay);
+            let (now, changed) = (self.now, &mut self.links[link]);
+            self.lines.change(&mut self.calendar, |lines| changed.set_delay(now, delay, lines));
             self.enter_turn(link);
         }
         if let Some(model) = change.loss {

@@ -88,9 +88,15 @@ impl TracedLink {
         self.free_at = end;
     }
 
-    /// Bytes that could be sent from 0 until `time`, that instant included.
-    pub fn bytes_until(&self, time: u64) -> u64 {
-        self.opportunities_until(time).saturating_mul(self.bytes)
+    /// Bytes that could be sent before `time`: not what could be at that very instant.
+    pub fn bytes_before(&self, time: u64) -> u64 {
+        let before = time.checked_sub(1).map_or(0, |last| self.opportunities_until(last));
+        before.saturating_mul(self.bytes)
+    }
+
+    /// When a packet will have been sent after which `bytes` have been given, which wait.
+    pub fn end_of(&self, bytes: u64) -> u64 {
+        self.time_of(self.position().saturating_sub(bytes + 1) / self.bytes)
     }
 
     /// The same number when the last packet given will have been sent, what it leaves of its last
@@ -164,9 +170,9 @@ mod tests {
         let mut link = link(&[0, 10]);
         let ends: Vec<u64> = (0..5).map(|_| send(&mut link, 0, 1500).1).collect();
         assert_eq!(ends, [10, 10, 20, 20, 30]);
-        assert_eq!(link.bytes_until(0), 1500);
-        assert_eq!(link.bytes_until(10 * MS - 1), 1500);
-        assert_eq!(link.bytes_until(10 * MS), 4500);
+        assert_eq!((link.bytes_before(0), link.bytes_before(1)), (0, 1500));
+        assert_eq!(link.bytes_before(10 * MS), 1500);
+        assert_eq!(link.bytes_before(10 * MS + 1), 4500);
         assert_eq!(link.position(), 6 * 1500);
     }
 }
