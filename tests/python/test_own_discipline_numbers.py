@@ -6,6 +6,7 @@ import re
 import pytest
 
 import vermilion
+from own_disciplines import ACCEPT, MARK
 from test_own_discipline import Own, network, register
 
 __all__ = ["register"]
@@ -42,3 +43,15 @@ def test_a_number_of_its_own_may_be_absent(register):
     result = vermilion.run(network("own"), probe_interval_s=0.1)
     assert "average_queue_packets" not in result.link("bottleneck").total
     assert all(map(math.isnan, result.series("bottleneck")["drop_probability"]))
+
+
+def test_a_packet_that_is_marked_on_arrival_and_again_as_it_leaves_is_counted_once(register):
+    def decide(_, packet, *__):
+        return MARK if packet.ecn_capable else ACCEPT
+
+    totals = []
+    for leaving in (decide, lambda *_: ACCEPT):
+        register(Own, on_arrival=decide, on_departure=leaving)
+        totals.append(vermilion.run(network("own")).link("bottleneck").total)
+    assert totals[0]["marks"] == totals[1]["marks"] > 0
+    assert totals[0]["mark_rate"] <= 1

@@ -22,6 +22,8 @@ pub struct Fifo<P, D> {
 struct Kept<P> {
     packet: P,
     arrived: u64,
+    /// Whether it was marked as it arrived: it is counted once.
+    marked: bool,
 }
 
 impl<P: Packet, D> Fifo<P, D> {
@@ -42,7 +44,7 @@ impl<P: Packet, D> Fifo<P, D> {
 
     /// Takes the packet at `place` out of the queue, which may be anywhere.
     fn remove(&mut self, now: u64, place: usize, reason: DropReason) -> Option<Dropped<P>> {
-        let Kept { packet, arrived } = self.packets.remove(place)?;
+        let Kept { packet, arrived, .. } = self.packets.remove(place)?;
         self.bytes -= u64::from(packet.size());
         if self.packets.is_empty() {
             self.empty_since = now;
@@ -132,8 +134,8 @@ impl<P: Packet, C: Coin, D: Decide<C>> Scheduler<P, C> for Fifo<P, D> {
             return false;
         }
         self.bytes += u64::from(size);
-        self.packets.push_back(Kept { packet, arrived: now });
         let marked = verdict == Verdict::Mark;
+        self.packets.push_back(Kept { packet, arrived: now, marked });
         if marked && let Some(kept) = self.packets.back_mut() {
             kept.packet.mark();
         }
@@ -148,7 +150,7 @@ impl<P: Packet, C: Coin, D: Decide<C>> Scheduler<P, C> for Fifo<P, D> {
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
-            let Kept { mut packet, arrived } = self.packets.pop_front()?;
+            let Kept { mut packet, arrived, marked: before } = self.packets.pop_front()?;
             let (size, behind) = (packet.size(), self.packets.len() as u32);
             self.bytes -= u64::from(size);
             if behind == 0 {
@@ -169,7 +171,7 @@ impl<P: Packet, C: Coin, D: Decide<C>> Scheduler<P, C> for Fifo<P, D> {
                 dropped(Dropped { packet, arrived, reason });
                 continue;
             }
-            let marked = verdict == Verdict::Mark;
+            let marked = verdict == Verdict::Mark && !before;
             if marked {
                 packet.mark();
             }

@@ -24,7 +24,7 @@ pub struct Sent<P> {
     pub packet: P,
     /// When it arrived, in nanoseconds.
     pub arrived: u64,
-    /// Whether it was marked as it left.
+    /// Whether it was marked as it left. What this queue marked before, as it arrived, is not marked again.
     pub marked: bool,
 }
 
