@@ -12,7 +12,8 @@
 //!    only when `max_probability` really changes: after a quiet spell the next change is immediate.
 //! 2. As in ns-2 the gentle slope is not redrawn when `max_probability` moves (see [`Ns2Red`]).
 //! 3. `lowest_probability` is automatic as in ns-2.35: the smaller of 0.01 and 80000 / rate (bit/s),
-//!    the paper has 0.01.
+//!    the paper has 0.01. A change of the link alone moves no automatic setting, a change of any setting
+//!    moves all (see [`Ns2Red`]).
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
 
@@ -58,6 +59,7 @@ impl Listed for AdaptiveRed {
             Parameter::number("increase", "probability", Some(0.01), 0.0, 1.0)
                 .described("most that max_probability grows in one interval", "the paper's alpha"),
             Parameter::number("decrease", "1", Some(0.9), 0.0, 1.0)
+                .above_minimum()
                 .described("factor by which max_probability shrinks", "the paper's beta"),
             Parameter::number("interval", "seconds", Some(0.5), 1e-6, 1e3)
                 .described("least time between two changes", "the paper"),

@@ -11,6 +11,11 @@
 //! one; if it is empty, a new one becomes the last old one (so that it cannot be new again at once)
 //! unless there are none, and an old one leaves the list. Every packet sent is charged.
 //!
+//! Departure from both: a link that has nothing left to send asks nobody for a packet, so a queue that has run
+//! empty is only looked at, and leaves its list, once another packet waits. Until then a flow that comes back
+//! finds its queue in its old place. RFC 8290 and a root qdisc of Linux ask until nothing is left. Below htb,
+//! which does not ask an empty leaf, Linux does as here.
+//!
 //! Which flows share a queue is up to a hash with a key. As in Linux, where it is drawn at boot, each
 //! queue draws one of its own, with its first packet, unless the key is given.
 //!

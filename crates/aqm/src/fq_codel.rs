@@ -23,6 +23,8 @@
 //!    boot.
 //! 4. The departures of [`codel`](crate::codel), of which the dialect `linux` has the kernel's
 //!    arithmetic.
+//! 5. That of [`flow_queues`](crate::flow_queues): once the link is idle, a queue that has run empty is
+//!    not looked at.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 

@@ -15,8 +15,10 @@
 //! 2. The kernel updates at most 2048 queues at once and the others a tick later; here all are
 //!    updated at the same instants.
 //! 3. Packets beyond a limit that has been lowered stay; Linux drops them at the change.
-//! 4. Flows are told apart as in [`fq_codel`](crate::fq_codel).
-//! 5. ECN-capable packets are marked by default; Linux: only with `ecn`. The other departures of
+//! 4. Once the link is idle, a queue that has run empty is not looked at
+//!    ([`flow_queues`](crate::flow_queues)).
+//! 5. Flows are told apart as in [`fq_codel`](crate::fq_codel).
+//! 6. ECN-capable packets are marked by default; Linux: only with `ecn`. The other departures of
 //!    [`pie`](crate::pie).
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};

@@ -28,6 +28,9 @@
 //! 4. The experimental `cautious_` and `ns1_compat_` options are left out.
 //! 5. `mark_probability` always bounds marking. Without its bound (`use_mark_p_` off) ns-2 drops all
 //!    packets above the maximum threshold unspaced.
+//! 6. Automatic settings stay as they are when the link's rate or delay changes, as in ns-2, but a later
+//!    change of any setting computes all of them from the link as it is by then. Give the values, or
+//!    change a setting at the same time.
 //!
 //! With `drop` = "front" or "random" (ns-2's `drop_front_`, `drop_rand_`) a full buffer drops another
 //! packet in the place of the one that arrives: the second, as ns-2 spares the first, or any of

@@ -37,6 +37,9 @@
 //!    are drawn then. Of more than a hundred that are due at once, the rest are taken by their mean number.
 //! 2. A full buffer drops the arriving packet; ECN-capable packets are marked where others are dropped.
 //! 3. The filter is a time and is not published as an average of packets.
+//! 4. Automatic settings stay as they are when the link's rate or delay changes; a later change of any
+//!    setting computes all of them from the link as it is by then. Give the values, or change a setting
+//!    at the same time.
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 

@@ -29,6 +29,8 @@
 //! Departures from the source (what is published of it):
 //! 1. The defaults are those of `ns2-red` here; ns-2.35 has byte mode, 500 bytes and 50 packets.
 //! 2. The queue is looked at when packets arrive; nothing is timed.
+//! 3. A change of the link alone moves no automatic setting, a change of any setting moves all (see
+//!    [`Ns2Red`]).
 
 use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
 

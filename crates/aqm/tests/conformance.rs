@@ -132,6 +132,20 @@ fn a_refused_change_changes_nothing() {
 }
 
 #[test]
+fn settings_that_would_end_a_control_for_good_are_refused() {
+    // max_probability times 0 stays 0, as does what grows by a quarter of it. With b above a an empty queue raises
+    // the probability at every sample, until nothing gets through (Hollot et al., INFOCOM 2001: a > b > 0).
+    for (discipline, given, refused) in [
+        ("adaptive-red", vec![("decrease", 0.0)], "decrease"),
+        ("pi", vec![("a", 1e-5), ("b", 2e-5)], "a"),
+    ] {
+        let given = given.iter().map(|&(name, value)| (name.to_owned(), Value::Number(value)));
+        let error = AnyDiscipline::from_values(discipline, &given.collect(), LINK).unwrap_err();
+        assert_eq!(error.field, refused, "{discipline}");
+    }
+}
+
+#[test]
 fn measuring_in_bytes_instead_of_packets_keeps_the_average() {
     for algorithm in ALGORITHMS {
         let has = |name| algorithm.parameters.iter().any(|parameter| parameter.name == name);
