@@ -90,7 +90,7 @@ A, B = f"{QUEUE}.a", f"{QUEUE}.b"
 
 
 def test_a_controller_falls_where_the_queue_is_short_whatever_the_point():
-    # Hollot et al.: (a - b) / a is the time between samples by that of the controller, 0.0033 there.
+    # Hollot et al.: (a - b) / a is the time between samples by the controller's, 0.0033 there.
     space = Space.from_scenario(controlled(), (A, B))
     ends = (0.0, 0.3, 0.99, 1.0)
     for values in (space.values((x, y)) for x in ends for y in ends):

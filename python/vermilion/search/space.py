@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from vermilion.search.uniform_points import Point
 
 GAP: Final = 0.01
-"""Least distance of an ordered pair, as a fraction of the second's range; of its lower end, where its
-logarithm is searched. Far below what makes a difference to a queue, and enough to keep a division
-by it harmless."""
+"""Least distance of an ordered pair, as a fraction of the second's range; of its lower end, where
+its logarithm is searched. Far below what makes a difference to a queue, and enough to keep a
+division by it harmless."""
 
 _HALF: Final = 0.5
 

@@ -166,9 +166,10 @@ def _hand_cases() -> list[Case]:
         ),
         Case(
             name="a virtual capacity of 0 does not shut the link",
-            about="Damping 1000: the first packet takes all of V (bytes per ms), which was 800, and "
-            "fills the virtual queue, of 1000. At 1 ms nothing has drained: a drop, and V gains 1000 "
-            "x 0.98 = 980. At 2 ms 20 are left: a drop, and V is held at 1000. At 3 ms none are left",
+            about="Damping 1000: the first packet takes all of V (bytes per ms), which was 800, "
+            "and fills the virtual queue, of 1000. At 1 ms nothing has drained: a drop, and V "
+            "gains 1000 x 0.98 = 980. At 2 ms 20 are left: a drop, and V is held at 1000. At 3 ms "
+            "none are left",
             parameters={"limit": 100.0, "virtual_buffer": 0.01, "damping": 1000.0},
             link=LINK,
             by_hand=True,
