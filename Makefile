@@ -48,7 +48,7 @@ environment: $(DEVELOPMENT) ## set up .venv with everything that tests, linters 
 
 build: $(CORE) ## set up .venv and build the core in release mode
 
-test: test-rust test-python ## set up and run every test of both languages
+test: test-rust test-python ## set up and run the tests of both languages; those on a kernel, on links and in a browser: test-kernel, test-link, test-browser
 
 test-rust: $(RUNTIME) | tools
 	cargo test --locked --workspace
@@ -134,7 +134,7 @@ bench: $(RUNTIME) | tools ## measure the simulator's speed
 # the wheel and what that depends on.
 PROFDATA := $$(rustc --print sysroot)/lib/rustlib/$$(rustc -vV | sed -n 's/^host: //p')/bin/llvm-profdata
 wheel: $(if $(PGO),profile-tools) $(RUNTIME) | tools ## build a wheel for this machine in dist/; PGO=1: optimised by a profile
-	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --locked $(if $(PGO),--pgo) \
+	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --strip --locked $(if $(PGO),--pgo) \
 		--interpreter $(BIN)/python --out dist
 
 profile-tools: | tools
@@ -152,7 +152,7 @@ wheels: $(RUNTIME) $(RELEASE) | tools ## build and check the wheels and the sdis
 	rm -rf dist
 	$(BIN)/maturin sdist --out dist
 	for architecture in $(WHEELS); do \
-		PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --locked --zig --compatibility manylinux2014 \
+		PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --strip --locked --zig --compatibility manylinux2014 \
 			--target "$$architecture-unknown-linux-gnu" --out dist; \
 	done
 	$(BIN)/python -m twine check --strict dist/*

@@ -25,6 +25,17 @@ def test_the_citation_is_of_this_version():
     assert re.search(r"^repository-code: (.*)$", text, re.MULTILINE)[1] == CARGO["repository"]
 
 
+def test_what_a_binary_contains_of_others_is_named_with_its_licence():
+    command = [sys.executable, ROOT / "docs" / "third_party.py", "--check"]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert "THIRD-PARTY" in project["license-files"]
+    named = (ROOT / "THIRD-PARTY").read_text(encoding="utf-8")
+    demanded = set(re.findall(r"^\S+ \S+, https?://\S+ \((.*)\):$", named, re.MULTILINE))
+    assert demanded <= set(project["license"].split(" AND "))
+
+
 def test_the_lock_file_has_the_version_of_every_crate():
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
     own = [each for each in lock["package"] if each["name"].startswith("vermilion-")]
