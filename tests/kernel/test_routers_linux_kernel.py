@@ -280,7 +280,23 @@ def test_what_undoes_a_change_leads_back_to_what_tc_has_read_before():
         assert after[0]["options"] == before[0]["options"], case.name
 
 
-UNDONE = [case for case in CASES if not case.make.startswith("pfifo_head_drop")]
+UNDONE = [
+    *CASES,
+    Case(
+        "red: thresholds below the usual packet",
+        "red limit 40000 min 500 max 1500 avpkt 250 burst 5 bandwidth 10Mbit probability 0.5",
+        {"max_probability": 0.1},
+        {},
+    ),
+    Case(
+        "red: equal thresholds",
+        "red limit 400000 min 30000 max 30000 avpkt 1000 burst 40 bandwidth 10Mbit probability 0.5",
+        {"max_probability": 0.1},
+        {},
+    ),
+    Case("red: harddrop without ECN", f"{RED} harddrop", {"max_probability": 0.1}, {}),
+    Case("pfifo: no packet", "pfifo limit 0", {"limit": 30}, {}),
+]
 
 
 def test_the_commands_of_tc_for_an_undo_lead_back():
@@ -308,7 +324,30 @@ def test_the_commands_of_tc_for_an_undo_lead_back():
         _, before, outcome, undone, after, _ = outcomes[6 * at : 6 * at + 6]
         assert outcome["refused"] is None, case.name
         assert undone["code"] == 0, f"{case.name}: {undone['error']}"
-        assert after[0]["options"] == before[0]["options"], case.name
+        assert after[0]["kind"] == before[0]["kind"], case.name
+        assert after[0]["handle"] == before[0]["handle"], case.name
+        # Which packet the table of decay was made for, the kernel does not say.
+        assert told_of(after) == told_of(before), case.name
+
+
+def told_of(shown):
+    return {name: value for name, value in shown[0]["options"].items() if name != "Scell_log"}
+
+
+def test_an_undo_does_not_touch_a_queue_of_another_kind():
+    """Neither one that somebody has put there since, nor one with the same handle."""
+    first = [["call", "ip", "link", "set", DEVICE, "up"], made("pfifo_head_drop limit 9")]
+    _, _, outcome = run_in_guest([*first, ["apply", ADDRESS, {}, None]])
+    command = ["call", *shlex.split(outcome["undo"])]
+    replaced = tc(f"qdisc replace dev {DEVICE} root codel")
+    same_handle = made("codel")
+    steps = [*first, replaced, command, ["show", DEVICE]]
+    _, _, *others = run_in_guest([*steps, GONE, same_handle, command, ["show", DEVICE]])
+    for at in (0, 4):
+        made_by_tc, undone, shown = others[at : at + 3]
+        check_made(made_by_tc)
+        assert undone["code"] != 0
+        assert shown[0]["kind"] == "codel"
 
 
 def test_the_kernel_takes_what_tc_sends_and_vermilion_repeats():

@@ -123,7 +123,9 @@ def test_json_says_what_was_found_and_what_was_decided(vermilion):
     document = strict(out)
     assert document["router"] == "linux:dummy0"
     assert (document["mode"], document["at_exit"]) == ("observe", "keep")
-    assert document["found"]["command"].startswith("tc qdisc change dev dummy0 root codel")
+    assert document["found"]["command"].startswith(
+        "tc qdisc change dev dummy0 root handle 1: codel"
+    )
     assert [each["kind"] for each in document["decisions"]] == ["found", "start", "end"]
     assert document["settings"][0]["parameters"] == document["found"]["parameters"]
     assert json.dumps(document)

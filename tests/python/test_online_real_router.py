@@ -140,7 +140,9 @@ def test_what_stood_before_is_in_the_journal_before_anything_is_sent(tmp_path):
     [(details, reason)] = online.rows("SELECT details, reason FROM decision WHERE kind = 'found'")
     found = json.loads(details)
     assert found["parameters"]["target"] == 0.005
-    assert found["command"].startswith("tc qdisc change dev dummy0 root codel limit 1000 target")
+    assert found["command"].startswith(
+        "tc qdisc change dev dummy0 root handle 1: codel limit 1000 target"
+    )
     assert found["command"] in reason
     assert online.rows("SELECT link, discipline, ended FROM run") == [("linux:dummy0", "codel", 1)]
 
@@ -256,7 +258,9 @@ def test_a_run_that_was_killed_is_gone_on_with_by_the_next(tmp_path):
         assert found.details["left_behind_by_run"] == 1
         before = found.reason.split("In the beginning the queue stood at ")[1]
         assert "target 5 ms" in before
-        assert before.count("to put that back: tc qdisc change dev dummy0 root codel") == 1
+        assert (
+            before.count("to put that back: tc qdisc change dev dummy0 root handle 1: codel") == 1
+        )
     assert len(kernel.told) == 1
     # The next controller takes back what was not judged, and in the end restores the first.
     online = Online(kernel, tmp_path, freedom, until=("verified", "unproven"))

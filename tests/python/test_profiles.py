@@ -420,6 +420,34 @@ def test_queues_by_delay_are_written_in_microseconds(discipline, profile, values
     assert queue.command(paths, Place("eth0")) == f"tc qdisc change dev eth0 root {command}"
 
 
+@pytest.mark.parametrize(
+    ("queue", "command"),
+    [
+        ('limit = "77 packets"', "pfifo limit 77"),
+        ('limit_bytes = "65432 bytes"', "bfifo limit 65432"),
+        ('limit = "77 packets"\ndrop = "head"', "pfifo_head_drop limit 77"),
+    ],
+)
+def test_a_drop_tail_queue_is_written_as_the_kind_that_drops_as_it_does(queue, command):
+    profile = PROFILES["linux-fifo"](fifo(queue), "bottleneck")
+    assert profile.command({}, Place("eth0")) == f"tc qdisc change dev eth0 root {command}"
+
+
+@pytest.mark.parametrize(
+    "queue", ['limit = "9 packets"\ndrop = "random"', 'limit_bytes = "9 bytes"\ndrop = "head"']
+)
+def test_a_drop_that_linux_does_not_have_is_not_written_as_another(queue):
+    with pytest.raises(ScenarioError, match=r"links\.bottleneck\.queue\.drop: "):
+        PROFILES["linux-fifo"](fifo(queue), "bottleneck")
+
+
+def fifo(queue):
+    """A scenario with a drop-tail queue."""
+    text = LINUX[: LINUX.index("[tuning]")]
+    words = f'discipline = "drop-tail"\n{queue}\n[flows'
+    return parse_scenario(re.sub(r"(?s)discipline = .*?\[flows", words, text))
+
+
 def by_flows(more):
     """A scenario with a queue by flows."""
     text = LINUX[: LINUX.index("[tuning]")]

@@ -12,7 +12,10 @@ from vermilion.routers import ROUTER_KINDS, RouterError, router_class
 from vermilion.routers.base import RouterSilent
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
+from vermilion.routers.linux.fifo import PacketFifoOptions
 from vermilion.routers.linux.message import NEW_QUEUE, ROOT, Refusal, parse_queue
+from vermilion.routers.linux.red import RedOptions
+from vermilion.routers.linux.red_block import HARD_DROP, RedBlock
 from vermilion.routers.linux.route_socket import KernelError
 from vermilion.routers.linux.state import Interface
 from vermilion.routers.linux.statistics import QueueStatistics
@@ -231,19 +234,23 @@ def test_a_queue_that_has_been_replaced_is_noticed():
         (
             "pie limit 1234 target 15001us tupdate 31ms alpha 3 beta 21 ecn bytemode",
             (
-                "tc qdisc change dev dummy0 root pie limit 1234 target 15000us tupdate 40000us "
-                "alpha 3 beta 21 ecn bytemode no_dq_rate_estimator"
+                "tc qdisc change dev dummy0 root handle 1: pie limit 1234 target 15000us tupdate "
+                "40000us alpha 3 beta 21 ecn bytemode no_dq_rate_estimator"
             ),
         ),
         (
             "codel",
             (
-                "tc qdisc change dev dummy0 root codel limit 1000 target 5000us interval "
-                "100000us noecn ce_threshold 2199023255us"
+                "tc qdisc change dev dummy0 root handle 1: codel limit 1000 target 5000us "
+                "interval 100000us noecn ce_threshold 2199023255us"
             ),
         ),
-        ("pfifo limit 321", "tc qdisc change dev dummy0 root pfifo limit 321"),
-        ("bfifo limit 65432", "tc qdisc change dev dummy0 root bfifo limit 65432"),
+        ("pfifo limit 321", "tc qdisc change dev dummy0 root handle 1: pfifo limit 321"),
+        ("bfifo limit 65432", "tc qdisc change dev dummy0 root handle 1: bfifo limit 65432"),
+        (
+            "pfifo_head_drop limit 77",
+            "tc qdisc change dev dummy0 root handle 1: pfifo_head_drop limit 77",
+        ),
     ],
 )
 def test_the_present_setting_is_also_told_in_tcs_words(queue, command):
@@ -256,7 +263,39 @@ def test_the_name_of_an_interface_is_quoted_where_it_is_printed_for_a_shell():
             return [Interface(DUMMY.index, "a;b$(c)", up=True, mtu=1500, maximum_packet_bytes=1514)]
 
     own = LinuxRouter("linux:a;b$(c)", kernel=Named(answered("pfifo limit 321")))
-    assert own.tc_command() == "tc qdisc change dev 'a;b$(c)' root pfifo limit 321"
+    assert own.tc_command() == "tc qdisc change dev 'a;b$(c)' root handle 1: pfifo limit 321"
+
+
+def red(low, high, weight_log, *, flags=0):
+    """A RED that a kernel has, which gives 2 % at the maximum threshold."""
+    two_percent = 85_899_345  # 0.02 * 2^32
+    block = RedBlock(400_000, low, high, weight_log, 22, 15, flags)
+    return replace(
+        answered("pfifo limit 321"), kind="red", options=RedOptions(block=block, max_p=two_percent)
+    )
+
+
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        # tc 6.1 has made ewma 4 of just these words: avpkt 250 burst 5.
+        (red(500, 1500, 4), "min 500 max 1500 avpkt 250 burst 5 "),
+        (red(30_000, 30_000, 5), "min 30000 max 30000 avpkt 1000 "),
+        (red(30_000, 90_000, 5, flags=HARD_DROP), "harddrop"),
+    ],
+    ids=["a threshold below the usual packet", "equal thresholds", "harddrop without ecn"],
+)
+def test_an_undo_of_red_says_what_the_kernel_has(state, words):
+    command = router(FakeKernel(state)).tc_command()
+    assert command.startswith("tc qdisc change dev dummy0 root handle 1: red limit 400000 min ")
+    assert words in command
+    assert float(command.partition(" probability ")[2].split()[0]) == pytest.approx(0.02)
+
+
+def test_an_undo_of_a_queue_that_takes_no_packet_says_so():
+    state = replace(answered("pfifo limit 321"), options=PacketFifoOptions(limit=0))
+    command = router(FakeKernel(state)).tc_command()
+    assert command == "tc qdisc change dev dummy0 root handle 1: pfifo limit 0"
 
 
 def counted(kernel, **numbers):

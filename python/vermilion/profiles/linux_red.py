@@ -106,13 +106,11 @@ class LinuxRed(DeviceProfile):
         # The nearest one; of two equally near, the slower average, which RED is safer with.
         within = [known for known in bursts if known <= most] or [min(bursts)]
         weight_log = min(within, key=lambda known: (abs(known - meant), -known))
-        least = math.floor((high - low) / 2**31 * _ONE) + 1
-        steps = min(max(round(wanted.max_probability * _ONE), least), _ONE - 1)
         setting = replace(
             wanted,
             min_threshold=float(low),
             max_threshold=float(high),
-            max_probability=steps / _ONE,
+            max_probability=nearest_probability(low, high, wanted.max_probability),
             weight=0.5**weight_log,
         )
         return setting, bursts[weight_log]
@@ -134,6 +132,33 @@ def smallest_bursts(min_threshold: int, packet_size: int) -> dict[int, int]:
         found[weight_log] = burst
         burst = _first_beyond(min_threshold, packet_size, burst, weight_log)
     return found
+
+
+def packet_and_burst(
+    min_threshold: int, weight_log: int, largest_packet: int
+) -> tuple[int, int] | None:
+    """The avpkt and the burst by which tc comes to a Wlog, or the nearest; ``None``: to none.
+
+    tc comes to more of them with a smaller avpkt, and to none with one above the minimum
+    threshold. So the largest is taken that has the Wlog.
+    """
+    size = min(largest_packet, min_threshold)
+    found: list[tuple[int, int, int, int]] = []
+    while size > 0:
+        bursts = smallest_bursts(min_threshold, size)
+        # The nearest one; of two equally near, the slower average, which RED is safer with.
+        found += [(abs(log - weight_log), -log, -size, burst) for log, burst in bursts.items()]
+        size = 0 if weight_log in bursts else size // 2
+    if not found:
+        return None
+    _, _, negative, burst = min(found)
+    return -negative, burst
+
+
+def nearest_probability(min_threshold: int, max_threshold: int, wanted: float) -> float:
+    """The nearest maximum probability that tc takes and the kernel has."""
+    least = math.floor((max_threshold - min_threshold) / 2**31 * _ONE) + 1
+    return min(max(round(wanted * _ONE), least), _ONE - 1) / _ONE
 
 
 def _first_beyond(min_threshold: int, packet_size: int, burst: int, weight_log: int) -> int:

@@ -2,6 +2,9 @@
 
 The words are those of the device profiles. What tc cannot say is the nearest that it can; it
 prints to a shell, so that an interface's name is quoted.
+
+Without a handle, tc's ``change`` makes another queue where one of another kind stands by then
+(net/sched/sch_api.c, tc_modify_qdisc). With the handle of the queue, the kernel refuses that.
 """
 
 from __future__ import annotations
@@ -11,8 +14,13 @@ import shlex
 from typing import TYPE_CHECKING, Final
 
 from vermilion.profiles import PROFILES, Place
-from vermilion.profiles.linux_red import smallest_bursts, tc_change
-from vermilion.routers.linux.address import parent_text
+from vermilion.profiles.linux_red import (
+    nearest_probability,
+    packet_and_burst,
+    smallest_bursts,
+    tc_change,
+)
+from vermilion.routers.linux.address import handle_text, parent_text
 from vermilion.routers.linux.fq import FQ_OFF_US
 from vermilion.routers.linux.kernel_clock import CODEL_OFF_US
 from vermilion.routers.linux.message import ROOT
@@ -42,9 +50,13 @@ def tc_command(interface: Interface, queue: QueueState, around: Surroundings) ->
         return None  # the kernel does not say all of them
     writer = _WRITERS.get(queue.kind, _by_profile)
     try:
-        return writer(queue, values, place, around)
+        command = writer(queue, values, place, around)
     except ScenarioError:
         return None  # a setting that only the kernel knows
+    if command is None or not queue.handle:
+        return command
+    where = " ".join(tc_change(place))
+    return f"{where} handle {handle_text(queue.handle)}{command.removeprefix(where)}"
 
 
 def _by_profile(
@@ -129,4 +141,49 @@ def _choke(
     return " ".join([*words, "ecn"] if values["ecn"] else words)
 
 
-_WRITERS: Final[Mapping[str, Callable[..., str | None]]] = {"choke": _choke}
+def _red(
+    queue: QueueState,  # noqa: ARG001 - as of the others
+    values: Mapping[str, ParameterValue],
+    place: Place,
+    around: Surroundings,
+) -> str | None:
+    low, high, log = values["min_threshold"], values["max_threshold"], values["weight_log"]
+    share = values["max_probability"]
+    if not (isinstance(low, int) and isinstance(high, int) and isinstance(log, int)):
+        return None
+    averaged = packet_and_burst(low, log, _USUAL_PACKET)
+    if averaged is None or not isinstance(share, float):
+        return None
+    rate = round(around.rate_bit_per_s or _RATE_BIT_PER_S)
+    words = [
+        *tc_change(place),
+        f"red limit {values['limit']} min {low} max {high}",
+        f"avpkt {averaged[0]} burst {averaged[1]} bandwidth {rate}bit",
+        f"probability {nearest_probability(low, high, share)!r}",
+    ]
+    return " ".join([*words, *(word for name, word in _RED_FLAGS.items() if values[name])])
+
+
+def _fifo(
+    queue: QueueState,
+    values: Mapping[str, ParameterValue],
+    place: Place,
+    around: Surroundings,  # noqa: ARG001 - as of the others
+) -> str:
+    [limit] = queue.options.settable
+    return " ".join([*tc_change(place), queue.kind, f"limit {values[limit]}"])
+
+
+_RED_FLAGS: Final = {
+    "ecn": "ecn",
+    "drop_above_maximum": "harddrop",
+    "no_drop": "nodrop",
+    "adaptive": "adaptive",
+}
+_WRITERS: Final[Mapping[str, Callable[..., str | None]]] = {
+    "red": _red,
+    "choke": _choke,
+    "pfifo": _fifo,
+    "bfifo": _fifo,
+    "pfifo_head_drop": _fifo,
+}
