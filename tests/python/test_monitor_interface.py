@@ -56,6 +56,38 @@ print(json.dumps({
 }))
 """
 
+RESAMPLED = """
+import json, socket, subprocess, time
+from vermilion.monitor import InterfaceWatch
+from vermilion.monitor.packet_ring import BLOCKS
+subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+now_s, said = [0.0], []
+
+def look(at_s, filled):
+    for client, accepted in pairs:
+        client.sendall(bytes(3000))
+        accepted.recv(3000, socket.MSG_WAITALL)
+    time.sleep(0.1)
+    now_s[0] = at_s
+    watch._ring.filled = lambda blocks: filled
+    watch.take_in()
+    said.append([watch.one_in, watch.open_flows()])
+
+with InterfaceWatch("lo", clock=lambda: now_s[0]) as watch:
+    server = socket.create_server(("127.0.0.1", 0), backlog=128)
+    pairs = []
+    for _ in range(16):
+        client = socket.create_connection(server.getsockname())
+        pairs.append((client, server.accept()[0]))
+    look(0.0, 0.9)
+    look(1.0, 0.9)
+    look(10.9, 0.3)
+    look(11.1, 0.0)
+    look(21.2, 0.0)
+    look(31.3, 0.3)
+print(json.dumps(said))
+"""
+
 GIVEN_UP = """
 import subprocess, sys
 from vermilion.monitor import InterfaceError, InterfaceWatch
@@ -293,8 +325,8 @@ class FakeWatch:
         message = '"eth0" has been removed or put down'
         raise InterfaceError(message)
 
-    def active_flows(self):
-        return 2
+    def open_flows(self):
+        return 2 * self.one_in
 
     def round_trips(self):
         return np.array([5, 9]), np.array([30_000_000, 40_000_000])
@@ -326,6 +358,31 @@ def test_each_flow_of_a_sample_stands_for_its_siblings():
         assert set(traffic.packets[traffic.selective].tolist()) == {10}
         assert set(traffic.packets[traffic.ecn_capable].tolist()) == {20}
     assert np.bincount(many.packets)[[4, 10, 20]].tolist() == [4, 4, 4]
+
+
+def test_what_has_passed_stands_for_as_much_as_it_did_when_it_passed():
+    """The watch makes up its mind about another share after it has taken in what was there."""
+
+    class Adapting(FakeWatch):
+        def take_in(self):
+            self.one_in = 2
+
+    monitor = PacketMonitor(Adapting(1))
+    monitor.take_in()
+    assert monitor.flow_traffic().one_in == 1
+    assert monitor.flow_traffic().bytes.sum() == 45160
+    monitor.take_in()
+    assert monitor.flow_traffic().one_in == 2
+    assert monitor.flow_traffic().bytes.sum() == 2 * 45160
+
+
+def test_a_share_that_has_just_been_changed_tells_no_number_of_flows():
+    """And what came while nobody took it in yet is no sign of being too slow."""
+    first, *told = json.loads(run_inside(RESAMPLED))
+    assert first == [1, 16]
+    estimate = told[2][1]
+    assert told == [[2, None], [2, None], [2, estimate], [1, None], [1, 16]]
+    assert estimate % 2 == 0
 
 
 def test_a_monitor_whose_interface_has_gone_makes_the_router_silent():

@@ -56,6 +56,42 @@ def observed(readings, flows=16, **others):
     return [Observation(reading, flows, **others) for reading in readings]
 
 
+def looked_at(one_in, flows, sampled, intervals, since):
+    """Readings and traffic of ``flows`` equal flows, of which ``sampled`` are looked at."""
+    numbers = [1024 * flow + sibling for flow in sampled for sibling in range(one_in)]
+    seen = replace(traffic(dict.fromkeys(numbers, 160 // flows)), one_in=one_in)
+    readings = steady_readings(since + intervals)[since:]
+    return [
+        Observation(reading, None, round_trips([(1024 * flow, 0.06) for flow in sampled]), seen)
+        for reading in readings
+    ]
+
+
+# --- flows that a monitor looks at one in so many of -----------------------------------------
+
+
+def test_another_share_of_the_flows_that_are_looked_at_is_no_other_traffic():
+    everyone, some = range(16), (0, 1, 3, 4, 7, 9, 11, 12, 14)  # 9 of 16, which say 18
+    senses = Senses.begin()
+    stages = ((1, everyone, 0), (2, some, 80), (1, everyone, 160), (4, (1, 2, 3), 240))
+    for one_in, sampled, since in stages:
+        for observation in looked_at(one_in, 16, sampled, 80, since):
+            senses, _ = senses.taken(observation)
+            if senses.history and senses.latest.time_s > 0.15:
+                assert senses.picture().flows == 16, senses.latest.time_s
+    assert len(senses.picture().base_rtts_s) > 0
+
+
+def test_flows_that_come_while_some_are_looked_at_are_noticed():
+    senses, _ = take_all(looked_at(1, 16, range(16), 80, 0))
+    senses, _ = take_all(looked_at(2, 16, range(9), 80, 80), senses)
+    senses, _ = take_all(looked_at(2, 32, range(18), 80, 160), senses)
+    assert senses.picture().flows == 32
+    # Where all are looked at again, they are counted.
+    senses, _ = take_all(looked_at(1, 20, range(20), 80, 240), senses)
+    assert senses.picture().flows == 20
+
+
 # --- samples -------------------------------------------------------------------------------
 
 

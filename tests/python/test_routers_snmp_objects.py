@@ -393,8 +393,8 @@ class FakeWatch:
             message = f'"{self.interface}" has been removed or put down'
             raise InterfaceError(message)
 
-    def active_flows(self):
-        return self.flows
+    def open_flows(self):
+        return None if self.flows is None else self.flows * self.one_in
 
     def departing(self):
         return None
@@ -402,6 +402,15 @@ class FakeWatch:
     def round_trips(self):
         heard, self.trips = self.trips, []
         return np.zeros(len(heard), np.int64), np.array(heard, np.int64)
+
+
+def test_flows_that_a_monitor_cannot_tell_for_a_while_are_those_of_before():
+    watch = FakeWatch("wan0")
+    traffic, queue = SeenTraffic([watch], clock=lambda: 100.0), parse_address("linux:wan0/1:10")
+    for flows, told in ((16, 16), (None, 16), (12, 12)):
+        watch.flows = flows
+        traffic.take_in()
+        assert traffic.of(queue).flows == told
 
 
 def test_monitors_tell_the_flows_and_the_round_trips_of_late():

@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 ACTIVE_S: Final = 60.0
 """A flow is active that has sent within so many seconds and has not been closed."""
 
+RESAMPLED_S: Final = 10.0
+"""After so long every active flow that is looked at since then has sent something."""
+
 _BEHIND_NS: Final = 5_000_000 * CLOSED_AFTER_MS
 """Packets may come so much after their time: the monitor's clock stays behind by that."""
 
@@ -127,6 +130,8 @@ class InterfaceWatch:
         self._sampling = Sampling() if sampling is None else sampling
         self._coarsest = self._sampling.one_in
         self._sampled_since_ns = 0
+        self._resampled_s: float | None = None
+        self._emptied = False
         self._unreadable = 0
         self._cpu_s = 0.0
         self._entrance_names = tuple(entrances)
@@ -176,7 +181,10 @@ class InterfaceWatch:
                 self._unreadable += 1
         self._monitor.advance(max(0, self._wall_ns() - _BEHIND_NS))
         lost = self._ring.count_losses()
-        self._adapt(lost, blocks)
+        if self._emptied:
+            self._adapt(lost, blocks)
+        # What came before the first call had to wait for whoever was still getting ready.
+        self._emptied = True
         self._cpu_s += time.thread_time() - begun_s
         is_there = self._follow()
         if not is_there or (blocks == 0 and not self._ring.is_up()):
@@ -187,6 +195,17 @@ class InterfaceWatch:
         """How many of the flows that are looked at have data to send through the interface."""
         since = max(self._sampled_since_ns, self._wall_ns() - int(ACTIVE_S * 1e9), 0)
         return self._monitor.active_flows(since)
+
+    def open_flows(self) -> int | None:
+        """How many flows have data to send, each that is looked at standing for others.
+
+        ``None`` for :data:`RESAMPLED_S` after another share of the flows is looked at: which of
+        them are active is not known yet.
+        """
+        since_s = self._resampled_s
+        if since_s is not None and self._clock() < since_s + RESAMPLED_S:
+            return None
+        return self.active_flows() * self.one_in
 
     def round_trips(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Whole round trips since the last call of what leaves: flow numbers, and nanoseconds."""
@@ -256,6 +275,7 @@ class InterfaceWatch:
             self._coarsest = max(self._coarsest, self._sampling.one_in)
             # Flows that are not looked at any more are not to be taken for silent ones.
             self._sampled_since_ns = self._wall_ns()
+            self._resampled_s = self._clock()
             self._ring.apply_filter(self._program())
 
     def _program(self) -> list[tuple[int, int, int, int]]:

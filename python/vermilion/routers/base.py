@@ -104,6 +104,8 @@ class FlowTraffic:
             whose beginning was not seen may do so all the same.
         ecn_capable: whether packets of it can be marked instead of dropped (RFC 3168); ``None``
             where nobody looks. Of a flow that can, some cannot, such as those sent again.
+        one_in: one flow in so many was looked at, and stands for as many. Where that becomes
+            another, the numbers of flows have another meaning.
     """
 
     flows: NDArray[np.int64]
@@ -112,6 +114,7 @@ class FlowTraffic:
     responsive: NDArray[np.bool_]
     selective: NDArray[np.bool_] | None = None
     ecn_capable: NDArray[np.bool_] | None = None
+    one_in: int = 1
 
 
 @dataclass(frozen=True, slots=True)

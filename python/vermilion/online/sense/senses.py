@@ -70,6 +70,10 @@ class Senses:
         prior: what is believed of round trips that nobody measures.
         guess: what stands for what nobody measures; ``None`` where all is measured.
         deaf_s: how long packets have passed since a round trip was last sampled.
+        one_in: one flow in so many is looked at; ``None`` before anybody has looked.
+        familiar_s: when what flows move will tell how many there are, after another share of them
+            began to be looked at; ``None`` where it tells that already.
+        each_counts: so many flows each one that is counted stands for, besides ``one_in``.
     """
 
     history: tuple[Sample, ...]
@@ -82,6 +86,9 @@ class Senses:
     prior: RoundTripPrior
     guess: Guess | None
     deaf_s: float
+    one_in: int | None
+    familiar_s: float | None
+    each_counts: float
     _picture: TrafficPicture | None
 
     @classmethod
@@ -102,6 +109,9 @@ class Senses:
             prior=prior,
             guess=None,
             deaf_s=0.0,
+            one_in=None,
+            familiar_s=None,
+            each_counts=1.0,
             _picture=None,
         )
 
@@ -144,8 +154,12 @@ class Senses:
             trips = trips.updated(
                 sample.time_s, sample.interval_s, heard, rate_bit_per_s, packet_bytes
             )
-        activity = self.activity
+        activity, one_in, familiar_s = self.activity, self.one_in, self.familiar_s
         if observation.traffic is not None:
+            if one_in not in {None, observation.traffic.one_in}:
+                familiar_s = sample.time_s + activity.lately_s
+                activity = FlowActivity.begin()
+            one_in = observation.traffic.one_in
             activity = activity.updated(
                 sample.time_s,
                 sample.interval_s,
@@ -153,6 +167,7 @@ class Senses:
                 observation.active_flows,
                 self._usual_round_trip_s(),
             )
+        familiar_s, each_counts = self._familiar(sample, activity, one_in, familiar_s)
         watched = _since(history, sample.time_s - 2.0 * SIGNALS_S)
         after = Senses(
             history=history,
@@ -165,9 +180,13 @@ class Senses:
             prior=self.prior,
             guess=self.guess,
             deaf_s=self._deaf_s(sample),
+            one_in=one_in,
+            familiar_s=familiar_s,
+            each_counts=each_counts,
             _picture=None,
         )
-        picture, guess = after._seen(rate_bit_per_s, packet_bytes, observation)
+        held = None if familiar_s is None else self._picture
+        picture, guess = after._seen(rate_bit_per_s, packet_bytes, observation, held)
         return replace(after, guess=guess, _picture=picture), sample
 
     @property
@@ -225,6 +244,36 @@ class Senses:
             queued_s = 8.0 * latest.backlog_bytes / picture.rate_bit_per_s
         return picture.base_rtts_s[3 * len(picture.base_rtts_s) // 4] + queued_s
 
+    def _familiar(
+        self, sample: Sample, activity: FlowActivity, one_in: int | None, familiar_s: float | None
+    ) -> tuple[float | None, float]:
+        """When the flows that are looked at will be familiar, and what each of them stands for.
+
+        Another choice of flows says another number, as any other choice would. That is no news of
+        the traffic, so that they stand for as many as there were before. Where every flow is looked
+        at, there is nothing to be guessed.
+
+        Args:
+            sample: the latest.
+            activity: what each flow moves, the latest interval included.
+            one_in: one flow in so many is looked at.
+            familiar_s: what was known before; ``None`` where they are.
+        """
+        before = self._picture
+        if familiar_s is None:
+            return None, self.each_counts
+        if before is None or before.flows == 0:
+            return None, 1.0
+        if sample.time_s < familiar_s:
+            return familiar_s, self.each_counts
+        if one_in == 1:
+            return None, 1.0
+        counted, _ = activity.effective()
+        if counted > 0.0:
+            return None, before.flows / counted
+        # Packets pass, but not one of the flows that are looked at.
+        return (familiar_s if sample.packets > 0 else None), self.each_counts
+
     def _deaf_s(self, sample: Sample) -> float:
         """How long packets have passed without a round trip being sampled."""
         if sample.rtt_samples is None or sample.rtt_samples > 0:
@@ -232,9 +281,20 @@ class Senses:
         return self.deaf_s + (sample.interval_s if sample.packets > 0 else 0.0)
 
     def _seen(
-        self, rate_bit_per_s: float | None, packet_bytes: float | None, observation: Observation
+        self,
+        rate_bit_per_s: float | None,
+        packet_bytes: float | None,
+        observation: Observation,
+        held: TrafficPicture | None,
     ) -> tuple[TrafficPicture, Guess | None]:
-        """The picture, and what in it is a guess."""
+        """The picture, and what in it is a guess.
+
+        Args:
+            rate_bit_per_s: the link's service rate.
+            packet_bytes: the mean size of the packets forwarded lately.
+            observation: the latest.
+            held: the picture whose flows are still the best that is known of them, if there is one.
+        """
         sample = self.history[-1]
         recent = _since(self.history, sample.time_s - _RECENT_S)
         drops = sum(one.drops for one in recent)
@@ -247,6 +307,9 @@ class Senses:
             packet_bytes=packet_bytes,
             marked_share=marks / (marks + drops) if marks + drops > 0 else None,
         )
+        if held is not None:
+            kept = ("time_s", "rate_bit_per_s", "packet_bytes", "marked_share")
+            return replace(held, **{name: getattr(picture, name) for name in kept}), self.guess
         among = None
         counted: float | None = sample.active_flows
         doubt = _OPEN_DOUBT
@@ -255,6 +318,7 @@ class Senses:
             unresponsive = self.activity.unresponsive_bit_per_s()
             pausing = self.activity.pausing(counted)
             doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * pausing / max(counted, 1.0)
+            counted *= self.each_counts
             picture = replace(
                 picture,
                 unresponsive_bit_per_s=unresponsive,

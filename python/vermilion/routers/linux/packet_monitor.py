@@ -28,6 +28,7 @@ class PacketMonitor:
 
     def __init__(self, watch: InterfaceWatch) -> None:
         self._watch = watch
+        self._one_in = watch.one_in
 
     def take_in(self) -> None:
         """Take in what has passed since the last call.
@@ -37,14 +38,15 @@ class PacketMonitor:
         """
         from vermilion.monitor import InterfaceError
 
+        self._one_in = self._watch.one_in  # of what has passed; then it may become another
         try:
             self._watch.take_in()
         except InterfaceError as error:
             raise RouterError(str(error)) from None
 
-    def active_flows(self) -> int:
-        """The number of flows that have begun and not ended."""
-        return self._watch.active_flows() * self._watch.one_in
+    def active_flows(self) -> int | None:
+        """The number of flows that have begun and not ended; ``None`` while it is not known."""
+        return self._watch.open_flows()
 
     def rtt_samples(self) -> RttSamples:
         """The round trips since the last call, with the wait in the queue."""
@@ -61,7 +63,7 @@ class PacketMonitor:
         sent = self._watch.departing()
         numbers = sent.flow * _SIBLINGS
         flows = np.where(sent.data, numbers, -numbers - 1)
-        one_in = self._watch.one_in
+        one_in = self._one_in
         if one_in > 1:
             siblings = np.tile(np.arange(one_in), len(flows))
             flows = np.repeat(flows, one_in) + np.where(
@@ -74,6 +76,7 @@ class PacketMonitor:
             responsive=np.repeat(sent.responsive, one_in),
             selective=np.repeat(sent.selective, one_in),
             ecn_capable=np.repeat(sent.ecn_capable, one_in),
+            one_in=one_in,
         )
 
 

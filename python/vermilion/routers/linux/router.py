@@ -56,8 +56,8 @@ class TrafficMonitor(Protocol):
     def take_in(self) -> None:
         """Take in what has passed since the last call."""
 
-    def active_flows(self) -> int:
-        """The number of flows that have begun and not ended."""
+    def active_flows(self) -> int | None:
+        """The number of flows that have begun and not ended; ``None`` while it is not known."""
 
     def rtt_samples(self) -> RttSamples:
         """The round-trip samples since the last call."""

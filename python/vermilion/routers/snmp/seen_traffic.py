@@ -103,7 +103,9 @@ class SeenTraffic:
             heard.is_gone = False
             self._say(f'"{watch.interface}" is back, and its traffic is known again')
         now_s = self._clock()
-        heard.flows = watch.active_flows() * watch.one_in
+        flows = watch.open_flows()
+        if flows is not None:  # else what was known before is still the best word on it
+            heard.flows = flows
         watch.departing()  # nobody asks the agent what each flow sends
         _, nanoseconds = watch.round_trips()
         if len(nanoseconds) > 0:
