@@ -8,6 +8,7 @@ import os
 import queue
 import signal
 import sqlite3
+from dataclasses import replace
 
 import pytest
 
@@ -147,6 +148,27 @@ def test_a_signal_ends_it_in_order(vermilion, kernel, monkeypatch, number):
     assert (code, err) == (0, "")
     assert "the run has ended" in out
     assert signal.getsignal(number) is before
+
+
+def test_a_first_setting_that_does_not_come_back_is_an_exit_code_of_its_own(
+    vermilion, kernel, monkeypatch
+):
+    """By hand: somebody has put another kind there, and the controller has to restore."""
+    from vermilion.online.drive import real_router
+    from vermilion.online.entries import Decision
+    from vermilion.online.kinds import DecisionKind
+
+    run_on_router = real_router.run_on_router
+
+    def not_restored(*arguments, **more):
+        run = run_on_router(*arguments, **more)
+        end = Decision(1.0, DecisionKind.END, "the run has ended", {"restored": False})
+        return replace(run, decisions=(*run.decisions[:-1], end))
+
+    monkeypatch.setattr(real_router, "run_on_router", not_restored)
+    code, _, err = vermilion(*ROUTER, "--for=1 s")
+    assert code == 12
+    assert err.startswith("what stood before the first change could not be put back; vermilion")
 
 
 class Talk:

@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -67,6 +68,9 @@ class ObedientRouter(ManagedQueue):
             self._forwarded += self.packets_per_tick if self.flows else 0
             height = self._coins.gauss(self.level + self.offset, self.sd)
             self._backlog = max(0, round(height)) if self.flows else 0
+
+    def restart(self):
+        self.level, self._forwarded = 45.0, 0
 
     def read(self):
         return Reading(
@@ -352,10 +356,50 @@ def test_a_queue_that_somebody_else_has_changed_is_left_alone():
 
 def test_a_router_that_has_gone_back_to_its_first_setting_is_tuned_again():
     router = ObedientRouter(level=45)
-    router.at(30, lambda r: setattr(r, "level", 45.0))  # as after a restart
+    router.at(30, ObedientRouter.restart)
     controller = controlled(router, Oracle(), 50)
     assert not of_kind(controller, "hands-off")
+    [change] = of_kind(controller, "change-detected")
+    assert change.reason == "the router has gone back to level 45.0, as before the first change"
     assert router.level == pytest.approx(TARGET, abs=2.5)
+
+
+def test_a_first_setting_that_a_person_has_put_back_stays():
+    """What vermilion undo prints, pasted while the controller runs: the counters go on."""
+    router = ObedientRouter(level=45)
+    router.at(30, lambda r: setattr(r, "level", 45.0))
+    controller = controlled(router, Oracle(), 50)
+    [decision] = of_kind(controller, "hands-off")
+    assert decision.reason == (
+        "somebody else has put back level 45.0, as before the first change; "
+        'the queue is left alone until a person says "resume"'
+    )
+    assert router.level == 45.0
+
+
+def test_what_somebody_else_sets_just_before_a_change_is_not_overwritten():
+    """Parameters are looked up once a second, and people do not wait for that."""
+    undisturbed = ObedientRouter(level=45)
+    controlled(undisturbed, Oracle(), 20)
+    change_s, _ = undisturbed.applied[0]
+    router = ObedientRouter(level=45)
+    router.at(change_s, lambda r: setattr(r, "level", 99.0))
+    controller = controlled(router, Oracle(), 20)
+    assert router.applied == []
+    assert router.level == 99.0
+    [decision] = of_kind(controller, "hands-off")
+    assert decision.time_s == pytest.approx(change_s)
+    assert decision.reason.startswith("somebody else has set level to 99.0")
+
+
+def test_what_somebody_else_sets_just_before_the_end_is_not_overwritten():
+    router = ObedientRouter(level=45)
+    router.at(19.95, lambda r: setattr(r, "level", 99.0))
+    controller = controlled(router, Oracle(), 20, policy=replace(POLICY, at_exit="restore"))
+    assert router.level == 99.0
+    hands_off, end = controller.log.decisions[-2:]
+    assert (hands_off.kind, end.kind) == ("hands-off", "end")
+    assert "stays as it is, because somebody else has set level to 99.0" in end.reason
 
 
 def test_a_bias_beyond_the_bound_does_not_lead_to_endless_searching():

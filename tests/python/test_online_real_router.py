@@ -222,6 +222,88 @@ def test_a_half_made_change_that_stays_is_restored_when_the_run_ends(tmp_path):
     assert kernel.state.options == answered("codel").options
 
 
+class FullDisk(Online):
+    """A run whose journal cannot be written any more after a kind of decision."""
+
+    def __init__(self, monkeypatch, full_after, *arguments, **more):
+        self._monkeypatch = monkeypatch
+        self._full_after = full_after
+        super().__init__(*arguments, **more)
+
+    def _hear(self, decision):
+        from vermilion.online.record.journal import Journal
+
+        def full(*_):
+            message = "the journal cannot be written: database or disk is full"
+            raise JournalError(message)
+
+        if decision.kind == self._full_after:
+            self._monkeypatch.setattr(Journal, "_write", full)
+        super()._hear(decision)
+
+
+def test_a_full_disk_does_not_keep_the_first_setting_from_coming_back(tmp_path, monkeypatch):
+    kernel = BusyKernel()
+    freedom = Freedom(mode="control", at_exit="restore")
+    online = FullDisk(monkeypatch, "applied", kernel, tmp_path, freedom, until=("applied",))
+    assert online.kinds[-2:] == ["restored", "end"]
+    assert kernel.state.options == answered("codel").options
+    assert online.run.decisions[-2].reason.endswith(
+        "; the change is not in the journal, because "
+        "the journal cannot be written: database or disk is full"
+    )
+    assert online.run.unwritten > 0
+    assert not online.run.is_not_restored
+
+
+def test_on_a_full_disk_no_new_setting_is_sent_and_the_router_is_not_blamed(tmp_path, monkeypatch):
+    kernel = BusyKernel()
+    freedom = Freedom(mode="control")
+    online = FullDisk(monkeypatch, "tuned", kernel, tmp_path, freedom, until=("refused",))
+    assert kernel.told == []
+    [refused] = [each for each in online.run.decisions if each.kind == "refused"]
+    assert refused.reason == (
+        "the setting was not sent to the router, because "
+        "the journal cannot be written: database or disk is full"
+    )
+
+
+def test_a_run_that_cannot_restore_the_first_setting_says_so(tmp_path):
+    class Replaced(Online):
+        def _hear(self, decision):
+            super()._hear(decision)
+            if decision.kind == "applied":  # tc qdisc replace ... bfifo
+                self.kernel.state = replace(self.kernel.state, kind="bfifo")
+
+    freedom = Freedom(mode="control", at_exit="restore")
+    online = Replaced(BusyKernel(), tmp_path, freedom, until=("applied",))
+    assert online.run.decisions[-1].reason.endswith("the first setting could not be restored")
+    assert online.run.is_not_restored
+
+
+@pytest.mark.parametrize(("after", "sent"), [("tuned", 0), ("applied", 1)])
+def test_what_somebody_else_has_set_a_moment_ago_stays(tmp_path, after, sent):
+    """Before the answer of the second search is sent, and before the first setting is put back."""
+
+    class SetByHand(Online):
+        def _hear(self, decision):
+            super()._hear(decision)
+            told = [kind for kind, _ in self.told_before]
+            if decision.kind == after and told.count("tuned") == 2:
+                by_hand = replace(self.kernel.state.options, target_us=77)
+                self.kernel.state = replace(self.kernel.state, options=by_hand)
+
+    kernel = BusyKernel()
+    freedom = Freedom(mode="control", at_exit="restore")
+    online = SetByHand(kernel, tmp_path, freedom, until=("applied", "hands-off"))
+    assert kernel.state.options.target_us == 77
+    assert len(kernel.told) == sent
+    assert online.kinds[-2:] == ["hands-off", "end"]
+    assert not online.run.is_not_restored
+    answers = online.rows("SELECT answer FROM effect ORDER BY number")
+    assert answers[-1] == ("refused",)
+
+
 def test_nothing_begins_where_it_cannot_be_written_down(tmp_path, monkeypatch):
     from vermilion.online.record.journal import Journal
 

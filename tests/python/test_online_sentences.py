@@ -79,7 +79,8 @@ def drifted(details, match):
 
 def set_by_others(details, match):
     changed = cause(details)["changed"]
-    assert all(f"{name} to {value}" in match[0] for name, value in changed.items())
+    to = " to " if "has set" in match[0] else " "
+    assert all(f"{name}{to}{value}" in match[0] for name, value in changed.items())
     return [value for value in changed.values() if isinstance(value, float)]
 
 
@@ -243,7 +244,11 @@ PHRASES = [
         drifted,
     ),
     (
-        r"(?:gone back to|somebody else has set) \S+ to [^\s,;)]+(?:, \S+ to [^\s,;)]+)*",
+        r"somebody else has set \S+ to [^\s,;)]+(?:, \S+ to [^\s,;)]+)*",
+        set_by_others,
+    ),
+    (
+        r"has (?:gone back to|put back) \S+ [^\s,;)]+(?:, \S+ [^\s,;)]+)*(?=, as before)",
         set_by_others,
     ),
     (

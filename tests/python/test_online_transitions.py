@@ -8,8 +8,10 @@ import pytest
 
 from online_world import FIRST, TICK_S, World, best, controller_of, finding
 from vermilion.online.decide.detection import Alarm
+from vermilion.online.decide.in_force import stands
 from vermilion.online.decide.states import (
     Applying,
+    Blind,
     Ended,
     HandsOff,
     Paused,
@@ -27,6 +29,7 @@ from vermilion.online.events import (
     Found,
     Lost,
     Observed,
+    Overtaken,
     Refused,
     SearchFailed,
     Silent,
@@ -35,6 +38,7 @@ from vermilion.online.kinds import DecisionKind
 
 RUNS = range(30)
 EVENTS_PER_RUN = 200
+QUICK_HANDS = 0.25  # somebody else sets the queue just before the controller would
 BACK = {"roll back", "fall back", "restore"}
 
 
@@ -80,6 +84,8 @@ class Walk:
         self.met = set()
         self.pairs = set()
         self.searches = {}
+        self.hands = random.Random(seed)
+        self.overtaken = {}  # what a router has that somebody else set before it could be told
         self.proposals = []
         self.accepted = False
         self.pushes_s = []
@@ -127,7 +133,7 @@ class Walk:
                 lately = [each for each in self.pushes_s if each > self.now_s - 60.0]
                 assert accepted or len(lately) < self.policy["changes_per_minute"]
                 self.pushes_s.append(self.now_s)
-        stale = isinstance(event, Found | SearchFailed | Done | Refused | Lost) and (
+        stale = isinstance(event, Found | SearchFailed | Done | Refused | Lost | Overtaken) and (
             event.number != getattr(before.state, "number", None)
         )
         if stale:
@@ -140,6 +146,12 @@ class Walk:
         match effect:
             case Search(number, task):
                 self.searches[number] = task
+            case Apply(number):
+                if self.hands.random() < QUICK_HANDS:
+                    self.world.in_force["level"] = 60.0
+                found, held = dict(self.world.in_force), self.controller.held
+                if not stands(held, found, effect.believed, effect.unanswered):
+                    self.overtaken[number] = found
             case Propose(number):
                 self.proposals.append(number)
             case ReadBack():
@@ -173,6 +185,9 @@ class Walk:
                 for _ in range(coins.choice([1, 3, 60])):
                     self.now_s = round(self.now_s + TICK_S, 6)
                     self.give(Silent("no answer"))
+                blind = self.controller.state
+                if isinstance(blind, Blind) and self.hands.random() < QUICK_HANDS:
+                    self.give(Overtaken(blind.number or number, dict(self.world.in_force)))
             case "search":
                 task = self.searches.get(number)
                 if task is None or coins.random() < 0.1:
@@ -197,6 +212,9 @@ class Walk:
     def answer_change(self, number):
         coins, state = self.coins, self.controller.state
         wanted = dict(state.change.parameters) if isinstance(state, Applying) else {}
+        if number in self.overtaken:
+            self.give(Overtaken(number, self.overtaken[number]))
+            return
         kind = coins.choice(["done", "done", "done", "refused", "lost", "half"])
         if kind == "done":
             self.world.in_force.update(wanted)

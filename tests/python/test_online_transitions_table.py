@@ -35,6 +35,7 @@ from vermilion.online.events import (
     Done,
     Found,
     Lost,
+    Overtaken,
     Refused,
     SearchFailed,
     Silent,
@@ -105,8 +106,10 @@ OWED = Owed(RouterChange("roll back", FIRST, "it was bad"), 3.0, 1)
 UNANSWERED = {"unanswered": ({"level": 30.0, "weight": 0.4},)}
 
 LOOK = "an observation"
+HAND = {"level": 60.0, "weight": 0.5, "gentle": False}
 READ = "an observation with the parameters that were asked for"
 HALF = "an observation with the half of the parameters that were asked for"
+BESIDE = "an observation with what was asked for, and with what nobody has asked for"
 OLD = "an observation with the parameters before"
 FLOWS = "an observation, of other flows than those modelled"
 LONG = "the last straw of a silence"
@@ -194,6 +197,14 @@ ROWS = [
     (applying("restore"), LONG, {}, Applying),
     (applying("restore", since_s=1.0), LONG, {}, Ended),
     (applying("restore"), Command("stop"), {}, Ended),
+    (applying(), Overtaken(NUMBER, HAND), {}, HandsOff),
+    (applying("roll back"), Overtaken(NUMBER, HAND), {}, HandsOff),
+    (applying("restore"), Overtaken(NUMBER, HAND), {}, Ended),
+    (applying(), Overtaken(NUMBER, FIRST), {"in_force": AFTER}, HandsOff),
+    (applying(), Overtaken(NUMBER, FIRST), {"in_force": AFTER, "restarted": {""}}, Waiting),
+    (applying(), Overtaken(NUMBER + 1, HAND), {}, Applying),
+    (applying(lost=True), BESIDE, UNANSWERED, HandsOff),
+    (applying("restore", lost=True), BESIDE, UNANSWERED, Ended),
     (applying("restore", lost=True), HALF, {}, Applying),
     (replace(applying("restore", lost=True), attempts=2), HALF, {}, Ended),
     (applying("roll back", lost=True), HALF, {}, Watching),
@@ -253,6 +264,7 @@ ROWS = [
     (Blind(1.0, NUMBER), Done(NUMBER, AFTER), {}, Blind),
     (Blind(1.0, NUMBER), Refused(NUMBER, "no"), {}, Blind),
     (Blind(1.0, NUMBER), Lost(NUMBER, "no"), {}, Blind),
+    (Blind(1.0, NUMBER), Overtaken(NUMBER, HAND), {}, Blind),
     (Blind(1.0, NUMBER), LONG, {}, Blind),
     (Blind(1.0, NUMBER), Command("stop"), {}, Ended),
     (watching(), Command("stop"), {"policy": "nothing", "in_force": AFTER}, Ended),
@@ -305,7 +317,9 @@ def happening(controller, event):
         return replace(controller, unheard_since_s=unheard_s), Silent("no answer")
     if not isinstance(event, str):
         return controller, event
-    in_force = {LOOK: None, READ: AFTER, HALF: {**FIRST, "weight": 0.4}, OLD: FIRST}[event]
+    in_force = {LOOK: None, READ: AFTER, HALF: {**FIRST, "weight": 0.4}, OLD: FIRST}.get(event)
+    if event == BESIDE:
+        in_force = {**AFTER, "gentle": True}
     return controller, replace(world.observe(NOW_S), in_force=in_force)
 
 
@@ -354,7 +368,13 @@ def test_who_is_asked_every_time_is_asked_again_after_a_minute():
 
 
 def test_every_listed_pair_has_a_row():
-    kinds = {LOOK: "Observed", READ: "Observed", HALF: "Observed", OLD: "Observed"}
+    kinds = {
+        LOOK: "Observed",
+        READ: "Observed",
+        HALF: "Observed",
+        OLD: "Observed",
+        BESIDE: "Observed",
+    }
     kinds |= {FLOWS: "Alarm", LONG: "Silent", SHORT: "Silent"}
     rows = {
         (type(state), kinds[event] if isinstance(event, str) else type(event).__name__)

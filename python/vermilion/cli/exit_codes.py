@@ -7,6 +7,9 @@ from typing import Final
 EXIT_MISTAKE: Final = 2
 """A user's mistake, with one line saying which."""
 
+EXIT_NOT_RESTORED: Final = 12
+"""A controller was to put back the first setting when it ended, and could not."""
+
 EXIT_INTERRUPTED: Final = 130
 """128 + SIGINT: interrupted with Ctrl-C."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import signal
 import sys
 from contextlib import ExitStack, contextmanager
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import typer
 
 from vermilion.cli.closed_pipe import finish_anyway
+from vermilion.cli.exit_codes import EXIT_NOT_RESTORED
 from vermilion.cli.limited_file import read_limited
 from vermilion.cli.online_page import PageRequest, open_page, verbs_of
 from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
@@ -205,6 +207,14 @@ def _control(
             import json
 
             json_file.write(f"{json.dumps(_document(run, request), indent=2, allow_nan=False)}\n")
+    if run.is_not_restored:
+        name = shlex.quote(str(journal))
+        message = (
+            "what stood before the first change could not be put back; "
+            f"vermilion undo {name} shows it"
+        )
+        typer.echo(printable(message), err=True)
+        raise typer.Exit(EXIT_NOT_RESTORED)
 
 
 def _opened(

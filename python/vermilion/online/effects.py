@@ -2,12 +2,12 @@
 
 Each effect that is answered has a number, and the answer carries it, so that an answer to a
 question nobody asks any more is known as such. Whatever changes the router is in the journal before
-it is carried out.
+it is carried out, unless it takes something back.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -20,15 +20,25 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Apply:
-    """Put parameters in force; answered by ``Done``, ``Refused`` or ``Lost``.
+    """Put parameters in force; answered by ``Done``, ``Refused``, ``Lost`` or ``Overtaken``.
+
+    Whoever carries it out reads the router first. Where something else stands there than is
+    believed, somebody else has changed it, and nothing is sent.
 
     Attributes:
         number: of the effect.
         parameters: to be merged over those in force, all of them or none.
+        believed: every parameter as last read back; empty where nothing is known.
+        unanswered: changes sent since, any of which may be in force, whole or in part.
+        takes_back: whether it takes something back: that is not left undone because it cannot be
+            written down first.
     """
 
     number: int
     parameters: Mapping[str, ParameterValue]
+    believed: Mapping[str, ParameterValue] = field(default_factory=dict)
+    unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
+    takes_back: bool = False
 
 
 @dataclass(frozen=True, slots=True)

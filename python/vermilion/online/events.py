@@ -82,23 +82,40 @@ class Done:
     Attributes:
         number: of the effect that asked for it.
         in_force: every discipline parameter, read back after the change.
+        unwritten: why the change could not be written down first; "" if it was.
     """
 
     number: int
     in_force: Mapping[str, ParameterValue]
+    unwritten: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """The router refused a change; nothing has changed.
+    """The router refused a change, or could not be told of it; nothing has changed.
 
     Attributes:
         number: of the effect that asked for it.
-        reason: the router's own words.
+        reason: the router's own words, or why nothing was sent to it.
+        was_sent: whether the router was told.
     """
 
     number: int
     reason: str
+    was_sent: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Overtaken:
+    """Somebody else has changed the queue since it was last read, so nothing was sent.
+
+    Attributes:
+        number: of the effect that asked for a change.
+        in_force: every discipline parameter, as somebody else has left it.
+    """
+
+    number: int
+    in_force: Mapping[str, ParameterValue]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,5 +146,5 @@ class Command:
 
 
 Event: TypeAlias = (
-    Began | Observed | Silent | Found | SearchFailed | Done | Refused | Lost | Command
+    Began | Observed | Silent | Found | SearchFailed | Done | Refused | Lost | Overtaken | Command
 )

@@ -46,7 +46,7 @@ class DecisionKind(StrEnum):
     APPLIED = "applied"
     """A setting has been put in force and was read back."""
     REFUSED = "refused"
-    """The router refused a change."""
+    """The router refused a change, or could not be told of it."""
     LOST = "lost"
     """A change was sent, and nobody knows what has become of it: it is read back."""
     VERIFIED = "verified"

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import blind, entering, stepping
+from vermilion.online.decide import blind, entering, leaving_alone, stepping
 from vermilion.online.decide.in_force import is_mixture
 from vermilion.online.decide.setting_words import setting_in_words
-from vermilion.online.decide.states import Applying, Owed, RouterChange, Watching
+from vermilion.online.decide.states import Applying, HandsOff, Owed, RouterChange, Watching
 from vermilion.online.kinds import DecisionKind
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.events import Done, Lost, Observed, Refused, Silent
+    from vermilion.online.events import Done, Lost, Observed, Overtaken, Refused, Silent
     from vermilion.routers.base import ParameterValue
 
 ANSWER_WITHIN_S = 5.0
@@ -42,7 +42,10 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
         return
     held = turn.controller.held
     if held.holds(state.change.parameters, event.in_force):
-        _changed(turn, state, event.in_force)
+        if leaving_alone.leave_if_shared(turn, state, event.in_force):
+            _end_if_wanted(turn, state)
+        else:
+            _changed(turn, state, event.in_force)
     elif held.is_unchanged(event.in_force, state.before):
         turn.change(unanswered=())
         turn.decide(DecisionKind.REFUSED, "the change never reached the router")
@@ -69,24 +72,50 @@ def on_alarm(turn: Turn, state: Applying, alarm: Alarm) -> None:
 def on_done(turn: Turn, state: Applying, event: Done) -> None:
     """The router has changed."""
     if event.number == state.number:
-        _changed(turn, state, event.in_force)
+        _changed(turn, state, event.in_force, event.unwritten)
 
 
 def on_refused(turn: Turn, state: Applying, event: Refused) -> None:
-    """The router has refused."""
+    """The router has refused, or was not told."""
     if event.number != state.number:
         return
+    turn.change(unanswered=turn.controller.unanswered[:-1])
     what = {
         "roll back": "to take the setting back",
         "restore": "to restore the first setting",
     }.get(state.change.purpose, "the setting")
-    turn.decide(
-        DecisionKind.REFUSED,
-        f"the router refused {what}: {event.reason}",
-        because=event.reason,
+    why = (
+        f"the router refused {what}: {event.reason}"
+        if event.was_sent
+        else f"the setting was not sent to the router, because {event.reason}"
     )
-    turn.change(unanswered=turn.controller.unanswered[:-1])
+    turn.decide(DecisionKind.REFUSED, why, because=event.reason)
     _not_changed(turn, state)
+
+
+def on_overtaken(turn: Turn, state: Applying, event: Overtaken) -> None:
+    """Somebody else was quicker, and nothing was sent: the queue is theirs."""
+    if event.number != state.number:
+        return
+    turn.change(unanswered=turn.controller.unanswered[:-1])
+    leaving_alone.check_in_force(turn, event.in_force)
+    _end_if_wanted(turn, state)
+
+
+def _end_if_wanted(turn: Turn, left: Applying) -> None:
+    """End the run if that was only waiting for the first setting to be restored."""
+    state = turn.controller.state
+    if left.change.purpose != "restore" or isinstance(state, Applying):
+        return
+    if isinstance(state, HandsOff):
+        turn.decide(
+            DecisionKind.END,
+            f"the run has ended; the queue stays as it is, because {state.why}",
+            changed=dict(state.changed),
+        )
+    else:  # the router has restarted
+        turn.decide(DecisionKind.END, "the run has ended; the first setting is in force again")
+    turn.end()
 
 
 def on_lost(turn: Turn, state: Applying, event: Lost) -> None:
@@ -105,6 +134,7 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
             DecisionKind.END,
             "the run has ended; the router is silent, so nobody knows whether the first setting "
             "has been restored",
+            restored=False,
         )
         turn.end()
 
@@ -128,10 +158,16 @@ def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
     turn.become(replace(state, lost=True))
 
 
-def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]) -> None:
+def _changed(
+    turn: Turn,
+    state: Applying,
+    in_force: Mapping[str, ParameterValue],
+    unwritten: str = "",
+) -> None:
     """The change is in force."""
     turn.believe_in_force(in_force)
     change = state.change
+    untold = f"; the change is not in the journal, because {unwritten}" if unwritten else ""
     words = setting_in_words(change.parameters, turn.controller.configuration)
     turn.change(replaced=None if change.is_free else dict(state.before))
     if change.purpose != "end blackout":
@@ -157,7 +193,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             )
             entering.wait_anew(turn, "a queue that let nothing through has another setting")
         case "roll back":
-            turn.decide(DecisionKind.ROLLED_BACK, change.reason, **change.details)
+            turn.decide(DecisionKind.ROLLED_BACK, f"{change.reason}{untold}", **change.details)
             if turn.controller.held.is_unchanged(turn.controller.proven, state.before):
                 # What is taken back has not proved to do no harm, whatever it seemed before.
                 turn.change(proven=turn.controller.in_force)
@@ -166,7 +202,7 @@ def _changed(turn: Turn, state: Applying, in_force: Mapping[str, ParameterValue]
             else:
                 entering.watch_without_model(turn, change.ask_again_s)
         case "restore":
-            turn.decide(DecisionKind.RESTORED, change.reason)
+            turn.decide(DecisionKind.RESTORED, f"{change.reason}{untold}")
             turn.decide(DecisionKind.END, "the run has ended")
             turn.end()
 
@@ -189,7 +225,11 @@ def _not_changed(turn: Turn, state: Applying) -> None:
     """Nothing has changed. What takes something back is owed, and tried again ever more rarely."""
     change = state.change
     if change.purpose == "restore":
-        turn.decide(DecisionKind.END, "the run has ended; the first setting could not be restored")
+        turn.decide(
+            DecisionKind.END,
+            "the run has ended; the first setting could not be restored",
+            restored=False,
+        )
         turn.end()
         return
     if change.is_free:
@@ -217,5 +257,5 @@ def _not_arrived(turn: Turn, state: Applying) -> None:
 def owed_again(turn: Turn, owed: Owed) -> None:
     """Try again what the router refused."""
     before = turn.controller.in_force
-    number = turn.ask_router(owed.change.parameters)
+    number = turn.ask_router(owed.change.parameters, takes_back=owed.change.is_free)
     turn.become(Applying(number, owed.change, turn.now_s, before, attempts=owed.attempts))

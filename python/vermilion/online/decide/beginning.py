@@ -33,7 +33,7 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
         if turn.controller.held.is_unchanged(found, turn.controller.in_force):
             turn.believe_in_force(found)
         else:
-            leaving_alone.check_in_force(turn, found)
+            leaving_alone.check_in_force(turn, found, just_begun=True)
         _take_back_what_nobody_judged(turn)
         return
     turn.believe_in_force(event.in_force)
@@ -65,9 +65,10 @@ def _take_back_what_nobody_judged(turn: Turn) -> None:
 
 def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:
     """Somebody else was in charge when an earlier run was killed, and still is."""
+    changed = {**state.changed, **leaving_alone.changed_in(turn, event.in_force)}
     turn.believe_in_force(event.in_force)
     say_start(turn, "an earlier run did not end in order, and this one continues it; ")
-    entering.hands_off(turn, state.why, state.changed)
+    entering.hands_off(turn, state.why, changed)
 
 
 def say_start(turn: Turn, before: str = "") -> None:
@@ -99,7 +100,11 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
         controller.in_force, controller.original
     )
     if isinstance(state, Applying) and state.change.purpose == "restore":
-        turn.decide(DecisionKind.END, "the run has ended before the first setting was restored")
+        turn.decide(
+            DecisionKind.END,
+            "the run has ended before the first setting was restored",
+            restored=False,
+        )
         turn.end()
         return
     if policy.at_exit == "restore" and policy.mode != "observe" and changed:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.events import Done, Lost, Observed, Silent
+    from vermilion.online.events import Done, Lost, Observed, Overtaken, Silent
     from vermilion.routers.base import ParameterValue
 
 
@@ -58,11 +58,12 @@ def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
         return
     if isinstance(event, Refused):
         turn.change(unanswered=turn.controller.unanswered[:-1])
-        turn.decide(
-            DecisionKind.REFUSED,
-            f"the router refused the setting for blind times: {event.reason}",
-            because=event.reason,
+        why = (
+            f"the router refused the setting for blind times: {event.reason}"
+            if event.was_sent
+            else f"the setting for blind times was not sent to the router, because {event.reason}"
         )
+        turn.decide(DecisionKind.REFUSED, why, because=event.reason)
     else:
         turn.decide(
             DecisionKind.LOST,
@@ -70,6 +71,19 @@ def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
             f"{event.reason}",
             because=event.reason,
         )
+
+
+def on_overtaken(turn: Turn, state: Blind, event: Overtaken) -> None:
+    """Something else stands there than was known; who has set that is found out in daylight."""
+    if event.number != state.number:
+        return
+    why = "the router does not have the setting that it had before"
+    turn.change(unanswered=turn.controller.unanswered[:-1])
+    turn.decide(
+        DecisionKind.REFUSED,
+        f"the setting for blind times was not sent to the router, because {why}",
+        because=why,
+    )
 
 
 def on_observed(turn: Turn, state: Blind, _event: Observed) -> None:

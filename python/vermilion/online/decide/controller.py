@@ -75,7 +75,10 @@ class Controller:
         in_force: every discipline parameter, as last read back.
         unanswered: changes that the router was told and that it has not answered: any of them may
             be in force, whole or in part.
-        original: every parameter before the first change.
+        restarted: queues whose counters have fallen since the setting was last compared: each by
+            its link, the only one by "".
+        original: every parameter before the first change; what somebody else has set since, before
+            they gave the queue back, takes the place of what stood there.
         replaced: every parameter before the last change, which a person may want back; ``None``
             where there was none, or it has been taken back.
         proven: the last setting, complete, that was found to do no harm on the network.
@@ -127,6 +130,7 @@ class Controller:
     senses: Senses | SetSenses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
     unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
+    restarted: frozenset[str] = frozenset()
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
     replaced: Mapping[str, ParameterValue] | None = None
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)

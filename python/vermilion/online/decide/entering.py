@@ -306,7 +306,7 @@ def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
 def send(turn: Turn, change: RouterChange) -> None:
     """Tell the router to change."""
     before = turn.controller.in_force
-    number = turn.ask_router(change.parameters)
+    number = turn.ask_router(change.parameters, takes_back=change.is_free)
     turn.change(budget=turn.controller.budget.spent(turn.now_s), starvation=None)
     turn.become(Applying(number, change, turn.now_s, before))
 

@@ -73,9 +73,15 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     state = turn.controller.state
     if isinstance(state, Ended):
         return False
-    if event.in_force is not None and not isinstance(state, Applying | HandsOff):
-        leaving_alone.check_in_force(turn, event.in_force)
-        _check(state, turn.controller.state, BESIDES[type(state)])
+    restarted = turn.controller.senses.restarted(event.observation)
+    if restarted:
+        turn.change(restarted=turn.controller.restarted | restarted)
+    if event.in_force is not None:
+        if isinstance(state, HandsOff):
+            leaving_alone.follow(turn, state, event.in_force)
+        elif not isinstance(state, Applying):
+            leaving_alone.check_in_force(turn, event.in_force)
+            _check(state, turn.controller.state, BESIDES[type(state)])
     senses, sample = turn.controller.senses.taken(event.observation)
     turn.change(senses=senses)
     picture = senses.picture()

@@ -49,6 +49,7 @@ from vermilion.online.events import (
     Found,
     Lost,
     Observed,
+    Overtaken,
     Refused,
     SearchFailed,
     Silent,
@@ -105,6 +106,7 @@ EVENTS: tuple[type[Event | Alarm], ...] = (
     Done,
     Refused,
     Lost,
+    Overtaken,
     Command,
 )
 """What reaches a state; an :class:`Alarm` comes with an observation, from the conditions' watch."""
@@ -135,10 +137,13 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _to(beginning.on_command_or(proposing.on_command), Applying, Watching, Ended),
     },
     Applying: {
-        Observed: _to(applying.on_observed, Waiting, Observing, Verifying, Watching, Ended),
+        Observed: _to(
+            applying.on_observed, Waiting, Observing, Verifying, Watching, HandsOff, Ended
+        ),
         Done: _to(applying.on_done, Waiting, Observing, Verifying, Watching, Ended),
         Refused: _to(applying.on_refused, Watching, Ended),
         Lost: _to(applying.on_lost),
+        Overtaken: _to(applying.on_overtaken, Waiting, HandsOff, Ended),
         Silent: _to(applying.on_silent, Blind, Ended),
         Command: _STOPPED,
     },
@@ -171,6 +176,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Done: _to(blind.on_done),
         Refused: _to(blind.on_refused),
         Lost: _to(blind.on_refused),
+        Overtaken: _to(blind.on_overtaken),
         Command: _STOPPED,
     },
     HandsOff: {

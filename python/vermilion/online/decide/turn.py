@@ -103,11 +103,14 @@ class Turn:
         self.change(in_force=dict(parameters), unanswered=())
         self.record(SettingInForce(self.now_s, dict(parameters)))
 
-    def ask_router(self, parameters: Mapping[str, ParameterValue]) -> int:
+    def ask_router(
+        self, parameters: Mapping[str, ParameterValue], *, takes_back: bool = False
+    ) -> int:
         """Ask for a change; the number under which it will be answered."""
-        number = self.number()
-        self.change(unanswered=(*self.controller.unanswered, dict(parameters))[-_UNANSWERED_KEPT:])
-        self.effects.append(Apply(number, dict(parameters)))
+        number, unanswered = self.number(), self.controller.unanswered
+        believed = dict(self.controller.in_force)
+        self.change(unanswered=(*unanswered, dict(parameters))[-_UNANSWERED_KEPT:])
+        self.effects.append(Apply(number, dict(parameters), believed, unanswered, takes_back))
         return number
 
     def ask_person(self, number: int, parameters: Mapping[str, ParameterValue], why: str) -> None:

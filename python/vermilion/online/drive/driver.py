@@ -11,9 +11,10 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from vermilion.online.decide.in_force import stands
 from vermilion.online.decide.step import step
 from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
-from vermilion.online.events import Done, Lost, Observed, Refused, Silent
+from vermilion.online.events import Done, Lost, Observed, Overtaken, Refused, Silent
 from vermilion.online.record.journal import JournalError
 from vermilion.routers.base import RouterError, RouterSilent
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from vermilion.online.record.log import Log
     from vermilion.routers.base import ManagedQueue, Observation
 
+_OVERTAKEN = "it was not sent, because somebody else has changed the queue"
 _LARGEST_STEP_S = 2.0  # by which a router's clock may be off before it counts as another clock
 
 
@@ -120,19 +122,32 @@ class Driver(ABC):
             case End():
                 self._ended = True
 
-    def _apply(self, effect: Apply) -> Done | Refused | Lost:
-        """Change the router; not where that cannot be written down first."""
-        try:
-            self._log.intend(self.now_s, effect)
-        except JournalError as error:
-            return Refused(effect.number, f"it was not told, because {error}")
+    def _apply(self, effect: Apply) -> Done | Refused | Lost | Overtaken:
+        """Change the router; unless it takes something back, not before that is written down."""
+        unwritten = ""
+        if effect.takes_back:
+            unwritten = self._log.intend_anyway(self.now_s, effect)
+        else:
+            try:
+                self._log.intend(self.now_s, effect)
+            except JournalError as error:
+                return Refused(effect.number, str(error), was_sent=False)
         answer = self._change_router(effect)
-        self._log.answered(self.now_s, answer)
+        if isinstance(answer, Overtaken):
+            self._log.answered(self.now_s, Refused(effect.number, _OVERTAKEN, was_sent=False))
+        else:
+            self._log.answered(self.now_s, answer)
+        if unwritten and isinstance(answer, Done):
+            return replace(answer, unwritten=unwritten)
         return answer
 
-    def _change_router(self, effect: Apply) -> Done | Refused | Lost:
-        """Change the router, and read back what is in force then."""
+    def _change_router(self, effect: Apply) -> Done | Refused | Lost | Overtaken:
+        """Change the router if nobody else has, and read back what is in force then."""
         try:
+            if effect.believed:
+                found = self._router.parameters()
+                if not stands(self._router.held, found, effect.believed, effect.unanswered):
+                    return Overtaken(effect.number, found)
             self._router.apply(effect.parameters)
         except RouterSilent as error:
             return Lost(effect.number, str(error))

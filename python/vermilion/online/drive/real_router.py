@@ -67,6 +67,14 @@ class RouterRun:
     missed: int
     unwritten: int
 
+    @property
+    def is_not_restored(self) -> bool:
+        """Whether the first setting was to be in force again at the end, and may not be."""
+        return any(
+            each.kind == DecisionKind.END and each.details.get("restored") is False
+            for each in self.decisions
+        )
+
 
 def run_on_router(
     router: OperatedRouter,

@@ -116,6 +116,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "readings_empty_share": (_SHARE, "readings of `seconds` at which no packet waited"),
     "readings_waiting_share": (_SHARE, "readings of `seconds` at which packets waited"),
     "refining": ("", "whether an answer for these conditions is in force already"),
+    "restored": ("", "false where the run was to restore the first setting and could not"),
     "round_trip_classes": ("", "pairs of a number of flows and their base round trip in s"),
     "round_trips_apart_share": (_SHARE, "how far the round trips are from those before"),
     "round_trips_share_per_s": ("1/s", "growth of the base round trip, as a share of it"),

@@ -1,7 +1,8 @@
 """What the controller says of itself: decisions and settings, told, kept and written down.
 
 A journal that cannot be written (a full disk) does not end the controller: what is lost is counted
-and said once. But nothing is done to a router that could not be written down before.
+and said once. But nothing is done to a router that could not be written down before, except to take
+something back: what stood before the first change was written down before that.
 """
 
 from __future__ import annotations
@@ -67,6 +68,12 @@ class Log:
             JournalError: it cannot be written down.
         """
         self._journal.intend(now_s, effect)
+
+    def intend_anyway(self, now_s: float, effect: Apply) -> str:
+        """Enter a change that is made in any case; why it cannot be written, "" if it can."""
+        lost = self.lost
+        self._write(lambda: self._journal.intend(now_s, effect))
+        return self.obstacle if self.lost > lost else ""
 
     def answered(self, now_s: float, answer: Done | Refused | Lost) -> None:
         """Enter what the router answered."""

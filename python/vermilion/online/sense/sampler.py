@@ -141,6 +141,16 @@ def is_a_reading(reading: Reading) -> bool:
     return math.isfinite(reading.time_s) and min(counts) >= 0 and max(counts) < _LARGEST_COUNT
 
 
+def fell(before: Reading, now: Reading) -> bool:
+    """Whether a counter is less than before: the router or its queue restarted, or it wrapped."""
+    return (
+        now.forwarded_packets < before.forwarded_packets
+        or now.forwarded_bytes < before.forwarded_bytes
+        or now.drops < before.drops
+        or now.marks < before.marks
+    )
+
+
 def began_anew(before: Reading, now: Reading) -> bool:
     """Whether counters are not those that went on from ``before``.
 
@@ -149,10 +159,7 @@ def began_anew(before: Reading, now: Reading) -> bool:
     """
     packets = now.forwarded_packets - before.forwarded_packets
     forwarded = now.forwarded_bytes - before.forwarded_bytes
-    return (
-        min(packets, forwarded, now.drops - before.drops, now.marks - before.marks) < 0
-        or not packets <= forwarded <= packets * _LARGEST_PACKET
-    )
+    return fell(before, now) or not packets <= forwarded <= packets * _LARGEST_PACKET
 
 
 def is_frozen(before: Reading, observation: Observation) -> bool:

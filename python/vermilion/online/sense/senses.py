@@ -16,7 +16,13 @@ from vermilion.online.sense.flow_shares import FlowShares, flow_shares
 from vermilion.online.sense.link_state import SIGNALS_S, LinkState, LinkWatch
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.round_trips import BaseRoundTrips
-from vermilion.online.sense.sampler import Sample, began_anew, is_a_reading, is_frozen
+from vermilion.online.sense.sampler import (
+    Sample,
+    began_anew,
+    fell,
+    is_a_reading,
+    is_frozen,
+)
 from vermilion.online.sense.service_rate import ServiceRate
 from vermilion.online.sense.square_root_law import (
     LEAST_S,
@@ -114,6 +120,12 @@ class Senses:
             each_counts=1.0,
             _picture=None,
         )
+
+    def restarted(self, observation: Observation) -> frozenset[str]:
+        """The queue, named "", if its counters have fallen since it was last read."""
+        before, now = self.reading, observation.reading
+        has = before is not None and is_a_reading(now) and fell(before, now)
+        return frozenset({""} if has else ())
 
     def taken(self, observation: Observation) -> tuple[Senses, Sample | None]:
         """What is known after an observation, and the sample that ends with it.

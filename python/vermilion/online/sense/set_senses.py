@@ -130,6 +130,14 @@ class SetSenses:
         parts = {link: Senses.begin() for link in links}
         return cls(parts, {}, {}, tuple(configured), (), None)
 
+    def restarted(self, observation: Observation) -> frozenset[str]:
+        """The links of the queues whose counters have fallen since they were last read."""
+        return frozenset(
+            link
+            for link, senses in self.parts.items()
+            if senses.restarted(observation.queues[link])
+        )
+
     def taken(self, observation: Observation) -> tuple[SetSenses, SetSample | None]:
         """What is known after an observation, and the sample that ends with it.
 
