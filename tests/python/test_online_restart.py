@@ -283,6 +283,91 @@ def test_what_was_undone_or_set_by_somebody_else_begins_anew(tmp_path):
     assert entry["original"] == SECOND
 
 
+def by_hand(journal, time_s, parameters, changed):
+    """Somebody else sets the queue, and the controller takes its hands off."""
+    journal.keep(SettingInForce(time_s, parameters))
+    why = "somebody else has set something; the queue is left alone"
+    journal.keep(Decision(time_s, DecisionKind.HANDS_OFF, why, {"changed": changed}))
+
+
+def given_back(journal, time_s):
+    why = "a person has given the queue back after 6 s"
+    journal.keep(Decision(time_s, DecisionKind.RESUMED, why, {"after_s": 6.0}))
+
+
+def limits(path, *limits):
+    """A journal of a queue with these limits, with the command of the first; it goes on."""
+    journal = journal_at(path, discipline="drop-tail")
+    command = f"tc qdisc change dev r1 root pfifo limit {limits[0]}"
+    journal.keep(Decision(0.0, DecisionKind.FOUND, "it stands", {"command": command}))
+    for time_s, limit in enumerate(limits):
+        journal.keep(SettingInForce(time_s, {"limit": limit}))
+    return journal
+
+
+def test_undo_does_not_take_a_persons_setting_for_its_own(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with limits(path, 200) as journal:
+        by_hand(journal, 3.5, {"limit": 170}, {"limit": 170})
+        journal.keep(SettingInForce(6.0, {"limit": 160}))  # hands are off, and it is still read
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert (entry["changed"], entry["command"]) == (False, "")
+    assert entry["set_by_others"] == {"limit": 160}
+    told = undone(path)
+    assert "somebody else has set limit to 160 since" in told
+    assert "tc qdisc" not in told
+
+
+def test_undo_does_not_print_a_command_that_destroys_what_a_person_has_set(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with limits(path, 200) as journal:
+        by_hand(journal, 3.0, {"limit": 170}, {"limit": 170})
+        given_back(journal, 9.0)
+        journal.keep(SettingInForce(12.0, {"limit": 60}))
+    told = undone(path)
+    assert "limit: was 170, is 60" in told
+    assert "tc qdisc" not in told
+    [entry] = json.loads(undone(path, "--json", "-", "--interface", "eth0"))
+    assert "limit 170" in entry["command"]
+
+
+def test_what_vermilion_has_changed_beside_a_persons_setting_is_still_its_own(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with journal_at(path) as journal:
+        journal.keep(SettingInForce(0.0, FIRST))
+        journal.keep(SettingInForce(1.0, SECOND))
+        by_hand(journal, 2.0, {**SECOND, "level": 60.0}, {"level": 60.0})
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert entry["original"] == {**FIRST, "level": 60.0}
+    assert "weight: was 0.5, is 0.4" in undone(path)
+
+
+def test_a_setting_by_hand_after_a_kill_is_where_the_next_run_begins(tmp_path):
+    """Run 1 is killed at 76, a person sets 220, run 2 keeps its hands off, run 3 goes back to 220."""
+    path = tmp_path / "journal.sqlite"
+    limits(path, 100, 76)._database.close()
+    with journal_at(path, discipline="drop-tail") as journal:
+        by_hand(journal, 0.0, {"limit": 220}, {"limit": 220})
+    with limits(path, 220, 76, 220):
+        pass
+    [entry] = json.loads(undone(path, "--json", "-"))
+    assert (entry["original"], entry["changed"]) == ({"limit": 220}, False)
+    assert entry["set_by_others"] == {}
+
+
+def test_what_a_person_has_given_back_is_what_a_killed_run_leaves_to_restore(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    journal = journal_at(path)
+    journal.keep(SettingInForce(0.0, FIRST))
+    by_hand(journal, 1.0, {**FIRST, "level": 60.0}, {"level": 60.0})
+    given_back(journal, 2.0)
+    journal.intend(3.0, Apply(1, {"level": 30.0}))
+    journal.answered(3.0, Done(1, {**FIRST, "level": 30.0}))
+    journal.keep(SettingInForce(3.0, {**FIRST, "level": 30.0}))
+    journal._database.close()
+    assert remembered(path).original == {**FIRST, "level": 60.0}
+
+
 def test_what_a_queue_moves_by_itself_is_nobody_elses_setting(tmp_path):
     """Linux' RED moves its probability while `adaptive` is on, also between two runs."""
     path = tmp_path / "journal.sqlite"

@@ -120,6 +120,69 @@ def test_a_persons_pause_is_not_a_queue_that_tells_nothing(journal):
     database.close()
 
 
+BLIND = (DecisionKind.BLIND, {})
+SIGHTED = (DecisionKind.SIGHTED, {})
+REFUSED = (DecisionKind.REFUSED, {})
+FELL_BACK = (DecisionKind.FELL_BACK, {})
+HANDS_OFF = (DecisionKind.HANDS_OFF, {"changed": {"limit": 170}})
+RESUMED = (DecisionKind.RESUMED, {"after_s": 8.0})
+PERSON_PAUSED = (DecisionKind.PAUSED, {"by": "a person"})
+PERSON_RESUMED = (DecisionKind.RESUMED, {"by": "a person"})
+LINK_PAUSED = (DecisionKind.PAUSED, {})
+LINK_RESUMED = (DecisionKind.RESUMED, {})
+KEPT = (DecisionKind.KEPT, {})
+
+
+@pytest.mark.parametrize(
+    ("decided", "words"),
+    [
+        ([BLIND, REFUSED], "waiting for the router to answer"),
+        ([BLIND, FELL_BACK], "waiting for the router to answer, under the setting for blind"),
+        ([BLIND, REFUSED, PERSON_PAUSED], "waiting for the router to answer"),
+        ([BLIND, REFUSED, SIGHTED], "waiting for a steady picture"),
+        ([BLIND, HANDS_OFF], "hands off"),
+        ([HANDS_OFF, PERSON_PAUSED], "hands off"),
+        ([HANDS_OFF, PERSON_PAUSED, PERSON_RESUMED, RESUMED], "watching"),
+        ([PERSON_PAUSED, KEPT], "paused; a person has asked"),
+        ([PERSON_PAUSED, LINK_PAUSED, LINK_RESUMED], "paused; a person has asked"),
+        ([PERSON_PAUSED, LINK_PAUSED, PERSON_RESUMED], "watching"),
+        ([LINK_PAUSED], "paused; the queue tells nothing"),
+    ],
+)
+def test_what_lasts_is_not_forgotten_for_what_was_decided_since(journal, decided, words):
+    path, looked = journal
+    with sqlite3.connect(path) as database:
+        for kind, details in decided:
+            database.execute(
+                "INSERT INTO decision (run, time_s, kind, reason, details)"
+                " VALUES (1, 3.5, ?, 'why', ?)",
+                (kind, json.dumps(details)),
+            )
+    database.close()
+    [queue] = read_status(path, looked)
+    assert queue.doing.startswith(words)
+
+
+def test_a_decision_is_no_look(journal):
+    path, looked = journal
+    with sqlite3.connect(path) as database:
+        database.execute(
+            "INSERT INTO decision (run, time_s, kind, reason, details)"
+            " VALUES (1, 10.0, 'blind', 'why', '{}')"
+        )
+    database.close()
+    [queue] = read_status(path, looked + timedelta(seconds=7.2))
+    assert (queue.state, queue.next_look) == ("silent", None)
+
+
+def test_a_run_that_has_decided_and_not_looked_yet_is_running(tmp_path):
+    path = tmp_path / "journal.sqlite"
+    with running(path, [BEGUN]) as book:
+        book.keep(Decision(2.0, DecisionKind.FOUND, "stands", FOUND))
+    [queue] = read_status(path, BEGUN + timedelta(seconds=3.0))
+    assert (queue.state, queue.last_look) == ("running", None)
+
+
 def looking(path, steps, seconds=40, **changed):
     """A run that looks every tenth of a second; the wall clock at its last look.
 

@@ -77,8 +77,11 @@ def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
     command = "\n".join(each for each in commands.values() if each)
     if not commands:
         # What a run on a real router has written down names its interface and its class.
-        written = queue.command if interface is None else None
-        command = written or _command(queue.discipline, original, queue, interface)
+        if queue.set_by_others and interface is None:
+            command = ""  # what a run has written down would take back what somebody else has set
+        else:
+            written = queue.command if interface is None else None
+            command = written or _command(queue.discipline, original, queue, interface)
     return {
         "title": queue.title,
         "router": queue.router,
@@ -89,6 +92,7 @@ def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
         "changed": original != now,
         "original": original,
         "in_force": now,
+        "set_by_others": dict(queue.set_by_others),
         "command": command,
         "commands": commands,
     }
@@ -108,6 +112,8 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
         message = f"--interface is of one queue; {queue.title} has several, named by their links"
         raise UserError(message)
     settings = by_queue(queue.original)
+    if queue.set_by_others:
+        return dict.fromkeys(settings, "")
     if queue.commands:
         return {link: queue.commands.get(link) or "" for link in settings}
     return {
@@ -130,6 +136,14 @@ def _show(entry: dict[str, Any]) -> None:
     network = f", {entry['network']}" if entry["network"] else ""
     of_link = "" if entry["link"] == entry["title"] else f" of link {entry['link']}"
     typer.echo(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
+    if entry["set_by_others"]:
+        theirs = ", ".join(
+            f"{name} to {_text(value)}" for name, value in entry["set_by_others"].items()
+        )
+        typer.echo(f"  somebody else has set {theirs} since {entry['since']}")
+        if not entry["changed"]:
+            typer.echo("  there is nothing else to undo")
+            return
     if not entry["changed"]:
         typer.echo(f"  as it was on {entry['since']}; there is nothing to undo")
         return
@@ -141,6 +155,10 @@ def _show(entry: dict[str, Any]) -> None:
     if entry["command"]:
         lines = "\n    ".join(entry["command"].splitlines())
         typer.echo(f"  to put it back:\n    {lines}")
+    elif entry["set_by_others"]:
+        more = "; --interface NAME asks for one" if entry["router"] == "linux" else ""
+        typer.echo(f"  the run has written down no command for this{more}")
+        return
     unknown = [link for link, command in entry["commands"].items() if not command]
     if unknown:
         typer.echo(f"  no command is known for {', '.join(unknown)}")

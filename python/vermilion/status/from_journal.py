@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from vermilion.online.kinds import DecisionKind
 from vermilion.online.record.journal_lock import is_written
+from vermilion.online.record.restart import chain_of, left_alone, paused_by_person
 from vermilion.status.doing import DOING, PAUSED_BY_PERSON
 from vermilion.status.run_clock import run_clock
 
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 SILENT_S: Final = 5.0
 """A controller that has not looked for so long is not running, or cannot see its router."""
+
+_SAYS_MORE: Final = {DecisionKind.BLIND, DecisionKind.FELL_BACK}
+_WHILE_BLIND: Final = {*_SAYS_MORE, DecisionKind.REFUSED, DecisionKind.LOST}
+"""What is decided of a router that does not answer."""
 
 _MINUTE_S = 60.0
 _INTERVALS_READ = 10  # looks whose shortest interval says how often the queue is looked at
@@ -46,7 +51,8 @@ class QueueStatus:
         simulated: whether the network is made for the run. All times but ``since`` are then those
             of its own clock, counted from ``since``: they may lie ahead of everybody's clock.
         since: when the run began (UTC).
-        state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``. A
+        state: ``running``, ``silent`` (not ended, and no look for some seconds) or ``ended``. A run
+            that has decided something and has not looked yet is running. A
             look in the future is none: the wall clock was set back since, and a controller that
             runs would have said so. That of a simulated run may lie in the future; it is silent
             too where no process writes it.
@@ -131,7 +137,9 @@ def _status(
     found = _found(database, run["id"])
     times_s = [each["time_s"] for each in (last, setting) if each is not None]
     latest_s = max([looked_s or 0.0, *times_s])
-    state = _state(ended=bool(run["ended"]), looked=clock.at(latest_s), now=now, clock=clock)
+    # A decision is no look: a controller decides that it cannot see.
+    seen_s = latest_s if looked_s is None else looked_s
+    state = _state(ended=bool(run["ended"]), looked=clock.at(seen_s), now=now, clock=clock)
     if state == "running" and _is_simulated(run) and _is_abandoned(path, run):
         state = "silent"
     now_s = clock.seconds(now) if state == "running" else latest_s
@@ -154,7 +162,7 @@ def _status(
         simulated=_is_simulated(run),
         since=clock.at(_first_s(database, run["id"])) if clock.is_kept else clock.utc,
         state=state,
-        doing=_doing(state, last),
+        doing=_doing(state, last, _lasting(database, run, last)),
         mode=found.get("mode"),
         last_look=None if looked_s is None else clock.at(looked_s),
         next_look=None
@@ -234,18 +242,51 @@ def _state(*, ended: bool, looked: datetime, now: datetime, clock: RunClock) -> 
     return "silent" if ago_s > SILENT_S or is_ahead else "running"
 
 
-def _doing(state: str, last: sqlite3.Row | None) -> str:
+def _lasting(database: sqlite3.Connection, run: sqlite3.Row, last: sqlite3.Row | None) -> str:
+    """What goes on whatever else was decided since, in words; "" for nothing."""
+    chain = list(chain_of(database, run["id"])) if "goes_on_from" in run.keys() else [run["id"]]  # noqa: SIM118 - a row is no dict
+    blind = _blind_since(database, run["id"])
+    if blind is not None:
+        return DOING[blind]
+    if left_alone(database, chain)[0]:
+        return DOING[DecisionKind.HANDS_OFF]
+    if not paused_by_person(database, chain):
+        return ""
+    by_itself = (
+        last is not None
+        and last["kind"] == DecisionKind.PAUSED
+        and "by" not in json.loads(last["details"] or "{}")
+    )
+    return f"{PAUSED_BY_PERSON}; the queue tells nothing now" if by_itself else PAUSED_BY_PERSON
+
+
+def _blind_since(database: sqlite3.Connection, run: int) -> DecisionKind | None:
+    """What a controller does that does not see its router; ``None`` for one that does."""
+    doing = None
+    for kind, details in database.execute(
+        "SELECT kind, details FROM decision WHERE run = ? AND id >= (SELECT max(id) FROM decision"
+        " WHERE run = ? AND kind = ?) ORDER BY id",
+        (run, run, DecisionKind.BLIND),
+    ):
+        if kind in _WHILE_BLIND:
+            doing = doing if kind not in _SAYS_MORE else DecisionKind(kind)
+        elif kind not in {DecisionKind.PAUSED, DecisionKind.RESUMED} or "by" not in json.loads(
+            details or "{}"
+        ):
+            return None
+    return doing
+
+
+def _doing(state: str, last: sqlite3.Row | None, lasting: str) -> str:
     if state == "ended":
         return DOING[DecisionKind.END]
     if last is None:
         return "starting"
     kind: str = last["kind"]
     try:
-        words = DOING[DecisionKind(kind)]
+        words = lasting or DOING[DecisionKind(kind)]
     except ValueError:  # of a later version
         words = kind
-    if kind == DecisionKind.PAUSED and "by" in json.loads(last["details"] or "{}"):
-        words = PAUSED_BY_PERSON
     if state == "silent":
         return f"nothing that can be seen; before: {words}"
     return words

@@ -3,14 +3,15 @@
 A run that was not ended in order was killed, and the next one on the same queue goes on with it. A
 simulated network is a queue of its own for each seed. What stood before the first change is what
 the first run of such a chain found; a run that finds something else than the one before it left,
-or what stood in the beginning, begins a new chain: what there was to undo has been undone.
+or what stood in the beginning, begins a new chain: what there was to undo has been undone. What
+somebody else has set meanwhile takes the place of what stood before: that is not Vermilion's to undo.
 """
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -72,6 +73,8 @@ class Untouched:
         command: of one queue of a real router, what puts it back, as it was written down then;
             ``None`` where nothing was.
         commands: of several, what puts each back, likewise; empty where nothing was.
+        set_by_others: what somebody else has set since, which ``original`` has as well. The
+            commands that were written down are then out of date, and left out.
     """
 
     router: str
@@ -85,6 +88,61 @@ class Untouched:
     in_force: Mapping[str, ParameterValue]
     command: str | None = None
     commands: Mapping[str, str | None] = field(default_factory=dict)
+    set_by_others: Mapping[str, ParameterValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the settings and decisions of a run, or of some, come to.
+
+    Attributes:
+        in_force: every parameter as last read back.
+        by_others: what somebody else has set, and given back since.
+        hands_off: what somebody else has set while hands are off; ``None`` where they are not.
+    """
+
+    in_force: Mapping[str, ParameterValue]
+    by_others: Mapping[str, ParameterValue] = field(default_factory=dict)
+    hands_off: Mapping[str, ParameterValue] | None = None
+
+    def after(self, database: sqlite3.Connection, run: int) -> _Told:
+        """The same after one more run, which goes on from there."""
+        happened: list[tuple[float, int, Any]] = [
+            (time_s, 0, setting) for time_s, setting in _settings(database, run)
+        ]
+        rows = database.execute(
+            "SELECT time_s, kind, details FROM decision"
+            " WHERE run = ? AND kind IN ('hands-off', 'resumed') ORDER BY id",
+            (run,),
+        )
+        happened += [(time_s, 1, (kind, details)) for time_s, kind, details in rows]
+        moved = _moved_by_queue(database, run)
+        told = self
+        for _, is_decision, what in sorted(happened, key=lambda each: each[:2]):
+            told = told._decided(*what) if is_decision else told._read(_without(what, moved), what)
+        return told
+
+    def _read(
+        self, still: Mapping[str, ParameterValue], setting: Mapping[str, ParameterValue]
+    ) -> _Told:
+        """A setting is read back: what differs while hands are off, somebody else has set."""
+        if self.hands_off is None:
+            return replace(self, in_force=setting)
+        theirs = {name: value for name, value in still.items() if value != self.in_force.get(name)}
+        return replace(self, in_force=setting, hands_off={**self.hands_off, **theirs})
+
+    def _decided(self, kind: str, details: str) -> _Told:
+        """Hands off, or somebody has given the queue back."""
+        theirs = self.hands_off or {}
+        if kind == "hands-off":
+            changed = json.loads(details).get("changed", {})
+            return replace(self, hands_off={**theirs, **changed})
+        return self.given_back()
+
+    def given_back(self) -> _Told:
+        """Hands are no longer off: what was set by then stays what somebody else has set."""
+        theirs = self.hands_off or {}
+        return replace(self, by_others={**self.by_others, **theirs}, hands_off=None)
 
 
 def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
@@ -105,16 +163,19 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
         *(change for each in reversed(later) for change in _told(database, each, None)),
     ]
     hands_off, changed = left_alone(database, chain)
+    told = _Told(first[1])
+    for each in reversed(chain):
+        told = told.after(database, each)
     return Remembered(
         run=killed,
-        original=first[1],
-        command=_commands(database, first_run)[0],
+        original={**first[1], **told.by_others},
+        command=None if told.by_others else _commands(database, first_run)[0],
         in_force=in_force,
         unanswered=tuple(unanswered[-4:]),
         proven=_proven(database, chain),
         is_unjudged=_is_unjudged(database, chain),
         hands_off=hands_off,
-        hands_off_changed=changed,
+        hands_off_changed={**changed, **(told.hands_off or {})},
         paused_by_person=paused_by_person(database, chain),
     )
 
@@ -131,6 +192,7 @@ def untouched(path: Path) -> list[Untouched]:
             "SELECT id, begun_utc, router, link, discipline, title, network FROM run ORDER BY id"
         ).fetchall()
         found: dict[tuple[str, ...], Untouched] = {}
+        last_told: dict[tuple[str, ...], _Told] = {}
         for run, begun, *names in rows:
             settings = [parameters for _, parameters in _settings(database, run)]
             router, link, discipline, title, network = names
@@ -146,12 +208,17 @@ def untouched(path: Path) -> list[Untouched]:
                 and before.in_force != before.original
                 and network is None
             ) or (before is not None and _predecessor(database, run) is not None)
-            original = before.original if goes_on and before is not None else settings[0]
-            since = before.since if goes_on and before is not None else begun
+            told, original, since = _Told(settings[0]), settings[0], begun
+            command, commands = _commands(database, run)
             if goes_on and before is not None:
+                told, original, since = last_told[key], before.original, before.since
                 command, commands = before.command, before.commands
-            else:
-                command, commands = _commands(database, run)
+                if _predecessor(database, run) is None:  # the run before has ended in order
+                    told = told.given_back()
+            told = last_told[key] = told.after(database, run)
+            by_others = {**told.by_others, **(told.hands_off or {})}
+            if by_others:
+                command, commands = None, {}
             found[key] = Untouched(
                 router=router,
                 link=link,
@@ -160,10 +227,11 @@ def untouched(path: Path) -> list[Untouched]:
                 network=network or "",
                 rate_bit_per_s=_most_passed(database, run),
                 since=since,
-                original=original,
+                original={**original, **by_others},
                 in_force=settings[-1],
                 command=command,
                 commands=commands,
+                set_by_others=by_others,
             )
         return list(found.values())
     finally:
