@@ -150,9 +150,8 @@ def test_a_signal_ends_it_in_order(vermilion, kernel, monkeypatch, number):
     assert signal.getsignal(number) is before
 
 
-def test_a_first_setting_that_does_not_come_back_is_an_exit_code_of_its_own(
-    vermilion, kernel, monkeypatch
-):
+@pytest.mark.usefixtures("kernel")
+def test_a_first_setting_that_does_not_come_back_is_an_exit_code_of_its_own(vermilion, monkeypatch):
     """By hand: somebody has put another kind there, and the controller has to restore."""
     from vermilion.online.drive import real_router
     from vermilion.online.entries import Decision

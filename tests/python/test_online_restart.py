@@ -343,7 +343,7 @@ def test_what_vermilion_has_changed_beside_a_persons_setting_is_still_its_own(tm
 
 
 def test_a_setting_by_hand_after_a_kill_is_where_the_next_run_begins(tmp_path):
-    """Run 1 is killed at 76, a person sets 220, run 2 keeps its hands off, run 3 goes back to 220."""
+    """Run 1 is killed at 76, a person sets 220, run 2 leaves it alone, run 3 goes back to it."""
     path = tmp_path / "journal.sqlite"
     limits(path, 100, 76)._database.close()
     with journal_at(path, discipline="drop-tail") as journal:

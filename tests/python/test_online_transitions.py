@@ -182,12 +182,7 @@ class Walk:
             case "world":
                 self.change_world()
             case "silent":
-                for _ in range(coins.choice([1, 3, 60])):
-                    self.now_s = round(self.now_s + TICK_S, 6)
-                    self.give(Silent("no answer"))
-                blind = self.controller.state
-                if isinstance(blind, Blind) and self.hands.random() < QUICK_HANDS:
-                    self.give(Overtaken(blind.number or number, dict(self.world.in_force)))
+                self.be_silent(coins.choice([1, 3, 60]), number)
             case "search":
                 task = self.searches.get(number)
                 if task is None or coins.random() < 0.1:
@@ -208,6 +203,14 @@ class Walk:
                 self.give(Command(verb, number))
             case _:
                 self.give(Began(dict(self.world.in_force)))
+
+    def be_silent(self, ticks, number):
+        for _ in range(ticks):
+            self.now_s = round(self.now_s + TICK_S, 6)
+            self.give(Silent("no answer"))
+        blind = self.controller.state
+        if isinstance(blind, Blind) and self.hands.random() < QUICK_HANDS:
+            self.give(Overtaken(blind.number or number, dict(self.world.in_force)))
 
     def answer_change(self, number):
         coins, state = self.coins, self.controller.state

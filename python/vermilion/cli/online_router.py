@@ -204,17 +204,8 @@ def _control(
         if shown:
             _show_end(run)
         if json_file:
-            import json
-
-            json_file.write(f"{json.dumps(_document(run, request), indent=2, allow_nan=False)}\n")
-    if run.is_not_restored:
-        name = shlex.quote(str(journal))
-        message = (
-            "what stood before the first change could not be put back; "
-            f"vermilion undo {name} shows it"
-        )
-        typer.echo(printable(message), err=True)
-        raise typer.Exit(EXIT_NOT_RESTORED)
+            json_file.write(_in_json(run, request))
+    _check_restored(run, journal)
 
 
 def _opened(
@@ -472,6 +463,28 @@ def _show_end(run: RouterRun) -> None:
             f"{how_many(run.unwritten, 'entry', 'entries')} could not be written into the journal",
             err=True,
         )
+
+
+def _check_restored(run: RouterRun, journal: Path) -> None:
+    """Say it, and end with a code of its own, where the first setting did not come back.
+
+    Raises:
+        Exit: it did not.
+    """
+    if run.is_not_restored:
+        message = (
+            "what stood before the first change could not be put back; "
+            f"vermilion undo {shlex.quote(str(journal))} shows it"
+        )
+        typer.echo(printable(message), err=True)
+        raise typer.Exit(EXIT_NOT_RESTORED)
+
+
+def _in_json(run: RouterRun, request: RouterRequest) -> str:
+    """What became of the queue, as it is written."""
+    import json
+
+    return f"{json.dumps(_document(run, request), indent=2, allow_nan=False)}\n"
 
 
 def _document(run: RouterRun, request: RouterRequest) -> dict[str, object]:

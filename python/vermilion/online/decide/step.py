@@ -73,15 +73,7 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     state = turn.controller.state
     if isinstance(state, Ended):
         return False
-    restarted = turn.controller.senses.restarted(event.observation)
-    if restarted:
-        turn.change(restarted=turn.controller.restarted | restarted)
-    if event.in_force is not None:
-        if isinstance(state, HandsOff):
-            leaving_alone.follow(turn, state, event.in_force)
-        elif not isinstance(state, Applying):
-            leaving_alone.check_in_force(turn, event.in_force)
-            _check(state, turn.controller.state, BESIDES[type(state)])
+    _compare(turn, event)
     senses, sample = turn.controller.senses.taken(event.observation)
     turn.change(senses=senses)
     picture = senses.picture()
@@ -114,6 +106,21 @@ def _take_in(turn: Turn, event: Observed) -> bool:
         if alarm is not None:
             _changed(turn, alarm, picture)
     return True
+
+
+def _compare(turn: Turn, event: Observed) -> None:
+    """Compare what is in force, where that was read, with what was; and see who has restarted."""
+    restarted = turn.controller.senses.restarted(event.observation)
+    if restarted:
+        turn.change(restarted=turn.controller.restarted | restarted)
+    state = turn.controller.state
+    if event.in_force is None or isinstance(state, Applying):
+        return
+    if isinstance(state, HandsOff):
+        leaving_alone.follow(turn, state, event.in_force)
+    else:
+        leaving_alone.check_in_force(turn, event.in_force)
+        _check(state, turn.controller.state, BESIDES[type(state)])
 
 
 def _write_down(turn: Turn, sample: Sample) -> None:

@@ -4,7 +4,7 @@ A run that was not ended in order was killed, and the next one on the same queue
 simulated network is a queue of its own for each seed. What stood before the first change is what
 the first run of such a chain found; a run that finds something else than the one before it left,
 or what stood in the beginning, begins a new chain: what there was to undo has been undone. What
-somebody else has set meanwhile takes the place of what stood before: that is not Vermilion's to undo.
+somebody else has set meanwhile takes the place of what stood before: Vermilion does not undo it.
 """
 
 from __future__ import annotations
@@ -208,7 +208,9 @@ def untouched(path: Path) -> list[Untouched]:
                 and before.in_force != before.original
                 and network is None
             ) or (before is not None and _predecessor(database, run) is not None)
-            told, original, since = _Told(settings[0]), settings[0], begun
+            original: Mapping[str, ParameterValue] = settings[0]
+            commands: Mapping[str, str | None]
+            told, since = _Told(settings[0]), begun
             command, commands = _commands(database, run)
             if goes_on and before is not None:
                 told, original, since = last_told[key], before.original, before.since
