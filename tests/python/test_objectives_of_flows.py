@@ -14,6 +14,7 @@ from vermilion.objectives import (
     objective_from_text,
     objective_of,
 )
+from vermilion.objectives.harm import harm_bounds
 from vermilion.scenario import ScenarioError, parse_scenario, scenario_from_document
 from vermilion.simulate import Result
 from vermilion.tuning.judge.verdict import judge, mean_violation
@@ -60,6 +61,85 @@ def test_the_flows_of_several_groups_count_as_if_they_were_of_one():
     assert window["jain_index"] == pytest.approx(every.sum() ** 2 / (5 * (every**2).sum()))
     assert window["goodput_cov"] == pytest.approx(every.std() / every.mean())
     assert window["slowest_share"] == pytest.approx(1.0 / every.mean())
+
+
+def test_how_alike_flows_fare_is_said_of_the_bulk_flows_where_others_are_beside_them():
+    # Of 4 and 2 Mbit/s: (4 + 2)^2 / (2 (16 + 4)) = 0.9, sd / mean = 1/3, slowest 2/3.
+    calls = goodputs(0, 1, *[0.1] * 30)
+    indices = {"jain_index": 0.9, "goodput_cov": 1 / 3, "slowest_share": 2 / 3}
+
+    def of(**groups):
+        [window] = flow_windows(result(**{name: [each] for name, each in groups.items()}))
+        return {key: window.get(key) for key in indices}, window
+
+    near, far = goodputs(0, 1, 4.0, starved=0), goodputs(0, 1, 2.0, starved=0)
+    found, window = of(near=near, far=far, calls=calls)
+    assert found == pytest.approx(indices)
+    assert window["flows"] == 32
+    assert window["goodput_bit_per_s"]["total"] == pytest.approx(9.0)
+    assert window["goodput_bit_per_s"]["mean"] == pytest.approx(9.0 / 32)
+
+    one = goodputs(0, 1, 4.0, 2.0, starved=0, jain_index=0.9, goodput_cov=1 / 3)
+    assert of(bulk=one, calls=calls)[0] == pytest.approx(indices)
+    web = {**goodputs(0, 1), "flows": 7, "goodput_bit_per_s": {"total": 3.0}}
+    found, window = of(near=near, far=far, web=web)
+    assert found == pytest.approx(indices)
+    assert window["goodput_bit_per_s"] == {"total": 9.0}
+    # Where no bulk flow is, there is nothing else to compare.
+    assert of(calls=calls, more=calls)[0]["jain_index"] == pytest.approx(1.0)
+
+
+def test_bulk_flows_that_get_nothing_beside_calls_are_the_most_unequal():
+    def starving(bulk):
+        calls = goodputs(0, 1, *[0.1] * 30)
+        return result(early=[goodputs(0, 1, *bulk, starved=0)], late=[calls])
+
+    known = load_scenario("varying-load").document
+    for name, number in (("jain-index", 1 / 4), ("slowest-flow", 0), ("goodput-variation", 3**0.5)):
+        stated = scenario_from_document({**known, "tuning": {"objective": {"name": name}}})
+        assert objective_of(stated).measure(starving([0.0] * 4)) == pytest.approx(number)
+    assert "jain_index" not in flow_windows(starving([0.0] * 4))[0]
+
+
+def test_calls_do_not_hide_that_a_download_starves():
+    """Two downloads, one from ten times as far away: a short queue takes what the far one had."""
+    scenario = parse_scenario("""
+        duration = "40 s"
+        warm_up = "10 s"
+        [links.wan]
+        rate = "20 Mbit/s"
+        delay = "2 ms"
+        queue = { discipline = "drop-tail", limit = "600 packets" }
+        [flows.near]
+        path = ["wan"]
+        rtt = "10 ms"
+        sender = "newreno"
+        packet_size = "1500 bytes"
+        [flows.far]
+        path = ["wan"]
+        rtt = "100 ms"
+        sender = "newreno"
+        packet_size = "1500 bytes"
+        [flows.calls]
+        count = 30
+        path = ["wan"]
+        rtt = "40 ms"
+        traffic = { kind = "constant-rate", rate = "100 kbit/s" }
+        packet_size = "200 bytes"
+    """)
+    [fairness] = [each for each in harm_bounds(scenario, ["wan"]) if "jain" in each.text]
+    long = run(scenario, seed=1)
+    short = run(scenario.with_values({"links.wan.queue.limit": 34}), seed=1)
+    rates = [
+        [outcome.flows(name).total["goodput_bit_per_s"]["total"] for name in ("near", "far")]
+        for outcome in (long, short)
+    ]
+    indices = [sum(each) ** 2 / 2 / np.square(each).sum() for each in rates]
+    assert [fairness.values(each) for each in (long, short)] == [
+        pytest.approx([each]) for each in indices
+    ]
+    assert indices[0] - indices[1] > 0.05
+    assert fairness.margin(short, long) == pytest.approx(indices[1] - indices[0] + 0.05)
 
 
 def test_flows_without_a_goodput_are_pooled_without_one():

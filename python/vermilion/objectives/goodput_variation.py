@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.windows import flows_without_goodput
 
 if TYPE_CHECKING:
     from vermilion.objectives.windows import FlowsWindow
@@ -38,6 +39,7 @@ class GoodputVariation(FlowsObjective):
         Raises:
             NotMeasuredError: flows come and go, so that no single one has a goodput.
         """
-        if window.get("goodput_bit_per_s", {}).get("mean") == 0.0:
-            return math.sqrt(window["flows"] - 1)
+        nothing = flows_without_goodput(window)
+        if nothing is not None:
+            return math.sqrt(nothing - 1)
         return measured(self.name, window, "goodput_cov")

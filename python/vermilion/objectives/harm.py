@@ -11,6 +11,9 @@ Of very many flows a few more or fewer starve by chance: of 300 behind PIE with 
 15.1 ms, 14.6 and 16.4 on the same five seeds. So where more than a hundred are there at a time, one
 more of each full hundred may.
 
+Where calls or short transfers are beside bulk flows, the fairness that is bounded is that of the
+bulk flows: among thirty calls nobody would see one of two downloads starve.
+
 A margin is kept if the mean over the fresh seeds keeps it, in every measured phase. What a user has
 asked for as a constraint must be proven instead.
 """

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.windows import flows_without_goodput
 
 if TYPE_CHECKING:
     from vermilion.objectives.windows import FlowsWindow
@@ -27,6 +28,6 @@ class SlowestFlow(FlowsObjective):
 
     def value(self, window: FlowsWindow) -> float:
         """The slowest flow's share of the mean in the window, 0 to 1."""
-        if measured(self.name, window, "goodput_bit_per_s", "max") == 0.0:
+        if flows_without_goodput(window) is not None:
             return 0.0
         return measured(self.name, window, "slowest_share")

@@ -3,6 +3,10 @@
 Several groups are taken together as if all their flows were of one group. Their numbers of
 flows, means and standard deviations give the moments of all flows exactly; percentiles of
 completion times and of packets' delays do not follow from those of the groups, so they are absent.
+
+Where bulk flows are among them, how alike the flows fare is said of the bulk flows alone. Thirty
+calls that all get what they send make an index near 1/30 whatever two downloads get, and the call
+that sends least is the slowest flow of them all: neither says anything about the queue.
 """
 
 from __future__ import annotations
@@ -11,25 +15,29 @@ import math
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal, cast
 
+from vermilion.simulate.bulk_flows import STARVED
 from vermilion.simulate.result_data import GroupMetrics, LinkMetrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from vermilion.simulate import Result
-    from vermilion.simulate.result_data import Stretch
+    from vermilion.simulate.result_data import Goodput, Stretch
 
 
 class FlowsWindow(GroupMetrics, total=False):
     """Metrics of flows, of whatever groups they are, over a stretch of time."""
 
     slowest_share: float
-    """The goodput of the slowest flow per mean goodput."""
+    """The goodput of the slowest flow per mean goodput, of the flows that are compared."""
+    compared_flows: int
+    """Of how many flows ``jain_index``, ``goodput_cov`` and ``slowest_share`` are, where those are
+    not all: the bulk flows, where others are beside them."""
 
 
 _COUNTS: Final = (
     "flows",
-    "starved",
+    STARVED,
     "timeouts",
     "retransmissions",
     "transfers_begun",
@@ -57,6 +65,8 @@ def flow_windows(
     """The same of a group of flows, or of all flows of several groups together.
 
     Each window also has ``slowest_share``: the goodput of the slowest flow per mean goodput.
+    Where bulk flows are active beside others, that, ``jain_index`` and ``goodput_cov`` are of the
+    bulk flows.
 
     Args:
         result: of a run.
@@ -80,6 +90,18 @@ def is_idle(window: Mapping[str, object]) -> bool:
     return window.get("flows") == 0
 
 
+def flows_without_goodput(window: FlowsWindow) -> int | None:
+    """How many flows are compared, where none of them got anything.
+
+    ``None`` where some flow did, or single flows are not known.
+    """
+    compared = window.get("compared_flows")
+    if compared is not None:
+        return None if "jain_index" in window else compared
+    nothing = window.get("goodput_bit_per_s", {}).get("mean") == 0.0
+    return window["flows"] if nothing else None
+
+
 def weighted_mean(values: Sequence[float], windows: Sequence[Stretch]) -> float:
     """The mean of a value per window, each weighted by its window's duration."""
     durations = [window["end_s"] - window["start_s"] for window in windows]
@@ -92,7 +114,7 @@ def _pooled(windows: Sequence[GroupMetrics]) -> FlowsWindow:
     active = [window for window in windows if not is_idle(window)]
     pooled = cast("FlowsWindow", dict(active[0])) if len(active) == 1 else _together(windows)
     goodput = pooled.get("goodput_bit_per_s")
-    if goodput is not None and goodput.get("mean"):
+    if "compared_flows" not in pooled and goodput is not None and goodput.get("mean"):
         pooled["slowest_share"] = goodput["min"] / goodput["mean"]
     return pooled
 
@@ -125,28 +147,49 @@ def _together(windows: Sequence[GroupMetrics]) -> FlowsWindow:
 
 
 def _add_fairness(pooled: FlowsWindow, windows: Sequence[GroupMetrics]) -> None:
-    """Goodput and its indices over the flows of several groups."""
+    """Goodput over the flows of several groups, and its indices over those that are compared."""
     # Before the warm-up is over a window has no length, and nobody any goodput in it.
     windows = [window for window in windows if "goodput_bit_per_s" in window]
     if not windows:
         return
+    pooled["goodput_bit_per_s"] = _goodput(windows)
+    bulk = [window for window in windows if STARVED in window]
+    if not bulk or len(bulk) == len(windows):
+        _add_indices(pooled, pooled["goodput_bit_per_s"])
+        return
+    pooled["compared_flows"] = sum(window["flows"] for window in bulk)
+    goodput = _goodput(bulk)
+    if len(bulk) > 1:
+        _add_indices(pooled, goodput)
+    elif goodput["total"] > 0.0:
+        pooled["jain_index"] = bulk[0]["jain_index"]
+        pooled["goodput_cov"] = bulk[0]["goodput_cov"]
+    if goodput["mean"]:
+        pooled["slowest_share"] = goodput["min"] / goodput["mean"]
+
+
+def _goodput(windows: Sequence[GroupMetrics]) -> Goodput:
+    """Of all flows of these groups together; only the total where some come and go."""
     goodputs = [window["goodput_bit_per_s"] for window in windows]
     total = math.fsum(goodput["total"] for goodput in goodputs)
     if not all("mean" in goodput for goodput in goodputs):
-        pooled["goodput_bit_per_s"] = {"total": total}  # of flows that come and go
-        return
+        return {"total": total}
     _, mean, sd = _moments(
         [window["flows"] for window in windows],
         ((goodput["mean"], goodput["sd"]) for goodput in goodputs),
     )
-    pooled["goodput_bit_per_s"] = {
+    return {
         "total": total,
         "mean": mean,
         "sd": sd,
         "min": min(goodput["min"] for goodput in goodputs),
         "max": max(goodput["max"] for goodput in goodputs),
     }
-    if total > 0.0:
+
+
+def _add_indices(pooled: FlowsWindow, goodput: Goodput) -> None:
+    if goodput["total"] > 0.0 and "mean" in goodput:
+        mean, sd = goodput["mean"], goodput["sd"]
         pooled["jain_index"] = mean**2 / (sd**2 + mean**2)
         pooled["goodput_cov"] = sd / mean
 
