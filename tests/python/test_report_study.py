@@ -208,6 +208,16 @@ STURDIER = {
 }  # fmt: skip
 
 
+def test_a_condition_under_which_a_bound_is_broken_is_not_called_worse(finished, tmp_path):
+    [record] = read_studies(finished)
+    known = OUTCOME["robustness"]
+    broken = {"constraint": "links.bottleneck.drop_rate <= 0.02", "figures": "3 %, bound 2 %"}
+    conditions = [{**known["conditions"][0], "breaks": broken}]
+    outcome = {**OUTCOME, "robustness": {**known, "conditions": conditions}}
+    page, _ = with_outcome(finished, tmp_path, {**record.recommendation, **outcome})
+    assert page.row("twice as many flows")[-1] == "breaks a bound"
+
+
 def test_what_is_offered_for_unknown_conditions_stands_beside_the_best(finished, tmp_path):
     [record] = read_studies(finished)
     outcome = {**record.recommendation, **OUTCOME, "sturdier": STURDIER}

@@ -198,6 +198,42 @@ def test_breaking_what_the_other_keeps_is_worse_however_good_the_queue(monkeypat
     assert [each.key for each in relative.lost] == ["trips-doubled"]
 
 
+def test_a_gain_that_breaks_a_bound_is_called_that_and_is_no_narrow_one(monkeypatch):
+    def metrics(threshold, groups, seed):
+        given = groups["all"]["count"] == 16 and 20e6 < groups["all"]["rtt_ns"] < 30e6
+        used = 0.99 if given or threshold == 5.0 else 0.90
+        return (29.0 if threshold == 20.0 else 20.0) + noise(seed), used
+
+    robustness, _ = check(monkeypatch, metrics, ["links.bottleneck.utilization >= 0.95"])
+    # Breaking it under the flows and round trips that differ, and 100 -> 1 packets^2 under all.
+    assert len(robustness.lost) == 4
+    assert {each.verdict for each in robustness.lost} == {"worse"}  # JSON's word stays
+    rows = [line for line in str(robustness).splitlines() if line.endswith("  breaks a bound")]
+    assert len(rows) == 4
+    assert all(each["gains"] for each in robustness.to_data()["conditions"])
+
+    def also_lost(threshold, groups, seed):
+        queue, used = metrics(threshold, groups, seed)
+        return (20.0 if threshold == 20.0 else 29.0) + noise(seed) if used < 0.95 else queue, used
+
+    both, _ = check(monkeypatch, also_lost, ["links.bottleneck.utilization >= 0.95"])
+    assert sum(each.gains for each in both.outcomes) == 5
+    assert both.to_data()["conditions"][0]["gains"] is False
+
+
+def test_most_conditions_may_break_a_bound_without_making_the_gain_a_narrow_one(monkeypatch):
+    def metrics(threshold, _, seed):
+        used = 0.90 if threshold == 20.0 else 0.99
+        return (29.0 if threshold == 20.0 else 20.0) + noise(seed), used
+
+    robustness, _ = check(monkeypatch, metrics, ["links.bottleneck.utilization >= 0.95"])
+    assert len(robustness.lost) == 9
+    assert not robustness.is_narrow
+    [warning] = robustness.warnings
+    assert "breaks a bound" in warning
+    assert "narrow" not in warning
+
+
 def test_what_both_break_is_left_to_the_objective_and_keeping_it_wins(monkeypatch):
     def metrics(threshold, groups, seed):
         both = groups["all"]["count"] == 32

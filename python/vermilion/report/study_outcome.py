@@ -19,6 +19,7 @@ from vermilion.report.numbers import (
     with_interval,
 )
 from vermilion.simulate.statistics import Interval
+from vermilion.tuning.check.robustness import BREAKS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -153,14 +154,19 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
                 "condition": str(each["condition"]),
                 "incumbent": _text(each.get("incumbent")),
                 "best": _text(each.get("best")),
-                "verdict": str(each["verdict"]),
+                "verdict": _verdict(each),
                 "sturdier": _text(sturdier.get(str(each["key"]), {}).get("best")),
-                "sturdier_verdict": str(sturdier.get(str(each["key"]), {}).get("verdict", ABSENT)),
+                "sturdier_verdict": _verdict(sturdier.get(str(each["key"]), {})),
             }
             for each in robustness["conditions"]
         ],
         "untried": [str(each) for each in robustness["untried"]],
     }
+
+
+def _verdict(condition: Mapping[str, Any]) -> str:
+    """As the table of a terminal shows it."""
+    return BREAKS if "breaks" in condition else str(condition.get("verdict", ABSENT))
 
 
 def sturdier(outcome: Mapping[str, Any]) -> dict[str, object] | None:

@@ -48,8 +48,11 @@ RELEVANT_LOSS: Final = 0.05
 """The fraction of what the setting in force reaches under a condition that may be lost there."""
 
 LEAST_SHARE_BETTER: Final = 0.5
-"""Of the conditions: where a recommendation is better under fewer, it is narrower than its
+"""Of the conditions: where a recommendation gains under fewer, it is narrower than its
 neighbourhood."""
+
+BREAKS: Final = "breaks a bound"
+"""What a table says in place of "worse", where that is why: the objective may well have gained."""
 
 _WORDS: Final = frozenset({0, 3, 5})
 """Columns of the table that are words, and begin at the left."""
@@ -83,6 +86,19 @@ class NeighbourOutcome:
     constraints: tuple[ConstraintVerdict, ...]
     breaks: ConstraintVerdict | None = None
 
+    @property
+    def shown_verdict(self) -> str:
+        """The verdict as a table shows it."""
+        return self.verdict if self.breaks is None else BREAKS
+
+    @property
+    def gains(self) -> bool:
+        """Whether the objective is better, even if a bound is broken for it."""
+        if self.breaks is None:
+            return self.verdict == "better"
+        high = None if self.difference is None else self.difference.high
+        return high is not None and high < 0.0
+
     def to_data(self) -> dict[str, Any]:
         """For JSON; what could not be computed is absent."""
         data: dict[str, Any] = {
@@ -90,6 +106,7 @@ class NeighbourOutcome:
             "condition": self.label,
             "verdict": self.verdict,
             "reason": self.reason,
+            "gains": self.gains,
         }
         if self.breaks is not None:
             broken = {"constraint": self.breaks.constraint, "figures": self.breaks.figures}
@@ -135,19 +152,22 @@ class Robustness:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it is better under fewer than half of the conditions that were measured."""
+        """Whether it gains under fewer than half of the conditions that were measured.
+
+        What gains at the price of a bound is named for that in another sentence.
+        """
         measured = [each for each in self.outcomes if each.verdict != "not measured"]
-        better = [each for each in measured if each.verdict == "better"]
-        return len(better) < LEAST_SHARE_BETTER * len(measured)
+        gains = [each for each in measured if each.gains]
+        return len(gains) < LEAST_SHARE_BETTER * len(measured)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever uses the recommendation has to know, a sentence each."""
         sentences = self._of_losses()
         if self.is_narrow:
-            better = [each for each in self.outcomes if each.verdict == "better"]
-            count = f"{len(better)} of {len(self.outcomes)} conditions around those given"
-            where = f" (with {_listed(each.label for each in better)})" if better else ""
+            gains = [each for each in self.outcomes if each.gains]
+            count = f"{len(gains)} of {len(self.outcomes)} conditions around those given"
+            where = f" (with {_listed(each.label for each in gains)})" if gains else ""
             sentences.append(
                 f"the gain is narrow: the recommended setting is better in only {count}{where}"
             )
@@ -223,14 +243,14 @@ class Robustness:
             ("with", f"in force{unit}", f"recommended{unit}", "the recommended is")
         ]
         rows += [
-            (each.label, _text(each.incumbent), _text(each.best), each.verdict)
+            (each.label, _text(each.incumbent), _text(each.best), each.shown_verdict)
             for each in self.outcomes
         ]
         if sturdier is not None:
             known = {each.key: each for each in sturdier.outcomes}
             found = [known[each.key] for each in self.outcomes]
             more = [(f"sturdier{unit}", "the sturdier is")]
-            more += [(_text(each.best), each.verdict) for each in found]
+            more += [(_text(each.best), each.shown_verdict) for each in found]
             rows = [(*row, *cells) for row, cells in zip(rows, more, strict=True)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         lines = []
