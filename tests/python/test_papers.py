@@ -2,6 +2,7 @@
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -89,6 +90,27 @@ def test_a_paper_is_measured_judged_and_shown():
     text = chapter([outcome], "figures/{paper}-{figure}.svg")
     assert "```{figure} figures/tiny-load.svg" in text
     assert "A network with \\*one\\* queue." in text
+
+
+def test_the_page_is_repeated_with_the_figures_that_it_shows():
+    more = replace(TINY.figures[0], id="more")
+    both = reproduce(replace(TINY, figures=(*TINY.figures, more)), SEEDS)
+    part = replace(both, numbers={"more": both.numbers["more"]})
+
+    def repeated(*outcomes):
+        section = papers_page(outcomes).split('<section id="repeat">')[1]
+        return re.search(r"<pre>(.*?)</pre>", section, re.DOTALL)[1].splitlines()
+
+    assert repeated(both) == ["vermilion papers tiny --seeds 2 --report papers.html"]
+    only = "vermilion papers tiny --figure more --seeds 2 --report"
+    assert repeated(part) == [f"{only} papers.html"]
+    assert repeated(both, both) == ["vermilion papers tiny tiny --seeds 2 --report papers.html"]
+    assert repeated(part, both) == [
+        f"{only} tiny.html", "vermilion papers tiny --seeds 2 --report tiny.html"
+    ]  # fmt: skip
+    assert repeated(replace(part, seeds=(3, 4)))[0] == (
+        "vermilion papers tiny --figure more --seeds 2 --seed 3 --report papers.html"
+    )
 
 
 def test_the_same_seeds_give_the_same_document():

@@ -39,6 +39,7 @@ def papers_page(outcomes: Sequence[PaperOutcome]) -> str:
     return template.render(
         papers=[_paper(outcome) for outcome in outcomes],
         seeds=outcomes[0].seeds,
+        commands=commands_for(outcomes),
         version=_core.VERSION,
         random_streams=_core.RANDOM_STREAMS,
         counts=verdict_counts(outcomes),
@@ -55,11 +56,32 @@ def verdict_counts(outcomes: Sequence[PaperOutcome]) -> list[tuple[str, str, int
 
 def command_for(outcome: PaperOutcome, figure: Figure) -> str:
     """The command that repeats a figure."""
-    words = ["vermilion", "papers", outcome.paper.name, "--figure", figure.id]
-    words += ["--seeds", str(len(outcome.seeds))]
-    if outcome.seeds[0] != 1:
-        words += ["--seed", str(outcome.seeds[0])]
-    return shlex.join([*words, "--report", "figure.html"])
+    return _command([outcome], [figure], "figure.html")
+
+
+def commands_for(outcomes: Sequence[PaperOutcome]) -> list[str]:
+    """What repeats a page: one command, or one for each paper if not all figures were asked for."""
+    if all(outcome.figures == outcome.paper.figures for outcome in outcomes):
+        return [_command(outcomes, [], "papers.html")]
+    alone = len(outcomes) == 1
+    return [
+        _command(
+            [outcome],
+            [] if outcome.figures == outcome.paper.figures else outcome.figures,
+            "papers.html" if alone else f"{outcome.paper.name}.html",
+        )
+        for outcome in outcomes
+    ]
+
+
+def _command(outcomes: Sequence[PaperOutcome], figures: Sequence[Figure], page: str) -> str:
+    words = ["vermilion", "papers", *(outcome.paper.name for outcome in outcomes)]
+    words += [word for figure in figures for word in ("--figure", figure.id)]
+    seeds = outcomes[0].seeds
+    words += ["--seeds", str(len(seeds))]
+    if seeds[0] != 1:
+        words += ["--seed", str(seeds[0])]
+    return shlex.join([*words, "--report", page])
 
 
 def figure_svg(outcome: PaperOutcome, figure: Figure) -> str:
