@@ -5,6 +5,7 @@ Most tests replace the simulator by a formula, so that the true front is known.
 
 import json
 import math
+import re
 from dataclasses import replace
 from itertools import pairwise
 from types import SimpleNamespace
@@ -189,6 +190,51 @@ def test_any_two_objectives_may_be_named(monkeypatch):
     assert found.objectives == ("links.bottleneck.utilization", "links.bottleneck.sojourn_ms.mean")
     assert found.constraints == (used,)
     assert found.points[0].values[0].mean == max(p.values[0].mean for p in found.points)
+
+
+def test_settings_that_a_tuning_would_refuse_for_harm_are_named(monkeypatch):
+    # Nothing is dropped in force, so 2 % are within the bound; below a weight of 0.1 it is 5 %.
+    def run_many(texts, seeds, **_):
+        return [[dropping(json.loads(text), seed) for seed in seeds] for text in texts]
+
+    def dropping(document, seed):
+        queue = document["links"][0]["queue"]["parameters"]
+        weight = queue["weight"]
+        in_force = weight == 0.002
+        found = result(*circle(weight, queue["max_probability"], seed), seed)
+        found.data["links"]["bottleneck"]["total"]["drop_rate"] = (
+            0.0 if in_force else 0.05 if weight < 0.1 else 0.02
+        )
+        return found
+
+    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    scenario = load_scenario("varying-load")
+    options = {"parameters": [WEIGHT, PROBABILITY], "boxes": BOXES, "seeds": SEEDS, "budget": 60}
+    found = tune_front(scenario, **options)
+    heavy = [point.parameters[WEIGHT] < 0.1 for point in found.points]
+    assert any(heavy)
+    assert not all(heavy)
+    bound = "links.bottleneck.drop_rate <= 1.25 of reference + 0.02"
+    assert [point.harm for point in found.points] == [(bound,) if each else () for each in heavy]
+    numbers = ", ".join(str(number) for number, each in enumerate(heavy, 1) if each)
+    said = f"tune without --pareto would refuse settings {numbers}, for harm: {bound}"
+    assert said in str(found).splitlines()
+    assert said[1:] in re.sub(r"&lt;", "<", rendered(found, "html").decode())
+    data = json.loads(found.to_json())
+    assert [point.get("harm", []) for point in data["points"]] == [[bound] * each for each in heavy]
+    assert [point.harm for point in Front.from_data(data).points] == [
+        point.harm for point in found.points
+    ]
+    # What a user says of harm is what is meant.
+    assert tune_front(scenario, harm=["none"], **options).harmful == []
+
+
+def test_the_page_counts_the_setting_in_force_apart_from_those_tried(monkeypatch):
+    found, _ = front(monkeypatch, budget=20)
+    text = re.sub(r"\s+", " ", rendered(found, "html").decode())
+    others = len(found.tried) - 1
+    assert f"Grey: the setting in force and the {others} other settings that the search" in text
+    assert f"{others} settings tried by" in text
 
 
 def test_better_than_now_is_said_where_it_is_sure(monkeypatch):

@@ -35,6 +35,7 @@ from vermilion.tuning.find.front_search import Archive, FrontEntry, Hunt, Second
 from vermilion.tuning.judge.chance import chance_warnings_of_front
 from vermilion.tuning.judge.domination import non_dominated, thinned
 from vermilion.tuning.judge.verdict import judge, mean_violation
+from vermilion.tuning.measure.evaluation import Evaluation
 from vermilion.tuning.measure.simulations import Simulations
 from vermilion.tuning.recommend.empty_front import NearestSetting
 from vermilion.tuning.recommend.front import Front, FrontPoint
@@ -123,6 +124,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
                 _better(entry, now) if fresh else (False, False),
                 _command(entry.setting, tuning),
                 _price(entry, tuning) if fresh else {},
+                _harm(entry, now, tuning) if fresh else (),
             )
             for entry in kept
         ),
@@ -219,6 +221,20 @@ def _price(entry: FrontEntry, tuning: PreparedTuning) -> dict[str, Interval]:
     links = [link for objective in case.objectives for link in objective.links]
     over = over_of(case.objective)
     return price_intervals(entry.evaluation.results, [*links, *tuning.links][0], over)
+
+
+def _harm(entry: FrontEntry, now: FrontEntry, tuning: PreparedTuning) -> tuple[str, ...]:
+    """The bounds of harm that a setting breaks, for which a tuning would refuse it."""
+    [case] = tuning.cases
+    bounds = case.harm
+
+    def bounded(entry: FrontEntry) -> Evaluation:
+        seen = entry.evaluation
+        values = [[bound.values(result) for result in seen.results] for bound in bounds]
+        return Evaluation(seen.setting, list(seen.seeds), list(seen.objectives), constrained=values)
+
+    verdicts = judge(bounds, bounded(entry), bounded(now))
+    return tuple(verdict.constraint for verdict in verdicts if verdict.holds == "broken")
 
 
 def _command(setting: Setting, tuning: PreparedTuning) -> str:

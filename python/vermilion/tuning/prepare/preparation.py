@@ -71,6 +71,7 @@ class Case:
         before: the scenario with the discipline in force, where the plan names another one.
         minimum_improvement: the fraction of the objective that somebody would notice; ``None``
             for what is usual.
+        harm: what a change may cost at most, also of a front, which it does not cut off.
     """
 
     label: str
@@ -82,6 +83,7 @@ class Case:
     incumbent: Setting
     minimum_improvement: float | None
     before: Scenario | None = None
+    harm: tuple[Constraint, ...] = ()
 
     @property
     def standing(self) -> Scenario:
@@ -273,8 +275,9 @@ def _case(
     if tuning is not None:
         harm = tuning.harm if harm is None else harm
         least = tuning.minimum_improvement if least is None else least
+    bounds = harm_bounds(scenario, links, harm)
     if plan.kind != "front":
-        constraints = (*constraints, *harm_bounds(scenario, links, harm))
+        constraints = (*constraints, *bounds)
     return Case(
         label=label,
         scenario=scenario,
@@ -282,6 +285,7 @@ def _case(
         candidates=Candidates(text, paths),
         objectives=objectives,
         constraints=constraints,
+        harm=bounds,
         incumbent={path: scenario.get(path) for path in paths},
         minimum_improvement=least,
         before=given if tuned.carried_over else None,

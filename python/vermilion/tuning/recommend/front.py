@@ -49,6 +49,8 @@ class FrontPoint:
             interval of the difference, seed by seed).
         command: a device's own words for it, if a profile was asked for.
         metrics: its price (:mod:`vermilion.objectives.price`).
+        harm: the bounds of harm that it breaks (:mod:`vermilion.objectives.harm`). They do not cut
+            a front off, and a tuning for one setting would refuse it for them.
     """
 
     parameters: Setting
@@ -56,6 +58,7 @@ class FrontPoint:
     better: tuple[bool, bool]
     command: str = ""
     metrics: Mapping[str, Interval] = field(default_factory=dict)
+    harm: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +165,19 @@ class Front:
             cells = self.parameter_cells(self.nearest.parameters)
             lines.append(nearest_in_words(self.nearest, self.parameter_headings(), cells))
         return [*lines, f"for a front: {what_to_do(self.evaluations, self.constraints)}"]
+
+    @property
+    def harmful(self) -> list[str]:
+        """Which settings break a bound of harm: a line for each bound."""
+        by_bound: dict[str, list[int]] = {}
+        for number, point in enumerate(self.points, 1):
+            for bound in point.harm:
+                by_bound.setdefault(bound, []).append(number)
+        return [
+            f"tune without --pareto would refuse setting{'s' * (len(numbers) > 1)} "
+            f"{', '.join(map(str, numbers))}, for harm: {bound}"
+            for bound, numbers in by_bound.items()
+        ]
 
     def parameter_headings(self) -> list[str]:
         """What stands above a column of each parameter: its name and the unit that is shown."""
@@ -330,6 +346,7 @@ class Front:
             *(f"warning: {warning}" for warning in self.warnings),
             *([] if self.fresh else [unsure]),
             *([better] if self.fresh and self.points else []),
+            *self.harmful,
             tried,
             *([kept] if self.points and self.constraints else []),
             f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
@@ -377,6 +394,8 @@ def _point(point: FrontPoint) -> Mapping[str, Any]:
     }
     if point.metrics:
         data["metrics"] = {name: _interval(each) for name, each in point.metrics.items()}
+    if point.harm:
+        data["harm"] = list(point.harm)
     return {**data, "command": point.command} if point.command else data
 
 
@@ -404,4 +423,5 @@ def _point_from_data(data: Mapping[str, Any]) -> FrontPoint:
         (better, other),
         data.get("command", ""),
         {name: _interval_from_data(each) for name, each in metrics.items()},
+        tuple(data.get("harm", ())),
     )
