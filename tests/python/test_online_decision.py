@@ -49,6 +49,30 @@ def test_a_candidate_that_is_surely_worse_is_called_that():
     assert "nothing better was found" in verdict.reason
 
 
+def test_what_is_worse_because_it_keeps_a_bound_says_which():
+    worse = prediction([40, 41, 39, 40]), prediction([30, 29, 31, 30]), GOAL
+    # 0.6 +- 0.4 may be above 0.9: harm that is no reason for a change, but one for the search.
+    chance = replace(broken(of_harm=True), value=Interval(0.6, 0.4, 4))
+    kept = "nothing better was found that keeps links.bottleneck.utilization >= 0.9, which "
+    verdict = judge(*worse, [], [chance])
+    assert not verdict.apply
+    assert verdict.reason.startswith(f"{kept}the setting in force may break (60 +- 40 %, bound 90")
+    crowd = "flows.*.starved <= reference + 1 with twice the flows"
+    excused = [replace(broken(of_harm=True), constraint=crowd)]
+    verdict = judge(*worse, excused=excused)
+    assert not verdict.apply
+    assert verdict.reason.startswith(
+        f"nothing better was found that keeps {crowd}, which the setting in force would break ("
+    )
+    verdict = judge(*worse, beyond_aims=excused)
+    assert verdict.reason.startswith(
+        f"nothing better was found that keeps {crowd}, as a search aims"
+    )
+    better = judge(prediction([30.0] * 4), prediction([60.0] * 4), GOAL, excused=excused)
+    assert better.apply
+    assert crowd not in better.reason
+
+
 def test_a_certain_but_small_advantage_is_not_worth_a_change():
     # 26.01 - 25 = 1.01 packets^2 are more than one, and less than 5 % of 26.01 = 1.3.
     verdict = judge(prediction([30.0] * 8, sd=5.0), prediction([30.0] * 8, sd=5.1), GOAL)

@@ -60,6 +60,9 @@ def judge(
     incumbent_verdicts: Sequence[ConstraintVerdict] = (),
     charge: PushCharge = NO_CHARGE,
     models: int = 1,
+    *,
+    excused: Sequence[ConstraintVerdict] = (),
+    beyond_aims: Sequence[ConstraintVerdict] = (),
 ) -> ChangeVerdict:
     """Compare a candidate with the incumbent, both predicted on the same fresh seeds.
 
@@ -72,6 +75,8 @@ def judge(
             to change it for a setting that is worse.
         charge: what it costs to put the candidate in force.
         models: of how many models the predictions are the mean.
+        excused: on the setting in force in models where a broken bound does not count against it.
+        beyond_aims: on the setting in force by what the search aims at, well within each bound.
     """
     sign = -1.0 if goal.maximised else 1.0
     pairs = [
@@ -90,10 +95,14 @@ def judge(
         least_gain=least_gain,
         unit=goal.unit,
     )
+    why = decision.why
+    if decision.judgement == "worse" and not decision.refused:
+        chance = [each for each in incumbent_verdicts if _may_be_chance(each)]
+        why += _why_worse(chance, excused, beyond_aims)
     where = "in the model" if models == 1 else f"in the mean of {models} models"
     return ChangeVerdict(
         decision.accepted,
-        f"{decision.why}; {where}, {_in_words(advantage, old_value, new_value, goal, charge)}, "
+        f"{why}; {where}, {_in_words(advantage, old_value, new_value, goal, charge)}, "
         f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
         advantage,
         decision.judgement,
@@ -128,6 +137,23 @@ def _bound_details(decision: SettingDecision) -> dict[str, object]:
         "bound_measured_half_width": None if value is None else value.half_width,
         "bound_phase": bound.phase,
     }
+
+
+def _why_worse(
+    chance: Sequence[ConstraintVerdict],
+    excused: Sequence[ConstraintVerdict],
+    beyond_aims: Sequence[ConstraintVerdict],
+) -> str:
+    """Which bound the search keeps and the setting in force does not, so that it is better."""
+    for bounds, what in (
+        (excused, "which the setting in force would break"),
+        (chance, "which the setting in force may break"),
+        (beyond_aims, "as a search aims to; the setting in force keeps less of a distance"),
+    ):
+        for each in bounds:
+            if each.holds == "broken":
+                return f" that keeps {each.constraint}, {what} ({each.figures})"
+    return ""
 
 
 def _may_be_chance(verdict: ConstraintVerdict) -> bool:

@@ -90,6 +90,9 @@ class FoundSetting:
         evaluations: settings tried.
         packets_per_s: simulated per second of wall time, all cores.
         seconds: of wall time.
+        spared_verdicts: those on the setting in force in models that count for nothing, where it
+            may go on with what it would do there; a setting found may not.
+        aimed_verdicts: those on the setting in force by what the settings tried have to keep.
     """
 
     setting: Setting
@@ -101,6 +104,8 @@ class FoundSetting:
     evaluations: int
     packets_per_s: float | None
     seconds: float
+    spared_verdicts: tuple[ConstraintVerdict, ...] = ()
+    aimed_verdicts: tuple[ConstraintVerdict, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +285,24 @@ def _of_several(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
         evaluations=tuning.evaluations,
         packets_per_s=_speed(results[1], tuning.simulations, seconds),
         seconds=seconds,
+        spared_verdicts=_spared(cases, now.pieces) if looking.spares_incumbent else (),
+        aimed_verdicts=tuple(
+            verdict
+            for case, piece in zip(cases, now.pieces, strict=True)
+            for verdict in judge(case.aims, piece, piece)
+        ),
+    )
+
+
+def _spared(
+    cases: Sequence[ModelCase], pieces: Sequence[Evaluation]
+) -> tuple[ConstraintVerdict, ...]:
+    """On each constraint in each model that is not believed."""
+    return tuple(
+        verdict
+        for case, piece in zip(cases, pieces, strict=True)
+        if case.share == 0.0
+        for verdict in judge(case.constraints, piece, piece)
     )
 
 

@@ -208,6 +208,8 @@ class _Search:
                 found.incumbent_verdicts,
                 charge,
                 believed,
+                excused=found.spared_verdicts,
+                beyond_aims=found.aimed_verdicts,
             ),
             candidate_noise=self._noise(cases, found.setting),
             incumbent_noise=self._noise(cases, {}),

@@ -217,6 +217,8 @@ def _search(
             found.incumbent_verdicts,
             models.push_charge(cases, found.setting, candidate, incumbent.value.mean, traffic),
             believed,
+            excused=found.spared_verdicts,
+            beyond_aims=found.aimed_verdicts,
         ),
         candidate_noise=models.noise(cases, found.setting),
         incumbent_noise=models.noise(cases, {}),
