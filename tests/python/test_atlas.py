@@ -134,6 +134,13 @@ def test_of_a_discipline_of_colours_the_green_ones_are_tuned():
     assert asked.tuning.parameters == (f"{QUEUE}.yellow_max_probability",)
 
 
+@pytest.mark.parametrize(
+    ("discipline", "tuned"), [("step", "threshold"), ("step:measure=delay", "threshold_delay")]
+)
+def test_what_does_nothing_as_a_discipline_is_set_is_not_tuned(discipline, tuned):
+    assert cell(discipline=discipline).tuning.parameters == (f"{QUEUE}.{tuned}",)
+
+
 @pytest.mark.parametrize("discipline", ["linux-red", "wred"])
 def test_the_red_of_devices_has_an_atlas(discipline):
     plan = {"rate": "2 Mbit/s", "flows": [2, 4], "rtt": "40 ms", "discipline": discipline}

@@ -211,3 +211,34 @@ def test_a_list_of_no_parameters_is_refused():
         without_parameters("minimise links.wan.drop_rate", parameters=[])
     assert "tuning.parameters" in str(refused.value)
     assert "at least one path" in str(refused.value)
+
+
+def named(discipline, **flows):
+    """What is searched of a discipline where nobody says what."""
+    stated = without_parameters("minimise links.wan.sojourn_ms.p95").document
+    groups = {**stated["flows"], **{name: {**stated["flows"]["all"], **more}
+                                    for name, more in flows.items()}}  # fmt: skip
+    links = {**stated["links"], "wan": {**stated["links"]["wan"], "queue": discipline}}
+    space = Space.from_scenario(scenario_from_document({**stated, "links": links, "flows": groups}))
+    return [name.removeprefix("links.wan.queue.") for name in space.names]
+
+
+@pytest.mark.parametrize(
+    ("measure", "searched"),
+    [
+        (None, "threshold"),
+        ("packets", "threshold"),
+        ("bytes", "threshold_bytes"),
+        ("delay", "threshold_delay"),
+    ],
+)
+def test_of_three_thresholds_only_the_one_that_is_read_is_searched(measure, searched):
+    chosen = {} if measure is None else {"measure": measure}
+    assert named({"discipline": "step", **chosen}) == [searched]
+
+
+def test_thresholds_for_a_colour_are_searched_where_a_flow_has_it():
+    kinds = ["min_threshold", "max_threshold", "max_probability"]
+    green, yellow = ([f"{colour}_{kind}" for kind in kinds] for colour in ("green", "yellow"))
+    assert named({"discipline": "wred"}) == ["weight", *green]
+    assert named({"discipline": "wred"}, more={"colour": "yellow"}) == ["weight", *green, *yellow]

@@ -53,15 +53,18 @@ impl Listed for Step {
                 .described("which of the three thresholds is in force", "the paper has packets"),
             Parameter::number("threshold", "packets", Some(20.0), 0.0, 1e9)
                 .searched(1.0, 100.0, Scale::Linear)
+                .only_with("measure", "packets")
                 .described(
                     "packets waiting above which an arriving one is marked",
                     "SIGCOMM 2010: K at 1 Gbit/s (65 at 10 Gbit/s)",
                 ),
             Parameter::number("threshold_bytes", "bytes", Some(30_000.0), 0.0, 1e12)
                 .searched(1_500.0, 150_000.0, Scale::Linear)
+                .only_with("measure", "bytes")
                 .described("the same in bytes", "20 packets of 1500 bytes"),
             Parameter::number("threshold_delay", "seconds", Some(0.001), 0.0, 100.0)
                 .searched(1e-4, 0.05, Scale::Log)
+                .only_with("measure", "delay")
                 .described(
                     "the same as the time in which the link sends what waits",
                     "RFC 9332, appendix A.1: the step of its low-latency queue",

@@ -326,6 +326,13 @@ fn every_table_is_complete_and_its_names_are_unique() {
             {
                 assert!(minimum <= low && low < high && high <= maximum, "{name}");
             }
+            if let Some((choice, needed)) = parameter.only_with {
+                let chosen = algorithm.parameters.iter().find(|other| other.name == choice);
+                let Some(Kind::Choice { choices, .. }) = chosen.map(|other| other.kind) else {
+                    panic!("{name}: {choice} is no choice of {}", algorithm.name);
+                };
+                assert!(choices.contains(&needed), "{name}");
+            }
         }
         for (lower, upper) in algorithm.ordered {
             for name in [lower, upper] {

@@ -47,6 +47,7 @@ struct Row {
     choices: Option<&'static [&'static str]>,
     meaning: &'static str,
     source: &'static str,
+    only_with: Option<(&'static str, &'static str)>,
 }
 
 #[derive(Clone, Debug, Serialize)]
@@ -86,6 +87,7 @@ impl From<&Parameter> for Row {
             choices: None,
             meaning: parameter.meaning,
             source: parameter.source,
+            only_with: parameter.only_with,
         };
         match parameter.kind {
             Kind::Number {

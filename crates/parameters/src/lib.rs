@@ -103,6 +103,9 @@ pub struct Parameter {
     pub meaning: &'static str,
     /// Where its default or definition comes from.
     pub source: &'static str,
+    /// A choice and the name that it has to have for this parameter to do anything; it is not
+    /// searched otherwise.
+    pub only_with: Option<(&'static str, &'static str)>,
 }
 
 impl Parameter {
@@ -129,13 +132,14 @@ impl Parameter {
             },
             meaning: "",
             source: "",
+            only_with: None,
         }
     }
 
     /// An on/off parameter.
     #[must_use]
     pub const fn switch(name: &'static str, default: bool) -> Self {
-        Self { name, unit: "1", kind: Kind::Switch { default }, meaning: "", source: "" }
+        Self::plain(name, Kind::Switch { default })
     }
 
     /// A parameter with named alternatives.
@@ -145,7 +149,11 @@ impl Parameter {
         default: &'static str,
         choices: &'static [&'static str],
     ) -> Self {
-        Self { name, unit: "1", kind: Kind::Choice { default, choices }, meaning: "", source: "" }
+        Self::plain(name, Kind::Choice { default, choices })
+    }
+
+    const fn plain(name: &'static str, kind: Kind) -> Self {
+        Self { name, unit: "1", kind, meaning: "", source: "", only_with: None }
     }
 
     /// The same row, meaning and source filled in.
@@ -153,6 +161,13 @@ impl Parameter {
     pub const fn described(mut self, meaning: &'static str, source: &'static str) -> Self {
         self.meaning = meaning;
         self.source = source;
+        self
+    }
+
+    /// The same row, of a parameter that does something only where a choice has this name.
+    #[must_use]
+    pub const fn only_with(mut self, choice: &'static str, name: &'static str) -> Self {
+        self.only_with = Some((choice, name));
         self
     }
 

@@ -101,6 +101,7 @@ impl Row {
             kind,
             meaning: keep(self.meaning),
             source: keep(self.source),
+            only_with: None,
         })
     }
 }

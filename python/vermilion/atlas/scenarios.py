@@ -13,7 +13,7 @@ The *target* is the queue that the plan's delay allows, or asks to be held.
 4. A threshold in packets or bytes is searched from a tenth of the target to four times the target;
    other parameters in the boxes of their tables, unless the plan says otherwise.
 5. All packets are green, so of a discipline with thresholds for each colour the green ones are
-   tuned, unless the plan names others.
+   tuned, unless the plan names others. What does nothing as the discipline is set is not tuned.
 """
 
 from __future__ import annotations
@@ -73,13 +73,15 @@ def tuned_parameters(plan: Plan) -> tuple[str, ...]:
     known = disciplines()
     if name not in known:
         raise ScenarioError("discipline", name, did_you_mean(name, known), "atlas")
-    set_already = {text.partition("=")[0].strip() for text in fixed.split(",")}
+    algorithm = known[name]
+    pairs = [text.partition("=") for text in fixed.split(",")]
+    given = {parameter.strip(): value.strip() for parameter, _, value in pairs}
     searchable = [
         parameter.name
-        for parameter in known[name].parameters.values()
+        for parameter in algorithm.parameters.values()
         if parameter.kind == "number"
         and parameter.search is not None
-        and parameter.name not in set_already
+        and parameter.name not in given
     ]
     for chosen in plan.parameters:
         if chosen not in searchable:
@@ -87,11 +89,11 @@ def tuned_parameters(plan: Plan) -> tuple[str, ...]:
     if not searchable:
         accepted = "a discipline with parameters to search (vermilion disciplines)"
         raise ScenarioError("discipline", plan.discipline, accepted, "atlas")
-    return plan.parameters or tuple(name for name in searchable if _concerns_green(name))
-
-
-def _concerns_green(parameter: str) -> bool:
-    return not parameter.startswith(("yellow_", "red_"))
+    return plan.parameters or tuple(
+        name
+        for name in searchable
+        if algorithm.colour_of(name) in {None, "green"} and algorithm.is_read(name, given)
+    )
 
 
 def size_of_a_target(plan: Plan, condition: Condition, parameter: Parameter) -> float | None:

@@ -33,6 +33,9 @@ ParameterValue = float | int | bool | str | None
 AUTOMATIC: Final = "automatic"
 """How a scenario says that the algorithm's own rule decides (TOML has no null)."""
 
+COLOURS: Final = ("green", "yellow", "red")
+"""Drop precedences of packets."""
+
 _DIMENSIONS: Final[dict[str, Dimension]] = {
     "packets": PACKETS,
     "bytes": SIZE,
@@ -61,6 +64,8 @@ class Parameter:
         choices: the names accepted, for a choice.
         meaning: one line.
         source: where its default or definition comes from.
+        only_with: a choice of the same table and the name that it has to have for this parameter to
+            do anything; ``None`` where it always does.
     """
 
     name: str
@@ -76,6 +81,7 @@ class Parameter:
     choices: tuple[str, ...] | None
     meaning: str
     source: str
+    only_with: tuple[str, str] | None = None
 
     @property
     def dimension(self) -> Dimension:
@@ -194,6 +200,20 @@ class Algorithm:
             for name, parameter in self.parameters.items()
         }
 
+    def is_read(self, name: str, values: Mapping[str, ParameterValue]) -> bool:
+        """Whether a parameter does anything, as the others are set: what is not given is usual."""
+        needed = self.parameters[name].only_with
+        return needed is None or self.complete(values)[needed[0]] == needed[1]
+
+    def colour_of(self, name: str) -> str | None:
+        """The colour of the packets that a parameter is for; ``None`` where it is for all.
+
+        Such parameters are three of a kind, as WRED has them: green_, yellow_ and red_.
+        """
+        colour, _, kind = name.partition("_")
+        of_a_kind = all(f"{each}_{kind}" in self.parameters for each in COLOURS)
+        return colour if colour in COLOURS and of_a_kind else None
+
     def check_order(self, values: Mapping[str, ParameterValue]) -> None:
         """Refuses values whose ordered pairs are in the wrong order, defaults included.
 
@@ -295,4 +315,5 @@ def _parameter(row: Mapping[str, Any]) -> Parameter:
         choices=None if choices is None else tuple(choices),
         meaning=row["meaning"],
         source=row["source"],
+        only_with=None if row.get("only_with") is None else tuple(row["only_with"]),
     )

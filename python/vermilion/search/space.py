@@ -224,12 +224,20 @@ class Space:
 
 
 def searchable(scenario: Scenario, link: str) -> tuple[str, ...]:
-    """The parameters of a link's queue whose table proposes a box to search, as paths."""
-    table = scenario.links[link].queue.algorithm.parameters
+    """The parameters of a link's queue whose table proposes a box to search, as paths.
+
+    Those are left out that do nothing as the queue is set, or that only packets of a colour meet
+    which no flow has: all their values would be alike.
+    """
+    queue = scenario.links[link].queue
+    colours = {group.colour for group in scenario.flows.values()}
     return tuple(
         f"links.{link}.queue.{name}"
-        for name, parameter in table.items()
-        if parameter.kind == "number" and parameter.search is not None
+        for name, parameter in queue.algorithm.parameters.items()
+        if parameter.kind == "number"
+        and parameter.search is not None
+        and queue.algorithm.is_read(name, queue.parameters)
+        and (queue.algorithm.colour_of(name) or "green") in {"green", *colours}
     )
 
 
