@@ -230,7 +230,9 @@ def _harm(entry: FrontEntry, now: FrontEntry, tuning: PreparedTuning) -> tuple[s
 
     def bounded(entry: FrontEntry) -> Evaluation:
         seen = entry.evaluation
-        values = [[bound.values(result) for result in seen.results] for bound in bounds]
+        values: list[list[Sequence[float | None]]] = [
+            [bound.values(result) for result in seen.results] for bound in bounds
+        ]
         return Evaluation(seen.setting, list(seen.seeds), list(seen.objectives), constrained=values)
 
     verdicts = judge(bounds, bounded(entry), bounded(now))
