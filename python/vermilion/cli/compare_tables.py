@@ -16,6 +16,6 @@ def print_comparison(comparison: Comparison) -> None:
     screen = console()
     for table in comparison.tables():
         screen.print(table.title, markup=False, style="bold")
-        screen.print(grid(table.headings, table.sections))
+        screen.print(grid(table.headings, table.sections, screen.width))
         screen.print()
     screen.print(comparison.remark(), markup=False)

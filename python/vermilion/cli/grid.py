@@ -1,32 +1,110 @@
-"""A table with sections: metrics downwards, what is told apart across. It fits 80 columns."""
+"""A table with sections: metrics downwards, what is told apart across.
+
+A number is never cut off or folded. Where all columns do not fit side by side, the table continues
+below itself with the columns that are left.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.tables import Section
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from rich.console import Group
     from rich.table import Table
 
 __all__ = ["Section", "grid"]
 
+_GAP: Final = 3
+"""Characters between two columns."""
 
-def grid(headings: Sequence[str], sections: Sequence[Section]) -> Table:
-    """Makes the table; texts are shown as they are, without markup."""
+_LONGEST_WORD: Final = 16
+"""A heading's word that is longer than this may be folded, to save a column its place."""
+
+_NARROWEST_LABELS: Final = 12
+
+
+def grid(headings: Sequence[str], sections: Sequence[Section], width: int) -> Group:
+    """Makes the table; texts are shown as they are, without markup.
+
+    Args:
+        headings: of the columns, without that of the labels.
+        sections: its parts.
+        width: characters of a line.
+    """
+    from rich.console import Group
+    from rich.text import Text
+
+    labels = _widest(f"  {label}" for section in sections for label, _ in section.rows)
+    titled = max(labels, _widest(section.title for section in sections))
+    numbers = [
+        _widest(cells[column] for section in sections for _, cells in section.rows)
+        for column in range(len(headings))
+    ]
+    roomy = [max(len(heading), number) for heading, number in zip(headings, numbers, strict=True)]
+    tight = [
+        max(number, min(_widest(heading.split()), _LONGEST_WORD))
+        for heading, number in zip(headings, numbers, strict=True)
+    ]
+    everything = range(len(headings))
+    for first, columns in ((titled, roomy), (labels, roomy), (titled, tight), (labels, tight)):
+        if first + sum(column + _GAP for column in columns) <= width:
+            return Group(_part(headings, sections, everything, first, columns))
+    labels = max(min(labels, width - _GAP - max(tight)), _NARROWEST_LABELS)
+    parts: list[Table | Text] = []
+    for block in _blocks(tight, width - labels):
+        parts += [Text()] if parts else []
+        parts.append(_part(headings, sections, block, labels, tight))
+    return Group(*parts)
+
+
+def _widest(texts: Iterable[str]) -> int:
+    return max(map(len, texts), default=0)
+
+
+def _blocks(columns: Sequence[int], room: int) -> list[list[int]]:
+    """The columns that stand side by side, block after block."""
+    blocks: list[list[int]] = []
+    left = 0
+    for number, column in enumerate(columns):
+        if not blocks or column + _GAP > left:
+            blocks.append([])
+            left = room
+        blocks[-1].append(number)
+        left -= column + _GAP
+    return blocks
+
+
+def _part(
+    headings: Sequence[str],
+    sections: Sequence[Section],
+    shown: Sequence[int],
+    labels: int,
+    columns: Sequence[int],
+) -> Table:
+    """Some columns of the table."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", no_wrap=True)
-    for heading in headings:
-        table.add_column(Text(heading), justify="right", vertical="bottom", overflow="fold")
+    table.add_column("", width=labels)
+    for number in shown:
+        table.add_column(
+            Text(headings[number]),
+            width=columns[number],
+            justify="right",
+            vertical="bottom",
+            overflow="fold",
+        )
     for section in sections:
         table.add_row(Text(section.title, style="bold"))
         for position, (label, cells) in enumerate(section.rows):
             last = position == len(section.rows) - 1
-            table.add_row(f"  {label}", *(Text(cell) for cell in cells), end_section=last)
+            table.add_row(
+                Text(f"  {label}"), *(Text(cells[number]) for number in shown), end_section=last
+            )
     return table

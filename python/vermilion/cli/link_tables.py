@@ -46,7 +46,7 @@ def print_emulation(scenario: Scenario, emulation: Emulation) -> None:
         for name, entry in links.items()
     ]
     headings = [stretch(next(iter(links.values()))["total"])]
-    screen.print(grid(headings, sections))
+    screen.print(grid(headings, sections, screen.width))
 
 
 def _cells(

@@ -90,7 +90,7 @@ def print_result(scenario: Scenario, result: Result) -> None:
     ]
     flows = [_section(f"flows {name}", result.flows(name), FLOW_ROWS) for name in result.groups]
     flows += _together(result)
-    screen.print(grid([heading for heading, _ in windows], [*links, *flows]))
+    screen.print(grid([heading for heading, _ in windows], [*links, *flows], screen.width))
     data = result.data
     screen.print(
         f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s"
