@@ -51,8 +51,9 @@ def grid(headings: Sequence[str], sections: Sequence[Section], width: int) -> Gr
     ]
     everything = range(len(headings))
     for first, columns in ((titled, roomy), (labels, roomy), (titled, tight), (labels, tight)):
-        if first + sum(column + _GAP for column in columns) <= width:
-            return Group(_part(headings, sections, everything, first, columns))
+        room = width - sum(column + _GAP for column in columns)
+        if first <= room:
+            return Group(_part(headings, sections, everything, min(titled, room), columns))
     labels = max(min(labels, width - _GAP - max(tight)), _NARROWEST_LABELS)
     parts: list[Table | Text] = []
     for block in _blocks(tight, width - labels):
@@ -91,7 +92,7 @@ def _part(
     from rich.text import Text
 
     table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    table.add_column("", width=labels)
+    table.add_column("", width=labels, overflow="fold")
     for number in shown:
         table.add_column(
             Text(headings[number]),

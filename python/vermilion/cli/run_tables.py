@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Final
 from vermilion.cli.grid import Section, grid
 from vermilion.cli.numbers import at_least, fixed, megabits, percent, stretch, whole
 from vermilion.cli.output import console
-from vermilion.simulate import metric_of
+from vermilion.simulate import LinkResult, metric_of
 from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
+from vermilion.simulate.silent_numbers import silent_of_group, silent_of_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.scenario import Scenario
-    from vermilion.simulate import FlowsResult, LinkResult, Result
+    from vermilion.simulate import FlowsResult, Result
 
     # Label, path of the metric, how to show it.
     Row = tuple[str, str, Callable[[float | None], str]]
@@ -53,6 +54,8 @@ LINK_ROWS: Sequence[Row] = (
     ("drops", "drops", whole),
     ("drop rate", "drop_rate", percent),
     ("mark rate", "mark_rate", percent),
+    ("lost on the wire", "losses", whole),
+    ("  per packet forwarded", "loss_rate", percent),
 )
 
 FLOW_ROWS: Sequence[Row] = (
@@ -71,6 +74,10 @@ FLOW_ROWS: Sequence[Row] = (
     ("  p50 (s)", "completion_time_s.p50", _seconds),
     ("  p95 (s)", "completion_time_s.p95", _seconds),
     ("  p99 (s)", "completion_time_s.p99", _seconds),
+    ("one-way delay p50 (ms)", "delay_ms.p50", _milliseconds),
+    ("one-way delay p95 (ms)", "delay_ms.p95", _milliseconds),
+    ("jitter (ms)", "jitter_ms", _milliseconds),
+    ("packets lost", "packet_loss_rate", percent),
     ("timeouts", "timeouts", whole),
     ("retransmissions", "retransmissions", whole),
 )
@@ -133,7 +140,10 @@ def _together(result: Result) -> list[Section]:
 
 
 def _section(title: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
-    return _rows(title, [window for _, window in _windows(entry)], rows)
+    windows = [window for _, window in _windows(entry)]
+    silent_of = silent_of_link if isinstance(entry, LinkResult) else silent_of_group
+    silent = silent_of(windows)
+    return _rows(title, windows, [row for row in rows if row[1] not in silent])
 
 
 def _rows(title: str, windows: Sequence[Mapping[str, object]], rows: Sequence[Row]) -> Section:

@@ -45,6 +45,7 @@ METRICS: Final = (
     "sojourn_ms.p99",
     "drop_rate",
     "mark_rate",
+    "loss_rate",
 )
 """What is compared of links: paths into a link's metrics."""
 
@@ -59,8 +60,12 @@ FLOW_METRICS: Final = (
     STARVED,
     "completion_time_s.mean",
     "completion_time_s.p95",
+    "delay_ms.p50",
+    "delay_ms.p95",
+    "jitter_ms",
+    "packet_loss_rate",
 )
-"""What is compared of groups of flows: paths into a group's metrics."""
+"""What is compared of groups of flows: paths into a group's metrics, where they were measured."""
 
 COMPLETION_TIME: Final = "completion_time_s"
 """Of a group: where no transfer completes there is none, and the mean is over the other seeds."""

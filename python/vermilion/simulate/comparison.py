@@ -86,6 +86,7 @@ def compare(
     *,
     measures: Mapping[str, Measure] | None = None,
     distributions: bool = False,
+    flow_delays: bool = False,
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
     keeps_at_interrupt: bool = False,
@@ -97,6 +98,7 @@ def compare(
         seeds: at least two, for intervals.
         measures: further metrics; see :class:`ComparedRuns`.
         distributions: whether :meth:`Comparison.distribution` will be wanted.
+        flow_delays: whether to compare delay, jitter and losses of each group's packets too.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done.
         keeps_at_interrupt: whether Ctrl-C ends it with the seeds that all variants have met by
@@ -123,6 +125,7 @@ def compare(
                 threads=threads,
                 progress=None if progress is None else _after(done, progress),
                 distributions=distributions,
+                flow_delays=flow_delays,
             )
         except KeyboardInterrupt:
             if not keeps_at_interrupt or len(met) < _FEWEST_SEEDS:

@@ -49,6 +49,7 @@ LINK_ROWS: Final = (
     Row("queue p95 (pkt)", "queue_packets.p95"),
     Row("drop rate (%)", "drop_rate", 100.0, 2),
     Row("mark rate (%)", "mark_rate", 100.0, 2),
+    Row("lost on the wire (%)", "loss_rate", 100.0, 3),
 )
 
 FLOW_ROWS: Final = (
@@ -59,9 +60,14 @@ FLOW_ROWS: Final = (
     Row("starved flows", STARVED),
     Row("completion mean (s)", "completion_time_s.mean", 1.0, 3),
     Row("completion p95 (s)", "completion_time_s.p95", 1.0, 3),
+    Row("one-way delay p50 (ms)", "delay_ms.p50"),
+    Row("one-way delay p95 (ms)", "delay_ms.p95"),
+    Row("jitter (ms)", "jitter_ms", 1.0, 2),
+    Row("packets lost (%)", "packet_loss_rate", 100.0, 2),
 )
 
 _AMONG_FLOWS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STARVED}
+_NOTHING_IF_ZERO: Final = {"mark_rate", "loss_rate"}
 
 
 def tables(comparison: ComparedRuns) -> list[ShownTable]:
@@ -102,10 +108,17 @@ def tables(comparison: ComparedRuns) -> list[ShownTable]:
 
 
 def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
-    """Without those that compare a group's flows, where it never has more than one."""
-    scenarios = comparison.scenarios
-    alone = bool(scenarios) and all(each.flows[group].count == 1 for each in scenarios)
-    return [row for row in FLOW_ROWS if not (alone and row.metric in _AMONG_FLOWS)]
+    """Without those that compare a group's flows, where it never has more than one.
+
+    Nor has a group with a sender any jitter: nobody listens to it as it arrives.
+    """
+    groups = [each.flows[group] for each in comparison.scenarios]
+    silent: set[str] = set()
+    if groups and all(each.count == 1 for each in groups):
+        silent |= _AMONG_FLOWS
+    if not any(each.traffic.is_open_loop for each in groups):
+        silent.add("jitter_ms")
+    return [row for row in FLOW_ROWS if row.metric not in silent]
 
 
 def remark(comparison: ComparedRuns) -> str:
@@ -183,7 +196,7 @@ def _section(
         intervals = [interval_of(variant, name, window, row.metric) for variant in variants]
         # A mark rate of zero throughout, or a metric that no variant has, says nothing.
         if all(interval is None for interval in intervals) or (
-            row.metric == "mark_rate"
+            row.metric in _NOTHING_IF_ZERO
             and not any(interval and interval.mean for interval in intervals)
         ):
             continue

@@ -5,13 +5,15 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from vermilion.simulate.measured_run import LinkResult
 from vermilion.simulate.metric import metric_of
+from vermilion.simulate.silent_numbers import silent_of_group, silent_of_link
 from vermilion.simulate.tables import Section, ShownTable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.simulate.measured_run import FlowsResult, LinkResult, MeasuredRun
+    from vermilion.simulate.measured_run import FlowsResult, MeasuredRun
     from vermilion.simulate.result_data import Stretch
 
     # Label, path of the metric, factor to the unit shown, decimals.
@@ -31,6 +33,8 @@ _LINK_ROWS: Final[Sequence[Row]] = (
     ("queue, p95 (packets)", "queue_packets.p95", 1.0, 1),
     ("drop rate (%)", "drop_rate", 100.0, 2),
     ("mark rate (%)", "mark_rate", 100.0, 2),
+    ("lost on the wire (packets)", "losses", 1.0, 0),
+    ("lost on the wire (%)", "loss_rate", 100.0, 3),
 )
 
 _FLOW_ROWS: Final[Sequence[Row]] = (
@@ -40,6 +44,10 @@ _FLOW_ROWS: Final[Sequence[Row]] = (
     ("starved flows", "starved", 1.0, 0),
     ("completion time, mean (s)", "completion_time_s.mean", 1.0, 3),
     ("completion time, p95 (s)", "completion_time_s.p95", 1.0, 3),
+    ("one-way delay, p50 (ms)", "delay_ms.p50", 1.0, 2),
+    ("one-way delay, p95 (ms)", "delay_ms.p95", 1.0, 2),
+    ("jitter (ms)", "jitter_ms", 1.0, 2),
+    ("packets lost (%)", "packet_loss_rate", 100.0, 2),
     ("timeouts", "timeouts", 1.0, 0),
     ("retransmissions (packets)", "retransmissions", 1.0, 0),
 )
@@ -65,10 +73,13 @@ def stretch(window: Stretch) -> str:
 
 
 def _section(name: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
+    windows = (*entry.phases, entry.total)
+    silent_of = silent_of_link if isinstance(entry, LinkResult) else silent_of_group
+    silent = silent_of(windows)
     lines = []
     for label, path, factor, decimals in rows:
-        values = [metric_of(window, path) for window in (*entry.phases, entry.total)]
-        if any(value is not None for value in values):
+        values = [metric_of(window, path) for window in windows]
+        if path not in silent and any(value is not None for value in values):
             cells = [
                 ABSENT if value is None else f"{value * factor:,.{decimals}f}" for value in values
             ]

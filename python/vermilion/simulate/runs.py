@@ -57,7 +57,7 @@ def run(
             ``value``, the quantiles of the waiting times from 0 % to 100 %.
         flow_delays: add to the metrics of groups of flows ``delay_ms``, ``jitter_ms``,
             ``packet_loss_rate`` and ``losses_in_a_row`` of their data packets, which takes about
-            a fifth more time.
+            half as long again.
         instruments: what is written down beside the metrics: at most one
             :class:`~vermilion.FlowSeries`, :class:`~vermilion.PacketTrace` and
             :class:`~vermilion.RawDistributions`; :attr:`Result.flow_series` and so on have it.

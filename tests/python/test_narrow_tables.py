@@ -1,0 +1,80 @@
+"""Tables in a narrow terminal: every number stands there whole, in as many parts as that takes."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from vermilion.cli import run_tables
+from vermilion.cli.grid import Section, grid
+from vermilion.scenario import load_scenario
+from vermilion.scenario.library import scenario_names
+from vermilion.simulate import Result
+
+WIDTHS = (80, 60)
+FULL, MANY, SHARE = "100.00 %", "12,345,678", "98.76 %"
+"""A utilisation, a number of packets and a rate as they are shown: among the widest cells."""
+
+
+def printed(table, width):
+    screen = Console(file=io.StringIO(), width=width, highlight=False)
+    screen.print(table)
+    return screen.file.getvalue()
+
+
+def made_up(scenario, phases):
+    """A result in the shape of the scenario's, with so many phases."""
+    places = [{"start_s": 100.5 * each, "end_s": 100.5 * each + 95} for each in range(phases)]
+    places.append({"start_s": 0.5, "end_s": 100.5 * phases})
+    waits = dict.fromkeys(("mean", "sd", "p50", "p95", "p99"), 1234.5)
+    goodput = {"total": 9e9, "mean": 1e6, "sd": 2e6, "min": 3e5, "max": 4e6}
+    link = {"utilization": 1.0, "packets_forwarded": 12_345_678, "drop_rate": 0.9876}
+    group = {"flows": 1234, "goodput_bit_per_s": goodput, "starved": 1, "jain_index": 0.987}
+    links = [{**place, **link, "sojourn_ms": waits, "queue_packets": waits} for place in places]
+    groups = [{**place, **group, "delay_ms": waits} for place in places]
+    data = {"seed": 1, "packets_forwarded": 1, "wall_s": 1.0, "cpu_s": 1.0}
+    entry = {"ledger": {}, "total": links[-1], "phases": links[:-1]}
+    data["links"] = dict.fromkeys(scenario.links, entry)
+    data["flows"] = dict.fromkeys(scenario.flows, {"total": groups[-1], "phases": groups[:-1]})
+    return Result(data)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_number_of_a_shipped_scenario_stands_there_whole(name, width, monkeypatch):
+    screen = Console(file=io.StringIO(), width=width, highlight=False)
+    monkeypatch.setattr(run_tables, "console", lambda: screen)
+    scenario = load_scenario(name)
+    for phases in (1, 3, 9):
+        screen.file.seek(0)
+        screen.file.truncate()
+        run_tables.print_result(scenario, made_up(scenario, phases))
+        text = screen.file.getvalue()
+        cells = len(scenario.links) * (phases + 1)
+        assert max(map(len, text.splitlines())) <= width
+        assert [text.count(shown) for shown in (FULL, MANY, SHARE)] == [cells] * 3, phases
+        assert "…" not in text
+
+
+def test_a_table_that_fits_is_in_one_part():
+    text = printed(grid(["5 .. 20 s", "whole run"], [Section("link", [("a", ["1", "2"])])], 80), 80)
+
+    assert text.count("link") == 1
+    assert "5 .. 20 s   whole run" in text
+
+
+def test_a_long_title_takes_no_room_from_the_numbers():
+    title = "bulk flows together: " + ", ".join(f"group-{number}" for number in range(12))
+    text = printed(grid(["5 .. 20 s"], [Section(title, [("drops", ["1,234"])])], 60), 60)
+
+    assert "1,234" in text
+    assert "group-11" in text
+
+
+def test_a_long_heading_folds_and_the_numbers_do_not():
+    headings = [f"links.bottleneck.queue.max_probability=0.{number}" for number in range(4)]
+    section = Section("whole run", [("queueing delay p95 (ms)", ["123.4 ± 0.5 *"] * 4)])
+    text = printed(grid(headings, [section], 80), 80)
+
+    assert text.count("123.4 ± 0.5 *") == 4
+    assert max(map(len, text.splitlines())) <= 80
