@@ -35,7 +35,8 @@ def made_up(scenario, phases):
     data = {"seed": 1, "packets_forwarded": 1, "wall_s": 1.0, "cpu_s": 1.0}
     entry = {"ledger": {}, "total": links[-1], "phases": links[:-1]}
     data["links"] = dict.fromkeys(scenario.links, entry)
-    data["flows"] = dict.fromkeys(scenario.flows, {"total": groups[-1], "phases": groups[:-1]})
+    group = {"total": groups[-1], "phases": groups[:-1]}
+    data["flows"] = dict.fromkeys(scenario.flows, group)
     return Result(data)
 
 

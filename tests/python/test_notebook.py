@@ -1,5 +1,7 @@
 """What a notebook shows: the numbers that matter, with units, and nothing unescaped."""
 
+from pathlib import Path
+
 import pytest
 
 import vermilion
@@ -76,6 +78,18 @@ def test_a_recommendation_shows_its_decision_and_both_settings():
     if recommendation.comparison is not None:
         assert "±" in page.row("queue-deviation (packets^2)")[0]
         assert "±" in page.row("starved flows")[0]
+
+
+def test_a_bound_that_is_asked_for_twice_stands_there_once_and_rivals_that_miss_one_are_marked():
+    text = (Path(vermilion.scenario.__file__).parent / "starter.toml").read_text()
+    recommendation = vermilion.tune(vermilion.parse_scenario(text), budget=10, robustness=False)
+    page = Page(recommendation._repr_html_())
+    # The knee asks for 98 % of the goodput, and so does the rule of no harm.
+    asked = [line for line in page.texts if line.startswith("flows.*.goodput_bit_per_s.total >=")]
+    assert len(asked) == 1
+    missing = [rival.label for rival in recommendation.rivals if rival.missed]
+    assert missing
+    assert {f"{label}*" for label in missing} <= set(page.texts)
 
 
 def test_one_setting_for_several_scenarios_shows_what_it_reaches_in_each():

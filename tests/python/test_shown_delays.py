@@ -3,10 +3,10 @@
 import re
 
 import pytest
-from html_page import Page
-from test_flow_delays import APART
 
 import vermilion
+from html_page import Page
+from test_flow_delays import APART
 from vermilion.cli import main
 from vermilion.scenario import parse_scenario
 
@@ -48,7 +48,7 @@ def tables(tmp_path, capsys):
 
 def test_run_says_how_long_a_calls_packets_take_and_how_many_are_lost(tables):
     text, _ = tables("run", APART)
-    # One way: the link's 10 ms, a millisecond of transmission, half of what the round trip has more.
+    # One way: 10 ms on the link, 1 ms to send it, and half of what the round trip has beyond.
     near, far = text[text.index("flows near") :], text[text.index("flows far") :]
     for shown, delay in ((near, "16.0"), (far, "46.0")):
         assert re.search(rf"one-way delay p50 \(ms\) +{delay}$", shown, re.MULTILINE)

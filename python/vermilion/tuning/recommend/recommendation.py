@@ -321,7 +321,7 @@ class Recommendation:
                 "incumbent",
                 "best found",
                 *("sturdier" for _ in also),
-                *(f"{rival.label}{'*' if rival.missed else ''}" for rival in self.rivals),
+                *map(_marked, self.rivals),
             )
         ]
         name = f"{self.objective} ({self.unit})" if self.unit else self.objective
@@ -341,7 +341,7 @@ class Recommendation:
     def _repr_html_(self) -> str:
         """What a notebook shows: the decision, both settings, and what they achieve."""
         also = () if self.sturdier is None else ("sturdier",)
-        headings = ("incumbent", "best found", *also, *(rival.label for rival in self.rivals))
+        headings = ("incumbent", "best found", *also, *map(_marked, self.rivals))
         settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
         sections = [Section("parameter", settings)]
         comparison = self.comparison
@@ -349,7 +349,7 @@ class Recommendation:
         if comparison is not None:
             [_, *rows] = self._price_rows(comparison)
             sections.append(Section("on fresh seeds", [(row[0], row[1:]) for row in rows]))
-            lines = [str(verdict) for verdict in comparison.best_verdicts]
+            lines = kept_lines(comparison.best_verdicts)
         decision = "use the best setting found" if self.accepted else "no change"
         table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
@@ -364,6 +364,11 @@ class Recommendation:
 def ended_by(end: End) -> str:
     """What has cut a tuning short, to be appended to a line; "" where nothing has."""
     return f", ended by {_ENDS[end]}" if end in _ENDS else ""
+
+
+def _marked(rival: RivalOutcome) -> str:
+    """Its heading, with a star where it breaks what the recommendation has to keep."""
+    return f"{rival.label}{'*' if rival.missed else ''}"
 
 
 def _improvement(comparison: Comparison) -> str:
