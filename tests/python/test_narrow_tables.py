@@ -1,13 +1,15 @@
 """Tables in a narrow terminal: every number stands there whole, in as many parts as that takes."""
 
+import importlib
 import io
 
 import pytest
 from rich.console import Console
 
-from vermilion.cli import run_tables
+from vermilion.cli import algorithms, main, run_tables
 from vermilion.cli.grid import Section, grid
-from vermilion.scenario import load_scenario
+from vermilion.objectives import OBJECTIVES
+from vermilion.scenario import disciplines, load_scenario, senders
 from vermilion.scenario.library import scenario_names
 from vermilion.simulate import Result
 
@@ -55,6 +57,25 @@ def test_every_number_of_a_shipped_scenario_stands_there_whole(name, width, monk
         assert max(map(len, text.splitlines())) <= width
         assert [text.count(shown) for shown in (FULL, MANY, SHARE)] == [cells] * 3, phases
         assert "…" not in text
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", ["disciplines", "senders", "scenarios", "objectives"])
+def test_a_name_that_one_may_type_is_never_cut_off(command, width, monkeypatch):
+    screen = Console(file=io.StringIO(), width=width, highlight=False)
+    module = importlib.import_module(f"vermilion.cli.{command}")
+    named = {"disciplines": disciplines(), "senders": senders(), "objectives": OBJECTIVES}
+    names = list(named.get(command, scenario_names()))
+    if command in {"disciplines", "senders"}:
+        module = algorithms
+    monkeypatch.setattr(module, "console", lambda: screen)
+    assert main([command]) == 0
+    assert set(names) <= set(screen.file.getvalue().split())
+    for name in named[command] if module is algorithms else ():
+        screen.file.seek(0)
+        screen.file.truncate()
+        assert main([command, name]) == 0
+        assert set(named[command][name].parameters) <= set(screen.file.getvalue().split())
 
 
 def test_a_table_that_fits_is_in_one_part():

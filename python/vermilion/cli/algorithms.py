@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import console, output_file
 from vermilion.cli.user_error import UserError
@@ -13,6 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.scenario.algorithms import Algorithm, Parameter
+
+_WITH_SOURCES: Final = 110
+"""Columns of a terminal in which a table of parameters also has their sources."""
 
 
 def show(
@@ -47,6 +50,7 @@ def _print_list(known: Mapping[str, Algorithm]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)  # a name that is cut off cannot be typed
     for algorithm in known.values():
         table.add_row(algorithm.name, algorithm.title, algorithm.summary)
     console().print(table)
@@ -62,7 +66,9 @@ def _print_one(algorithm: Algorithm) -> None:
     screen.print(f"{algorithm.summary}.", markup=False)
     screen.print(f"Source: {algorithm.source}", markup=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("parameter", "default", "accepted", "meaning", "source"):
+    table.add_column("parameter", no_wrap=True)
+    sourced = screen.width >= _WITH_SOURCES
+    for heading in ("default", "accepted", "meaning", *(["source"] if sourced else [])):
         table.add_column(heading)
     for parameter in algorithm.parameters.values():
         cells = (
@@ -70,10 +76,12 @@ def _print_one(algorithm: Algorithm) -> None:
             parameter.readable(parameter.default),
             _accepted(parameter),
             parameter.meaning,
-            parameter.source,
+            *([parameter.source] if sourced else []),
         )
         table.add_row(*(escape(cell) for cell in cells))
     screen.print(table)
+    if not sourced:
+        screen.print(f"Sources: --json -, or a terminal of {_WITH_SOURCES} columns.", markup=False)
     for lower, upper in algorithm.ordered:
         screen.print(f"{lower} must be below {upper}.", markup=False)
     for name, values in algorithm.option_sets.items():

@@ -33,6 +33,7 @@ def objectives(target: options.Json = None) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)  # a name that is cut off cannot be typed
     meanings: dict[str, str] = {}
     for objective in OBJECTIVES.values():
         needed, known = required_fields(objective), fields_of(objective)

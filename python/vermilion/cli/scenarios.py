@@ -42,6 +42,7 @@ def scenarios(
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
+    table.add_column(no_wrap=True)  # a name that is cut off cannot be typed
     for each, _, text in summaries:
         table.add_row(each, text)
     console().print(table)
