@@ -216,7 +216,7 @@ def read_plan(table: Mapping[str, object], origin: str = "atlas") -> Plan:
         found[name] = tuple(parsed) if listed else parsed[0]
     for key in ("rate", "flows", "rtt"):
         if _KEYS[key][0] not in found:
-            message = f'one or several of them, like "{_EXAMPLES[key]}"'
+            message = f'one or several of them, like --{key} "{_EXAMPLES[key]}"'
             raise ScenarioError("", f"{key} is missing", message, origin)
     plan = Plan(**found)
     cells = math.prod(map(len, (plan.rates, plan.flows, plan.round_trips, plan.ecn)))

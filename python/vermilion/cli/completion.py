@@ -41,6 +41,13 @@ def sender_names(incomplete: str) -> list[str]:
     return _beginning(incomplete, senders())
 
 
+def objective_names(incomplete: str) -> list[str]:
+    """What a tuning can minimise or maximise."""
+    from vermilion.objectives import OBJECTIVES
+
+    return _beginning(incomplete, OBJECTIVES)
+
+
 def profile_names(incomplete: str) -> list[str]:
     """Device profiles."""
     from vermilion.profiles import PROFILES

@@ -1,18 +1,38 @@
 """``vermilion objectives``: what can be minimised or maximised, and what each has to be told."""
 
 import json
+from typing import Annotated
 
 import typer
 
-from vermilion.cli import options
+from vermilion.cli import completion, options
 from vermilion.cli.output import console, output_file
+from vermilion.cli.user_error import UserError
 
 
-def objectives(target: options.Json = None) -> None:
-    """List what a tuning can minimise or maximise."""
+def objectives(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show this one alone.",
+            show_default=False,
+            autocompletion=completion.objective_names,
+        ),
+    ] = None,
+    target: options.Json = None,
+) -> None:
+    """List what a tuning can minimise or maximise, or show one."""
     from vermilion.objectives import OBJECTIVES
     from vermilion.objectives.fields import fields_of, required_fields
 
+    if name is not None and name not in OBJECTIVES:
+        from vermilion.scenario.errors import did_you_mean, value_text
+
+        accepted = did_you_mean(name, OBJECTIVES)
+        message = f"NAME: {value_text(name)} is not accepted; expected {accepted}"
+        raise UserError(message)
+    shown = [each for each in OBJECTIVES.values() if name in {None, each.name}]
     rows = [
         {
             "name": objective.name,
@@ -24,18 +44,18 @@ def objectives(target: options.Json = None) -> None:
             "required": required_fields(objective),
             "fields": {name: kind.meaning for name, kind in fields_of(objective).items()},
         }
-        for objective in OBJECTIVES.values()
+        for objective in shown
     ]
     if target is not None:
         with output_file("--json", target) as file:
-            file.write(f"{json.dumps(rows, indent=2)}\n")
+            file.write(f"{json.dumps(rows if name is None else rows[0], indent=2)}\n")
         return
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)  # a name that is cut off cannot be typed
     meanings: dict[str, str] = {}
-    for objective in OBJECTIVES.values():
+    for objective in shown:
         needed, known = required_fields(objective), fields_of(objective)
         meanings.update((name, kind.meaning) for name, kind in known.items())
         optional = [f"[{name}]" for name in known if name not in needed and name != "over"]
@@ -43,7 +63,9 @@ def objectives(target: options.Json = None) -> None:
         fields = " ".join([*needed, *optional]).replace("[", "\\[")
         table.add_row(objective.name, objective.summary, fields)
     console().print(table)
+    if not meanings:
+        return
     width = max(map(len, meanings))
     typer.echo("\nfields")
-    for name, meaning in sorted(meanings.items()):
-        typer.echo(f"  {name:<{width}} {meaning}")
+    for field, meaning in sorted(meanings.items()):
+        typer.echo(f"  {field:<{width}} {meaning}")

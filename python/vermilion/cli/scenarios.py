@@ -54,12 +54,13 @@ def shipped_text(option: str, name: str) -> str:
     Raises:
         UserError: there is none of this name.
     """
-    from vermilion.scenario.errors import did_you_mean, value_text
+    from vermilion.scenario.errors import likeliest, value_text
     from vermilion.scenario.library import scenario_names, scenario_text
 
     text = scenario_text(name)
     if text is None:
-        accepted = did_you_mean(name, scenario_names())
+        listed = "the name of a shipped scenario (vermilion scenarios lists them)"
+        accepted = f"{listed}{likeliest(name, scenario_names())}"
         message = f"{option}: {value_text(name)} is not accepted; expected {accepted}"
         raise UserError(message)
     return text

@@ -66,7 +66,7 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
     except ValueError as error:  # TOMLDecodeError is one; integers of 5000 digits are another
         problem = "a number of too many digits"
         if isinstance(error, tomllib.TOMLDecodeError):
-            problem = toml_problem(error)
+            problem = toml_problem(error, text)
         accepted = "a scenario in TOML (https://toml.io)"
         raise ScenarioError("", f"is not valid TOML: {problem}", accepted, origin) from None
     try:
@@ -78,6 +78,15 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
         raise nested_too_deeply(origin) from None
 
 
+def _beside(origin: str) -> list[str]:
+    """The files of TOML in the folder of one that is not there, as one would type them."""
+    folder = Path(origin).parent
+    try:
+        return [str(each) for each in folder.iterdir() if each.suffix == ".toml"]
+    except (OSError, ValueError):
+        return []
+
+
 def _read(origin: str) -> str:
     """The text of a file; every way in which that fails has its own words."""
     accepted = "a TOML file or a shipped scenario (vermilion scenarios lists them)"
@@ -87,7 +96,7 @@ def _read(origin: str) -> str:
         with Path(origin).open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except FileNotFoundError:
-        accepted += likeliest(origin, scenario_names())
+        accepted += likeliest(origin, [*_beside(origin), *scenario_names()])
         raise ScenarioError("", "no such file", accepted, origin) from None
     except IsADirectoryError:
         raise ScenarioError("", "is a directory", accepted, origin) from None

@@ -26,6 +26,7 @@ _SAME: Final[Mapping[str, str]] = {
     "fqpie": "fq-pie",
     "l4s": "dualpi2",
     "dctcp-step": "step",
+    "step-marking": "step",
     "bbrv1": "bbr1",
     "bbr2": "bbr",
     "bbr3": "bbr",

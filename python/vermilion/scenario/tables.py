@@ -79,7 +79,8 @@ def _names_differ(names: tuple[str, ...]) -> tuple[str, ...]:
 
 def _is_list(value: object) -> object:
     if not isinstance(value, list | tuple):
-        raise FieldError("", value, "a list")
+        example = f', like ["{value}"]' if isinstance(value, str) and value.isprintable() else ""
+        raise FieldError("", value, f"a list{example}")
     return value
 
 
@@ -163,7 +164,12 @@ class Sender(Table):
             raise FieldError("", value, "the name of a sender or a table with congestion_control")
         given = dict(value)
         if "congestion_control" not in given:
-            return {}
+            known = list(algorithms.senders())
+            named = [key for key, each in given.items() if each in known]
+            if not named:
+                return {}
+            accepted = f'the name of a sender (did you mean it by "{named[0]}"?)'
+            raise FieldError("congestion_control", MISSING, accepted)
         algorithm = algorithms.sender(given.pop("congestion_control"))
         return {"congestion_control": algorithm.name, "parameters": algorithm.parse(given)}
 

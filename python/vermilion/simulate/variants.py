@@ -44,7 +44,8 @@ def make_variants(
             of its values; a path given once is set in all variants.
 
     Returns:
-        The scenarios by what sets them apart, and a remark for each discipline replaced.
+        The scenarios by what sets them apart, and remarks: one for each discipline replaced, and
+        one if the scenario's own is none of the variants.
 
     Raises:
         ScenarioError: a variant that is not accepted.
@@ -65,7 +66,21 @@ def make_variants(
             variant, reports = with_discipline(changed, discipline)
             variants[", ".join([discipline, *choice])] = variant
             remarks.update((str(report), None) for report in reports)
+        if disciplines:
+            remarks.update(dict.fromkeys(_left_out(changed, disciplines)))
     return variants, list(remarks)
+
+
+def _left_out(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
+    """A remark where the queue that the scenario has itself is none of the variants."""
+    own = dict.fromkeys(link.queue.discipline for link in scenario.links.values())
+    named = {each.partition(":")[0] for each in _named(disciplines)}
+    if named & set(own):
+        return []
+    if len(own) > 1:
+        return [f"the queues as written ({', '.join(own)}) are not among them"]
+    [name] = own
+    return [f"the queue as written ({name}) is not among them; to see it beside them, name it too"]
 
 
 def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str, Scenario]:
