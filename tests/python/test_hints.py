@@ -6,6 +6,7 @@ import pytest
 
 import vermilion as package
 from test_cli import refused, vermilion
+from vermilion.cli.grid import Section, encodable
 from vermilion.objectives import OBJECTIVES
 from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
 from vermilion.simulate.variants import make_variants
@@ -111,3 +112,22 @@ def test_a_comparison_says_that_the_queue_as_written_is_missing():
     for named in (["pie", "drop-tail"], ["drop-tail:limit=5 packets"], ["all"], []):
         assert not any("as written" in note for note in make_variants(network, named)[1])
     assert any(remark in note for note in package.compare(network, ["pie"], seeds=2).notes)
+
+
+@pytest.mark.parametrize("field", ["disciplines", "settings"])
+def test_one_text_in_place_of_a_list_is_refused_as_a_whole(field):
+    with pytest.raises(ScenarioError, match=rf'{field}: "red" .* like \["red"\]'):
+        package.compare("varying-load", **{field: "red"})
+
+
+def test_a_result_prints_as_tables():
+    lines = str(package.run(parse_scenario(NETWORK))).splitlines()
+    assert lines[0].endswith("seed 1")
+    assert max(map(len, lines)) <= 80
+    assert any(line.split()[:2] == ["utilisation", "(%)"] for line in lines)
+
+
+def test_signs_that_the_output_does_not_have_are_written_out():
+    section = Section("whole run", [("drops", ["1.0 ± 0.2"])])
+    assert encodable([section], "ascii")[0].rows == [("drops", ["1.0 +- 0.2"])]
+    assert encodable([section], "utf-8") == [section]

@@ -23,6 +23,8 @@ def test_the_citation_is_of_this_version():
     assert re.search(r"^version: (.*)$", text, re.MULTILINE)[1] == CARGO["version"]
     assert re.search(r"^license: (.*)$", text, re.MULTILINE)[1] == CARGO["license"]
     assert re.search(r"^repository-code: (.*)$", text, re.MULTILINE)[1] == CARGO["repository"]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert project["urls"] == {"Repository": CARGO["repository"]}
 
 
 def test_what_a_binary_contains_of_others_is_named_with_its_licence():

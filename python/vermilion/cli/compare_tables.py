@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.cli.grid import grid
+from vermilion.cli.grid import encodable, grid
 from vermilion.cli.output import console
 
 if TYPE_CHECKING:
@@ -16,6 +16,7 @@ def print_comparison(comparison: Comparison) -> None:
     screen = console()
     for table in comparison.tables():
         screen.print(table.title, markup=False, style="bold")
-        screen.print(grid(table.headings, table.sections, screen.width))
+        sections = encodable(table.sections, screen.encoding)
+        screen.print(grid(table.headings, sections, screen.width))
         screen.print()
     screen.print(comparison.remark(), markup=False)

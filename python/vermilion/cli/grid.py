@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
-__all__ = ["Section", "grid"]
+__all__ = ["Section", "encodable", "grid"]
 
 _GAP: Final = 3
 """Characters between two columns."""
@@ -25,6 +25,19 @@ _LONGEST_WORD: Final = 16
 """A heading's word that is longer than this may be folded, to save a column its place."""
 
 _NARROWEST_LABELS: Final = 12
+
+
+def encodable(sections: Sequence[Section], encoding: str) -> Sequence[Section]:
+    """The sections in characters that the output has: "+-" where there is no sign for it."""
+    if encoding.lower().startswith("utf"):
+        return sections
+    return [
+        Section(
+            each.title,
+            [(label, [cell.replace("±", "+-") for cell in cells]) for label, cells in each.rows],
+        )
+        for each in sections
+    ]
 
 
 def grid(headings: Sequence[str], sections: Sequence[Section], width: int) -> Group:

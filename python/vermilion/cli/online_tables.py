@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.cli.compare_tables import print_comparison
-from vermilion.cli.grid import Section, grid
+from vermilion.cli.grid import Section, encodable, grid
 from vermilion.cli.output import console
 from vermilion.simulate.comparison import Comparison
 
@@ -61,7 +61,7 @@ def print_price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> None
     several = len(runs[0].scenario.links) > 1
     heading = f"the price at {runs[0].link}" if several else "the price"
     screen.print(heading, markup=False, style="bold")
-    screen.print(grid(lines[0].settings, sections, screen.width))
+    screen.print(grid(lines[0].settings, encodable(sections, screen.encoding), screen.width))
     screen.print()
     if any(cell.judged for line in lines for _, cells in line.rows for cell in cells):
         screen.print(f"* differs significantly from '{LEFT_ALONE}'.", markup=False)

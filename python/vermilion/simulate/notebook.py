@@ -1,4 +1,4 @@
-"""What a notebook shows of a result: its most important numbers, with their units."""
+"""What a notebook and ``print`` show of a result: its most important numbers, with their units."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from vermilion.simulate.silent_numbers import silent_of_group, silent_of_link
 from vermilion.simulate.tables import Section, ShownTable
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from vermilion.simulate.measured_run import FlowsResult, MeasuredRun
     from vermilion.simulate.result_data import Stretch
@@ -55,16 +55,28 @@ _FLOW_ROWS: Final[Sequence[Row]] = (
 
 def result_html(result: MeasuredRun) -> str:
     """A heading and two tables; every text is escaped."""
+    parts = [f"<p>{escape(_heading(result))}</p>", *(table.html() for table in _tables(result))]
+    return "<div>\n" + "\n".join(parts) + "\n</div>"
+
+
+def result_text(result: MeasuredRun) -> str:
+    """The same as text."""
+    return "\n\n".join([_heading(result), *map(str, _tables(result))])
+
+
+def _heading(result: MeasuredRun) -> str:
+    return f"Vermilion {result.data['version']}, seed {result.seed}"
+
+
+def _tables(result: MeasuredRun) -> Iterator[ShownTable]:
     links: Entries = {f"link {name}": result.link(name) for name in result.links}
     flows: Entries = {f"flows {name}": result.flows(name) for name in result.groups}
-    parts = [f"<p>Vermilion {escape(str(result.data['version']))}, seed {result.seed}</p>"]
     for title, entries, rows in (("Links", links, _LINK_ROWS), ("Flows", flows, _FLOW_ROWS)):
         if entries:
             first = next(iter(entries.values()))
             headings = [stretch(window) for window in first.phases] + ["whole run"]
             sections = [_section(name, entry, rows) for name, entry in entries.items()]
-            parts.append(ShownTable(title, headings, sections).html())
-    return "<div>\n" + "\n".join(parts) + "\n</div>"
+            yield ShownTable(title, headings, sections)
 
 
 def stretch(window: Stretch) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.simulate.instruments.recorded import Recorded
 from vermilion.simulate.measured_run import MeasuredRun
-from vermilion.simulate.notebook import result_html
+from vermilion.simulate.notebook import result_html, result_text
 from vermilion.simulate.result_frames import flows_frame, result_frame, series_frame
 from vermilion.simulate.traces import save_series
 
@@ -78,6 +78,10 @@ class Result(MeasuredRun):
             OSError: the file cannot be written.
         """
         save_series(self, path)
+
+    def __str__(self) -> str:
+        """What ``print`` shows: a table of the links and one of the groups of flows."""
+        return result_text(self)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: a table of the links and one of the groups of flows."""

@@ -50,6 +50,9 @@ def make_variants(
     Raises:
         ScenarioError: a variant that is not accepted.
     """
+    for field, given in (("disciplines", disciplines), ("settings", settings)):
+        if isinstance(given, str):
+            raise ScenarioError(field, given, f'a list of them, like ["{given}"]')
     by_path: dict[str, list[str]] = {}
     for setting in settings:
         by_path.setdefault(setting.partition("=")[0].strip(), []).append(setting)
