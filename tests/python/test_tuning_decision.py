@@ -158,3 +158,41 @@ def test_keeping_the_constraints_outweighs_the_objective():
     comparison = decide(worse, incumbent, [0.99, 0.99, 0.99], [0.80, 0.81, 0.80])
     assert comparison.accepted
     assert "the incumbent breaks a constraint (links.bottleneck" in comparison.reason
+
+
+def at_99(best, incumbent, used=None):
+    return compare(
+        QueueDeviation("bottleneck", 30.0),
+        [] if used is None else [ABSOLUTE],
+        evaluation(*([] if used is None else [[[value] for value in used]]), objectives=best),
+        evaluation(*([] if used is None else [[[0.99]] * len(used)]), objectives=incumbent),
+        confidence=0.99,
+    )
+
+
+def test_the_difference_that_is_shown_has_the_interval_that_decided():
+    """By hand: differences of sd 1.291, over 2; t(3) is 3.182 at 95 % and 5.841 at 99 %."""
+    incumbent = [100.0, 101.0, 99.0, 100.0]
+    best = [99.0, 98.0, 97.0, 96.0]
+    usual = decide(best, incumbent)
+    assert usual.accepted
+    assert "(difference -2.5 +- 2.1, 4 fresh seeds)" in usual.reason
+    strict = at_99(best, incumbent)
+    assert "may be chance" in strict.reason
+    assert strict.difference.half_width == pytest.approx(5.841 * 1.291 / 2.0, rel=1e-3)
+    assert not strict.difference.excludes(0.0)
+    assert strict.improvement.low < 0.0 < usual.improvement.low
+    assert "(difference -2.5 +- 3.8 at 99 %, 4 fresh seeds)" in strict.reason
+
+
+def test_the_verdicts_that_are_shown_are_those_that_decided():
+    """By hand: a use of 97.25 % and sd 1.291 %, so 2.05 % at 95 % and 3.77 % at 99 %."""
+    used = [0.9575, 0.9775, 0.9675, 0.9875]
+    best, incumbent = [1.0, 1.1, 1.2, 1.3], [100.0] * 4
+    assert decide(best, incumbent, used, [0.99] * 4).accepted
+    strict = at_99(best, incumbent, used)
+    assert strict.decision.refused
+    [shown] = strict.best_verdicts
+    assert shown is strict.decision.bound
+    assert (shown.holds, shown.confidence) == ("unproven", 0.99)
+    assert shown.figures == "97.25 +- 3.8 % at 99 %, bound 95 %"

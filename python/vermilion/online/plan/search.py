@@ -190,17 +190,29 @@ def _of_one(case: ModelCase, looking: Looking) -> FoundSetting:
     compared = outcome.comparison
     best = outcome.best or {}
     incumbent = _prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking)
+    # By intervals of 95 %, as the rest of the decision, whatever those of the search were.
+    found, now = (
+        _evaluated(case, each) for each in (outcome.best_results, outcome.incumbent_results)
+    )
     return FoundSetting(
         setting=best,
         candidate=_prediction(best, [case], [outcome.best_results], looking),
         incumbent=incumbent,
         believed_incumbents=(incumbent,),
-        candidate_verdicts=() if compared is None else compared.best_verdicts,
-        incumbent_verdicts=() if compared is None else compared.incumbent_verdicts,
+        candidate_verdicts=() if compared is None else _verdicts([case], [found], [now]),
+        incumbent_verdicts=() if compared is None else _verdicts([case], [now], [now]),
         evaluations=outcome.evaluations,
         packets_per_s=_speed([outcome.incumbent_results], outcome.simulations, outcome.seconds),
         seconds=outcome.seconds,
     )
+
+
+def _evaluated(case: ModelCase, results: Sequence[Result]) -> Evaluation:
+    """Runs of a setting, by the goal and the constraints of a model."""
+    evaluation = Evaluation({})
+    for result in results:
+        evaluation.add(result.data["seed"], result, case.goal, case.constraints)
+    return evaluation
 
 
 class _Averaging(Joining):

@@ -18,7 +18,12 @@ from vermilion.simulate.statistics import (
     ratio_of_means_interval,
 )
 from vermilion.tuning.judge.decision import SettingDecision, decide
-from vermilion.tuning.judge.verdict import ConstraintVerdict, judge
+from vermilion.tuning.judge.verdict import (
+    USUAL_CONFIDENCE,
+    ConstraintVerdict,
+    at_confidence,
+    judge,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,13 +36,13 @@ if TYPE_CHECKING:
 class Comparison:
     """What fresh seeds say about two settings.
 
-    All intervals are 95 % t intervals over the seeds, that of the improvement Fieller's.
+    All intervals are t intervals over the seeds, that of the improvement Fieller's.
 
     Attributes:
-        best: the objective of the best setting found.
-        incumbent: the objective of the setting in force.
+        best: the objective of the best setting found, with its 95 % interval.
+        incumbent: the objective of the setting in force, likewise.
         difference: best - incumbent, seed by seed; negative where the best is better, unless
-            the objective is to be maximised.
+            the objective is to be maximised. Its interval is the one that decided.
         improvement: what the best gains, as a fraction of the incumbent's objective: 0.2 is a
             fifth less, or more where it is to be maximised. ``None`` where it cannot be computed.
         best_verdicts: on each constraint, for the best setting found.
@@ -46,6 +51,8 @@ class Comparison:
         reason: why, in one sentence.
         decision: the rule's own words.
         least_gain: what had to be gained on average, in the objective's unit.
+        confidence: of the intervals that decided: those of the difference, of the improvement and
+            of the verdicts.
     """
 
     best: Interval
@@ -58,6 +65,7 @@ class Comparison:
     reason: str
     decision: SettingDecision
     least_gain: float = 0.0
+    confidence: float = USUAL_CONFIDENCE
 
 
 def compare(
@@ -68,7 +76,7 @@ def compare(
     required_improvement: float = 0.0,
     *,
     least_gain: float = 0.0,
-    confidence: float = 0.95,
+    confidence: float = USUAL_CONFIDENCE,
 ) -> Comparison:
     """Decides between two settings that were simulated with the same fresh seeds.
 
@@ -80,18 +88,21 @@ def compare(
         required_improvement: the fraction of the incumbent's objective that must be gained,
             beyond doubt, for a change to be worth its while.
         least_gain: what must be gained in any case, in the objective's unit, if only on average.
-        confidence: of the intervals that decide; those that are reported are 95 % intervals.
+        confidence: of the intervals that decide. They are also the ones that are reported, so that
+            the numbers never contradict the decision.
     """
     pairs = list(zip(best.objectives, incumbent.objectives, strict=True))
-    difference = mean_interval(new - old for new, old in pairs)
+    difference = mean_interval((new - old for new, old in pairs), confidence)
+    best_verdicts = judge(constraints, best, incumbent, confidence)
+    incumbent_verdicts = judge(constraints, incumbent, incumbent, confidence)
     best_interval = mean_interval(best.objectives)
     incumbent_interval = mean_interval(incumbent.objectives)
     # The required gain is uncertain too, for it is a fraction of what the incumbent reaches.
     wanted = math.copysign(required_improvement, incumbent_interval.mean)
     decision = decide(
-        mean_interval((new - old for new, old in pairs), confidence),
-        judge(constraints, best, incumbent, confidence),
-        judge(constraints, incumbent, incumbent, confidence),
+        difference,
+        best_verdicts,
+        incumbent_verdicts,
         least_gain=least_gain,
         unit=objective.unit,
         short_of=mean_interval((new - old + wanted * old for new, old in pairs), confidence)
@@ -99,7 +110,7 @@ def compare(
         else None,
         required=required_improvement,
     )
-    improvement = _improvement(pairs, incumbent_interval.mean)
+    improvement = _improvement(pairs, incumbent_interval.mean, confidence)
     if objective.maximised:
         difference, best_interval, incumbent_interval = (
             replace(interval, mean=-interval.mean)
@@ -108,8 +119,8 @@ def compare(
     change = f"{objective.label} {best_interval.mean:.4g} instead of {incumbent_interval.mean:.4g}"
     if difference.half_width is not None:
         change += (
-            f" (difference {difference.mean:+.3g} +- {difference.half_width:.2g}, "
-            f"{difference.count} fresh seeds)"
+            f" (difference {difference.mean:+.3g} +- {difference.half_width:.2g}"
+            f"{at_confidence(confidence)}, {difference.count} fresh seeds)"
         )
     met = ", and every constraint is met" if decision.accepted and constraints else ""
     return Comparison(
@@ -117,18 +128,21 @@ def compare(
         incumbent_interval,
         difference,
         improvement,
-        judge(constraints, best, incumbent),
-        judge(constraints, incumbent, incumbent),
+        best_verdicts,
+        incumbent_verdicts,
         decision.accepted,
         f"{decision.reason}{met}: {change}",
         decision,
         least_gain,
+        confidence,
     )
 
 
-def _improvement(pairs: Sequence[tuple[float, float]], incumbent: float) -> RatioInterval | None:
+def _improvement(
+    pairs: Sequence[tuple[float, float]], incumbent: float, confidence: float
+) -> RatioInterval | None:
     """What is gained, as a fraction of the incumbent's objective."""
-    ratio = ratio_of_means_interval(pairs)
+    ratio = ratio_of_means_interval(pairs, confidence)
     if ratio is None:
         return None
     # Values are to be minimised; those of an objective to be maximised are negative ones.

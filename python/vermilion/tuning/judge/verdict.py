@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.objectives.constraint import relative_violation
 from vermilion.objectives.metric_words import metric_in_words
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     Allowances = Sequence[Sequence[float] | None]
 
+USUAL_CONFIDENCE: Final = 0.95
+"""Of intervals that are shown without a word about it."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConstraintVerdict:
@@ -26,7 +29,7 @@ class ConstraintVerdict:
 
     Attributes:
         constraint: as written.
-        holds: "met" if the 95 % interval of the metric's distance from the bound lies on the
+        holds: "met" if the interval of the metric's distance from the bound lies on the
             right side, "broken" if it lies on the wrong side, "unproven" if it straddles the
             bound, "not measured" if the metric or its reference is absent. (From a single
             seed, whose interval is unknown, the value itself decides; and of a bound of harm the
@@ -35,6 +38,7 @@ class ConstraintVerdict:
             or if it is of flows none of which is active in the phase.
         bound: the bound, in the metric's unit; for the relative form, on average.
         bound_half_width: of that average's interval; ``None`` where it is a number, or not known.
+        confidence: of all these intervals.
         phase: the number of the phase, from 1; 0 if there is only one.
         violation: how badly the mean breaks the bound, relative to it; 0 if it does not.
         cautious_violation: the same of the interval's worse end.
@@ -50,6 +54,7 @@ class ConstraintVerdict:
     cautious_violation: float
     of_harm: bool = False
     bound_half_width: float | None = None
+    confidence: float = USUAL_CONFIDENCE
 
     def __str__(self) -> str:
         """One line, like "links.a.utilization >= 0.9 is broken (60 +- 2 %, bound 90 %)"."""
@@ -67,17 +72,24 @@ class ConstraintVerdict:
         # What follows the bound is words: "with twice the flows".
         path = MetricPath.parse(self.constraint.split(maxsplit=1)[0])
         reached = metric_in_words(path, self.value.mean, self.value.half_width)
+        if self.value.half_width is not None:
+            reached += at_confidence(self.confidence)
         # Where a bound straddles, the reader has to see why: it is as uncertain as what it is of.
         uncertain = self.bound_half_width if self.holds == "unproven" else None
         bound = metric_in_words(path, self.bound, uncertain)
         return f"{reached}{where}, bound {bound}"
 
 
+def at_confidence(confidence: float) -> str:
+    """What follows an interval: " at 99 %"; "" for the usual one."""
+    return "" if confidence == USUAL_CONFIDENCE else f" at {100.0 * confidence:.4g} %"
+
+
 def judge(
     constraints: Sequence[Constraint],
     evaluation: Evaluation,
     reference: Evaluation,
-    confidence: float = 0.95,
+    confidence: float = USUAL_CONFIDENCE,
 ) -> tuple[ConstraintVerdict, ...]:
     """The verdicts on a setting, one for each constraint.
 
@@ -247,16 +259,17 @@ def _judge_phase(
     low = distance.low if sure and distance.low is not None else distance.mean
     high = distance.high if sure and distance.high is not None else distance.mean
     mean_bound = math.fsum(bound) / len(bound)
-    bound_width = mean_interval(bound).half_width if constraint.of_reference else None
+    of_bound = mean_interval(bound, confidence)
     verdict = ConstraintVerdict(
         constraint.text,
         "met" if low >= 0.0 else "broken" if high < 0.0 else "unproven",
-        mean_interval(known),
+        mean_interval(known, confidence),
         mean_bound,
         phase,
         relative_violation(distance.mean, mean_bound),
         relative_violation(low, mean_bound),
         constraint.of_harm,
-        bound_width,
+        of_bound.half_width if constraint.of_reference else None,
+        confidence,
     )
     return -low, verdict

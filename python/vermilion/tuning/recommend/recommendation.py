@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.scenario.how_many import how_many
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.judge.price_table import aligned, kept_lines, price_rows
+from vermilion.tuning.judge.verdict import at_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -87,6 +88,7 @@ class SturdierOffer:
             "objective": {
                 "value": _interval(comparison.best),
                 "difference": _interval(comparison.difference),
+                "confidence": comparison.confidence,
             },
             "harm": _verdicts(comparison.best_verdicts, of_harm=True),
             "constraints": _verdicts(comparison.best_verdicts, of_harm=False),
@@ -100,8 +102,9 @@ class SturdierOffer:
 class Recommendation:
     """The best setting found for a scenario, and whether it should replace the incumbent.
 
-    All figures of both settings are from fresh seeds, which the search has not seen; all
-    intervals are 95 % t intervals over them. Where a tuning was cut short before that, they
+    All figures of both settings are from fresh seeds, which the search has not seen; their
+    intervals are 95 % t intervals over them. Those of the comparison that decide are as wide as
+    it says. Where a tuning was cut short before that, they
     are absent.
 
     Attributes:
@@ -205,6 +208,7 @@ class Recommendation:
                 "improvement": comparison
                 and comparison.improvement
                 and asdict(comparison.improvement),
+                "confidence": comparison and comparison.confidence,
             },
             "constraints": comparison
             and {
@@ -378,7 +382,7 @@ def _improvement(comparison: Comparison) -> str:
         return ""
     text = f"{gain.mean:.1%}"
     if gain.low is not None and gain.high is not None:
-        text += f" [{gain.low:.1%}, {gain.high:.1%}]"
+        text += f" [{gain.low:.1%}, {gain.high:.1%}]{at_confidence(comparison.confidence)}"
     return text
 
 
@@ -439,6 +443,7 @@ def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
         "value": verdict.value and _interval(verdict.value),
         "bound": verdict.bound,
         "phase": verdict.phase or None,
+        "confidence": verdict.confidence,
     }
 
 
