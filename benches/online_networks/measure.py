@@ -210,7 +210,9 @@ def _pushes(run: OnlineRun) -> dict[str, Any]:
 
 def _bounds(scenario: Scenario, run: OnlineRun) -> dict[str, Any]:
     """Constraints and bounds of harm on the network's phases, and whether the log names them."""
-    constraints = constraints_of(scenario, objective_of(scenario), links=[LINK])
+    objective = objective_of(scenario)
+    constraints = constraints_of(scenario, objective, links=[LINK])
+    harm = harm_bounds(scenario, [LINK], objectives=[objective], constraints=constraints)
     return {
         "constraints": [
             entry
@@ -218,9 +220,7 @@ def _bounds(scenario: Scenario, run: OnlineRun) -> dict[str, Any]:
             if (entry := _kept(each, run, scenario.settle))["phases"] > 0
         ],
         "harm": [
-            entry
-            for each in harm_bounds(scenario, [LINK])
-            if (entry := _kept(each, run, scenario.settle))["phases"] > 0
+            entry for each in harm if (entry := _kept(each, run, scenario.settle))["phases"] > 0
         ],
     }
 

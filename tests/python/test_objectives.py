@@ -233,6 +233,43 @@ class TestConstraintsOfItsOwn:
         )
 
 
+class TestTheDisciplinesOwnAverage:
+    GUARD = "links.bottleneck.queue_packets.sd <= 1 of reference"
+    AVERAGE = "links.bottleneck.average_queue_packets"
+
+    def held(self, scenario, text, constraints=None):
+        chosen, stated = objective_from_text(text, scenario)
+        listed = [*stated, *(constraints or [])] or None
+        return [each.text for each in constraints_of(scenario, chosen, listed)]
+
+    @pytest.mark.parametrize("statistic", ["sd", "mean", "p95"])
+    def test_an_objective_by_its_path_brings_the_guard(self, scenario, statistic):
+        assert self.GUARD in self.held(scenario, f"minimise {self.AVERAGE}.{statistic}")
+        queue = f"minimise links.bottleneck.queue_packets.{statistic}"
+        assert self.GUARD not in self.held(scenario, queue)
+
+    def test_a_part_of_a_sum_brings_it_too(self, scenario):
+        for part in (
+            {"path": f"{self.AVERAGE}.sd"},
+            {"name": "published-queue-variance", "link": "bottleneck", "target": 30},
+        ):
+            parts = [{"weight": 1, "name": "jain-index"}, {"weight": 1, **part}]
+            summed = objective_from_table({"name": "weighted-sum", "parts": parts}, scenario)
+            assert self.GUARD in [each.text for each in constraints_of(scenario, summed)]
+
+    def test_a_constraint_brings_it_too_and_once(self, scenario):
+        bound = f"{self.AVERAGE}.mean <= 20"
+        goal = "minimise links.bottleneck.drop_rate"
+        assert self.held(scenario, goal, [bound]) == [bound, self.GUARD]
+        assert self.held(scenario, f"{goal} subject to {bound}") == [bound, self.GUARD]
+        assert self.held(scenario, goal, [bound, self.GUARD]) == [bound, self.GUARD]
+        assert self.held(scenario, f"minimise {self.AVERAGE}.sd", [bound]) == [bound, self.GUARD]
+
+    def test_an_empty_list_of_constraints_means_none(self, scenario):
+        chosen, _ = objective_from_text(f"minimise {self.AVERAGE}.sd", scenario)
+        assert constraints_of(scenario, chosen, []) == ()
+
+
 class TestTargetInMilliseconds:
     """10 Mbit/s send 1250 packets of 1000 bytes a second: 25 in 20 ms."""
 

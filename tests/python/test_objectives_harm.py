@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from vermilion import load_scenario
-from vermilion.objectives import Constraint
+from vermilion.objectives import Constraint, constraints_of, objective_from_text
 from vermilion.objectives.harm import MARGINS, harm_bounds
 from vermilion.scenario import ScenarioError
 from vermilion.tuning.judge.verdict import judge
@@ -29,6 +29,7 @@ def test_goodput_fairness_and_drops_are_bounded_against_the_setting_in_force(sce
         "flows.*.jain_index >= reference - 0.05",
         "flows.*.starved <= reference + 1",
         "links.bottleneck.drop_rate <= 1.25 of reference + 0.02",
+        "links.bottleneck.sojourn_ms.p95 <= 1.25 of reference + 5 ms",
     ]
     assert all(each.of_harm for each in harm_bounds(scenario, ["bottleneck"]))
     assert all(margin.meaning for margin in MARGINS)
@@ -71,17 +72,108 @@ def test_every_tuned_link_has_its_bound_on_drops():
             "links.bottleneck.sojourn_ms.p99 <= 1.1 of reference",
         ),
         ("flows.late.starved=0", "flows.late.starved <= reference + 0"),
+        ("delay_p95=10 %", "links.bottleneck.sojourn_ms.p95 <= 1.1 of reference"),
+        (
+            "links.bottleneck.sojourn_ms.p95=3 ms",
+            "links.bottleneck.sojourn_ms.p95 <= reference + 3 ms",
+        ),
     ],
 )
 def test_a_margin_can_be_changed_or_another_metric_bounded(scenario, change, bound):
     assert bound in texts(scenario, [change])
 
 
+def test_the_path_of_the_one_tuned_link_means_the_usual_margin(scenario):
+    for path in ("links.bottleneck.sojourn_ms.p95", "links.bottleneck.drop_rate"):
+        assert len(texts(scenario, [f"{path}=0.5"])) == len(MARGINS)
+        assert not any(path in text for text in texts(scenario, [f"{path}=none"]))
+
+
+LINK = "bottleneck"
+WAITS = f"links.{LINK}.sojourn_ms.p95"
+FAIR = '{ weight = 1, name = "jain-index" }'
+SOON = f'{{ weight = 1, name = "mean-sojourn", link = "{LINK}" }}'
+SUM = f'{{ name = "weighted-sum", parts = [{FAIR}, {SOON}] }}'
+
+
+def delay_bound(scenario, goal, constraints=(), **given):
+    """The usual bound of the delay, beside an objective as one writes it."""
+    objective, _ = objective_from_text(goal, scenario)
+    asked = constraints_of(scenario, objective, constraints)
+    bounds = harm_bounds(scenario, [LINK], objectives=[objective], constraints=asked, **given)
+    return [bound.text for bound in bounds if str(bound.path) == WAITS]
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        f"minimise links.{LINK}.drop_rate",
+        f"maximise links.{LINK}.utilization",
+        "maximise flows.*.jain_index",
+        f"minimise links.{LINK}.queue_packets.sd",
+        f"minimise links.{LINK}.average_queue_packets.mean",
+        '{ name = "goodput-variation" }',
+        '{ name = "latency-under-load", flows = "early", what = "loss" }',
+    ],
+)
+def test_the_delay_is_bounded_where_nothing_else_says_what_it_may_be(scenario, goal):
+    assert delay_bound(scenario, goal) == [f"{WAITS} <= 1.25 of reference + 5 ms"]
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        f"minimise links.{LINK}.sojourn_ms.mean",
+        f"minimise links.{LINK}.queue_packets.p95",
+        "minimise flows.early.delay_ms.p95",
+        f'{{ name = "knee", link = "{LINK}" }}',
+        f'{{ name = "queue-deviation", link = "{LINK}", target = "30 packets" }}',
+        f'{{ name = "published-queue-variance", link = "{LINK}", target = "30 packets" }}',
+        f'{{ name = "sojourn-percentile", link = "{LINK}", percentile = 99 }}',
+        f'{{ name = "mean-sojourn", link = "{LINK}" }}',
+        f'{{ name = "power", link = "{LINK}", base_delay = "28 ms" }}',
+        f'{{ name = "delay-bound", link = "{LINK}", at_most = "20 ms" }}',
+        '{ name = "latency-under-load", flows = "early" }',
+        SUM,
+    ],
+)
+def test_what_the_objective_says_of_the_delay_needs_no_bound(scenario, goal):
+    assert delay_bound(scenario, goal) == []
+
+
+def test_a_constraint_from_above_says_what_the_delay_may_be_and_one_from_below_does_not(scenario):
+    goal = f"minimise links.{LINK}.drop_rate"
+    assert delay_bound(scenario, goal, [f"links.{LINK}.sojourn_ms.p99 <= 80 ms"]) == []
+    assert delay_bound(scenario, goal, [f"links.{LINK}.queue_packets.mean <= 40"]) == []
+    assert delay_bound(scenario, goal, [f"links.{LINK}.queue_packets.mean >= 10"]) != []
+    # What a user gives is kept beside any objective.
+    goal = f"minimise links.{LINK}.sojourn_ms.mean"
+    assert delay_bound(scenario, goal, texts=["delay_p95=3 ms"]) == [f"{WAITS} <= reference + 3 ms"]
+
+
+def test_only_the_link_that_an_objective_is_about_goes_without(scenario):
+    scenario = load_scenario("four-red-queues")
+    first, *others = list(scenario.links)
+    objective, _ = objective_from_text(f"minimise links.{first}.sojourn_ms.p95", scenario)
+    bounds = harm_bounds(scenario, [first, *others], objectives=[objective])
+    waits = [bound.path.name for bound in bounds if bound.path.metric == "sojourn_ms.p95"]
+    assert waits == others
+
+
+def test_where_round_trips_are_short_half_of_one_may_be_waited_longer(scenario):
+    short = scenario.with_values({"flows.early.rtt": "22 ms", "flows.late.rtt": "28 ms"})
+    assert any(text.endswith("of reference + 5 ms") for text in texts(short))
+    near = scenario.with_values(
+        {"links.bottleneck.delay": "10 us", "flows.early.rtt": "100 us", "flows.late.rtt": "1 ms"}
+    )
+    assert f"{WAITS} <= 1.25 of reference + 0.05 ms" in texts(near)
+
+
 def test_a_bound_or_all_of_them_can_be_dropped(scenario):
     assert texts(scenario, ["none"]) == []
     assert texts(scenario, ["none", "starved=2"]) == ["flows.*.starved <= reference + 2"]
     assert not any("drop_rate" in text for text in texts(scenario, ["drop_rate=none"]))
-    assert len(texts(scenario, ["drop_rate=none"])) == 3
+    assert len(texts(scenario, ["drop_rate=none"])) == len(MARGINS) - 1
 
 
 @pytest.mark.parametrize(

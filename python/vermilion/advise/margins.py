@@ -28,8 +28,9 @@ OWN: Final = {
     "jain_index": "jain_index",
     "starved": "starved_flows",
     "drop_rate": "drop_rate",
+    "delay_p95": "delay_p95_ms",
 }
-"""The metrics here of the margins that have a name; the delay has its path alone."""
+"""The metrics here of the margins by name."""
 
 SHORT_TRANSFER: Final = "short_transfer_s"
 """How long short transfers take on average."""
@@ -53,8 +54,6 @@ _OF_WEB: Final = frozenset(metric for metric, _ in OF_WEB.values())
 _FAST_BIT_PER_S: Final = 1e8
 """A line on which there is a call in any case."""
 
-DELAY_PATH: Final = f"links.{LINK}.sojourn_ms.p95"
-
 _BEYOND_ALL: Final = 1e9
 """Margins: of what may not get worse at all, and does."""
 
@@ -63,7 +62,7 @@ def margin_name(metric: str) -> str:
     """What a margin is called in ``--harm``: by its name, or by the path of its metric."""
     names = {own: name for name, own in OWN.items()}
     names |= {own: name for name, (own, _) in OF_WEB.items()}
-    return {**names, "delay_p95_ms": DELAY_PATH}.get(metric, metric)
+    return names.get(metric, metric)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +101,7 @@ class Margins:
     @property
     def measured_besides(self) -> tuple[OwnMargin, ...]:
         """Those of which a run has to be asked for the metric."""
-        known = {*OWN.values(), *_OF_WEB, "delay_p95_ms"}
+        known = {*OWN.values(), *_OF_WEB}
         return tuple(each for each in self.own if each.metric not in known)
 
 
@@ -126,7 +125,7 @@ def margins_for(question: Question) -> Margins:
     Raises:
         ScenarioError: a text that is not accepted.
     """
-    usual = {*OWN.values(), "delay_p95_ms", *_OF_WEB}
+    usual = {*OWN.values(), *_OF_WEB}
     if not question.harm:
         return Margins(frozenset(usual))
     for text in question.harm:
@@ -146,15 +145,12 @@ def margins_for(question: Question) -> Margins:
             text = f"{margin.path.replace('{link}', LINK)} {margin.bound}"
             bound = Constraint.parse(text, scenario=scenario)
             _check_leaves_room(bound, name, others)
-            metric = "delay_p95_ms" if str(bound.path) == DELAY_PATH else OWN.get(name)
-            own.append(OwnMargin(metric or str(bound.path), bound))
+            own.append(OwnMargin(OWN.get(name, str(bound.path)), bound))
     except ScenarioError as error:
         raise ScenarioError("--harm", error.value, error.accepted) from None
     own += [each for text in question.harm for each in _of_web(question, text)]
     if NOTHING not in names:
         usual |= {metric for name, (metric, _) in OF_WEB.items() if name not in names}
-        if DELAY_PATH not in names:
-            usual.add("delay_p95_ms")
     return Margins(frozenset(usual), tuple(own))
 
 

@@ -12,6 +12,7 @@ from vermilion.objectives.fields import DIRECTION, METRIC
 from vermilion.objectives.interface import NotMeasuredError, WindowObjective
 from vermilion.objectives.metrics import UnitOfMetric
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
+from vermilion.objectives.own_average import guards_of
 from vermilion.objectives.windows import Window
 
 if TYPE_CHECKING:
@@ -59,6 +60,16 @@ class ChosenMetric(KnowsRoundTrip, WindowObjective[Window]):
     def links(self) -> tuple[str, ...]:
         """The link, if the metric is of one."""
         return (self.path.name,) if self.path.room == "links" else ()
+
+    @property
+    def paths(self) -> tuple[MetricPath, ...]:
+        """The path."""
+        return (self.path,)
+
+    @property
+    def guarding(self) -> tuple[str, ...]:
+        """The guard of a discipline's own average, if the path is of one."""
+        return guards_of(self.path)
 
     def windows(self, result: Result) -> list[Window]:
         """The windows of the link, or those in which any of the flows is active."""

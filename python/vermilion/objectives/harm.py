@@ -1,8 +1,9 @@
 """No harm: what a change may cost at most, whatever it gains.
 
 A queue can be held at its target by starving some of the flows, and a link kept busy by dropping a
-third of what arrives. So nothing is recommended that worsens one of these by more than its margin
-against the setting in force, with the same traffic. The margins are the one table of this module.
+third of what arrives. A longer buffer drops less, but every packet waits for it. So nothing is
+recommended that worsens one of these by more than its margin against the setting in force, with
+the same traffic. The margins are the one table of this module.
 They are wide enough for what a shorter queue cannot avoid: a smaller window means more drops, by
 the square root law p ~ 1 / W^2 (M. Mathis, J. Semke, J. Mahdavi, T. Ott, "The macroscopic behavior
 of the TCP congestion avoidance algorithm", CCR 27(3), 1997).
@@ -13,6 +14,10 @@ more of each full hundred may.
 
 Where calls or short transfers are beside bulk flows, the fairness that is bounded is that of the
 bulk flows: among thirty calls nobody would see one of two downloads starve.
+
+The delay of a link is not bounded where the objective itself tells how long packets wait there, or
+a constraint holds it below something: then the user has said what it may be. Where the shortest
+round trip is below 10 ms, half of it stands in the place of the 5 ms.
 
 A margin is kept if the mean over the fresh seeds keeps it, in every measured phase. What a user has
 asked for as a constraint must be proven instead.
@@ -26,11 +31,13 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.constraint import Constraint
 from vermilion.objectives.metrics import MetricPath
+from vermilion.objectives.noticeable import shortest_round_trip
 from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from vermilion.objectives.interface import Objective
     from vermilion.scenario import Scenario
 
 NOTHING: Final = "none"
@@ -79,6 +86,12 @@ MARGINS: Final[tuple[Margin, ...]] = (
         "<= 1.25 of reference + 0.02",
         "at most a quarter more drops and two of a hundred packets besides",
     ),
+    Margin(
+        "delay_p95",
+        "links.{link}.sojourn_ms.p95",
+        "<= 1.25 of reference + 5 ms",
+        "95 % of the packets wait at most a quarter longer and 5 ms besides",
+    ),
 )
 """What is bounded unless a user says otherwise, and by how much."""
 
@@ -89,6 +102,11 @@ _THERE: Final = 0.5
 """The part of a phase in which flows have to be there to belong to it."""
 
 _STARVED: Final = "starved"
+_DELAY: Final = "delay_p95"
+_DELAY_MS: Final = 5.0
+_ROUND_TRIPS: Final = 0.5
+"""What packets may wait longer in any case, in milliseconds, and at most in round trips."""
+_WAITING: Final = frozenset({"queue_packets", "queue_bytes", "sojourn_ms"})
 _FIELD: Final = "tuning.harm"
 _ACCEPTED: Final = (
     '"none", or METRIC=MARGIN like "jain_index=0.1", "flows.*.goodput_bit_per_s.total=5 %" or '
@@ -115,7 +133,12 @@ def meaning_of(constraint: str) -> str:
 
 
 def harm_bounds(
-    scenario: Scenario, links: Sequence[str], texts: Iterable[str] | None = None
+    scenario: Scenario,
+    links: Sequence[str],
+    texts: Iterable[str] | None = None,
+    *,
+    objectives: Iterable[Objective] = (),
+    constraints: Iterable[Constraint] = (),
 ) -> tuple[Constraint, ...]:
     """What a change of these links' queues may cost.
 
@@ -126,11 +149,19 @@ def harm_bounds(
             drops them all. METRIC is a name of the table or any path of a metric. MARGIN is how
             much worse it may get, in the metric's unit; of what has a unit, "5 %" is of the value
             in force.
+        objectives: what is wanted; whose delay one of them is about, is bounded by no margin.
+        constraints: what a user has asked for, likewise.
 
     Raises:
         ScenarioError: a text that is not accepted.
     """
     margins = margins_of(scenario, links, texts)
+    told: set[str] = set()
+    if margins.get(_DELAY) in MARGINS:
+        margins[_DELAY] = replace(margins[_DELAY], bound=_delay_bound(scenario))
+        stated = [path for each in objectives for path in each.paths]
+        stated += [each.path for each in constraints if not (each.at_least or each.of_harm)]
+        told = {link for link in links if any(_tells_delay(each, link) for each in stated)}
     if margins.get(_STARVED) in MARGINS:
         most = _flows_at_a_time(scenario) // FLOWS_FOR_A_STARVED_ONE
         if most > 1:
@@ -138,7 +169,11 @@ def harm_bounds(
     return tuple(
         replace(Constraint.parse(text, field=_FIELD, scenario=scenario), of_harm=True)
         for margin in margins.values()
-        for text in dict.fromkeys(f"{_of_link(margin.path, link)} {margin.bound}" for link in links)
+        for text in dict.fromkeys(
+            f"{_of_link(margin.path, link)} {margin.bound}"
+            for link in links
+            if margin.name != _DELAY or link not in told
+        )
     )
 
 
@@ -161,7 +196,7 @@ def margins_of(
         name, sign, amount = (part.strip() for part in text.partition("="))
         if not sign or not amount:
             raise ScenarioError(_FIELD, text, _ACCEPTED, scenario.origin)
-        known = next((each for each in MARGINS if name in {each.name, each.path}), None)
+        known = next((each for each in MARGINS if name in _names(each, links)), None)
         key, path = (name, name) if known is None else (known.name, known.path)
         if known is None and not name.startswith(("links.", "flows.")):
             listed = did_you_mean(name, [each.name for each in MARGINS])
@@ -173,6 +208,30 @@ def margins_of(
         bound = _bound(_of_link(path, links[0]) if links else path, amount, text, scenario)
         margins[key] = Margin(key, path, bound, "")
     return margins
+
+
+def _names(margin: Margin, links: Sequence[str]) -> set[str]:
+    """What a user may call a margin: of a single link also by the path with its name."""
+    names = {margin.name, margin.path}
+    return names | {_of_link(margin.path, links[0])} if len(links) == 1 else names
+
+
+def _delay_bound(scenario: Scenario) -> str:
+    """The usual bound of the delay, in a scenario with these round trips."""
+    usual = next(margin.bound for margin in MARGINS if margin.name == _DELAY)
+    shortest = shortest_round_trip(scenario)
+    if shortest is None or 1e3 * _ROUND_TRIPS * shortest >= _DELAY_MS:
+        return usual
+    return f"{usual.rpartition('+')[0]}+ {1e3 * _ROUND_TRIPS * shortest:.3g} ms"
+
+
+def _tells_delay(path: MetricPath, link: str) -> bool:
+    """Whether a metric tells how long packets wait at a link, among other things perhaps."""
+    kind, _, statistic = path.metric.partition(".")
+    if path.room == "flows":
+        return kind == "delay_ms"
+    # A queue that does not swing may be a long one.
+    return path.name == link and kind in _WAITING and statistic != "sd"
 
 
 def _flows_at_a_time(scenario: Scenario) -> int:

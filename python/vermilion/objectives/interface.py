@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
 
 from vermilion.objectives.fields import FLOWS, LINK, OVER
+from vermilion.objectives.metrics import MetricPath
 from vermilion.objectives.noticeable import NOTICEABLE_SHARE, Noticeable
 from vermilion.objectives.windows import (
     ALL_FLOWS,
@@ -125,6 +126,11 @@ class Objective(ABC):
         return ()
 
     @property
+    def guarding(self) -> tuple[str, ...]:
+        """Its guards, of its links."""
+        return tuple(guard.format(link=link) for guard in self.guards for link in self.links)
+
+    @property
     def noticed(self) -> Noticeable:
         """What difference anyone would notice, of this very objective."""
         return Noticeable(self.noticeable, self.noticeable_share)
@@ -146,6 +152,14 @@ class Objective(ABC):
     @property
     def links(self) -> tuple[str, ...]:
         """The links that it is about, which have to remain in use; none where it does not say."""
+        return ()
+
+    @property
+    def paths(self) -> tuple[MetricPath, ...]:
+        """The metrics that it is made of; none where it does not say.
+
+        What is said of a delay here needs no bound of harm (:mod:`vermilion.objectives.harm`).
+        """
         return ()
 
 
@@ -200,8 +214,11 @@ class LinkObjective(WindowObjective[LinkMetrics]):
     """An objective of one link; its windows are those of ``Result.link``.
 
     Attributes:
+        measures: the link's metrics that it is made of, like "sojourn_ms.mean".
         link: whose metrics.
     """
+
+    measures: ClassVar[tuple[str, ...]] = ()
 
     link: str = field(metadata=LINK)
 
@@ -209,6 +226,11 @@ class LinkObjective(WindowObjective[LinkMetrics]):
     def links(self) -> tuple[str, ...]:
         """The link."""
         return (self.link,)
+
+    @property
+    def paths(self) -> tuple[MetricPath, ...]:
+        """What ``measures`` says, of the link."""
+        return tuple(MetricPath("links", self.link, each) for each in self.measures)
 
     def windows(self, result: Result) -> list[LinkMetrics]:
         """The link's windows."""

@@ -39,6 +39,7 @@ class Knee(NoticesDelay, LinkObjective):
     name: ClassVar[str] = "knee"
     summary: ClassVar[str] = "least waiting time for nearly all goodput of now"
     unit: ClassVar[str] = "ms"
+    measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.p95",)
 
     percentile: str = field(default="p95", metadata=UPPER_PERCENTILE)
     goodput_share: float = field(default=0.98, metadata=GOODPUT_SHARE)

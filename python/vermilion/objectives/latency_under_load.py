@@ -48,6 +48,11 @@ class LatencyUnderLoad(KnowsRoundTrip, FlowsObjective):
         return MetricPath("flows", self.flows, metrics[self.what])
 
     @property
+    def paths(self) -> tuple[MetricPath, ...]:
+        """The same."""
+        return (self.path,)
+
+    @property
     def label(self) -> str:
         """Of what and of whom, like "latency-under-load web delay_ms.p95"."""
         return f"{self.name} {self.flows} {self.path.metric}"

@@ -24,6 +24,7 @@ class MeanSojourn(NoticesDelay, LinkObjective):
     name: ClassVar[str] = "mean-sojourn"
     summary: ClassVar[str] = "mean waiting time in the queue"
     unit: ClassVar[str] = "ms"
+    measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.mean",)
     noticeable: ClassVar[float] = 1.0
 
     def value(self, window: LinkMetrics) -> float:

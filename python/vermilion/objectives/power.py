@@ -34,6 +34,7 @@ class Power(LinkObjective):
     name: ClassVar[str] = "power"
     summary: ClassVar[str] = "goodput per delay at a link; maximised"
     unit: ClassVar[str] = "bit/s^2"
+    measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.mean",)
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.0
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import mean_squared_distance
+from vermilion.objectives.own_average import STEADY_QUEUE
 from vermilion.objectives.queue_target import QueueTargetObjective
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class PublishedQueueVariance(QueueTargetObjective):
     summary: ClassVar[str] = "the source paper's equation (1), of RED's own average; gameable"
     unit: ClassVar[str] = "packets^2"
     noticeable: ClassVar[float] = 1.0
-    guards: ClassVar[tuple[str, ...]] = ("links.{link}.queue_packets.sd <= 1 of reference",)
+    guards: ClassVar[tuple[str, ...]] = (STEADY_QUEUE,)
 
     def value(self, window: LinkMetrics) -> float:
         """mean((average queue - target)^2) over the window, packets^2."""

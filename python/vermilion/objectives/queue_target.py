@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from vermilion.objectives.fields import TARGET, QueueDelay
 from vermilion.objectives.interface import LinkObjective
@@ -25,6 +25,8 @@ class QueueTargetObjective(LinkObjective):
         target: the length, packets.
         target_delay_s: the time as which it was given, s; ``None`` where it was in packets.
     """
+
+    measures: ClassVar[tuple[str, ...]] = ("queue_packets.mean",)
 
     target: float = field(metadata=TARGET)
     target_delay_s: float | None = field(default=None, kw_only=True)

@@ -19,6 +19,7 @@ from vermilion.objectives.knee import Knee
 from vermilion.objectives.latency_under_load import LatencyUnderLoad
 from vermilion.objectives.mark_rate import MarkRate
 from vermilion.objectives.mean_sojourn import MeanSojourn
+from vermilion.objectives.own_average import guards_of
 from vermilion.objectives.power import Power
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation
@@ -167,7 +168,8 @@ def constraints_of(
         objective: what they accompany.
         texts: the constraints; by default the scenario's own, and if there are none,
             :data:`DEFAULT_CONSTRAINT` where the objective has no constraints of its own. To any of
-            these come the objective's guards, unless the list is empty, and its own in any case.
+            these come the objective's guards, unless the list is empty, its own in any case, and
+            the guard of a constraint on what a discipline computes for itself.
         links: for the default, where the objective itself is not of a link; by default all.
 
     Raises:
@@ -182,11 +184,17 @@ def constraints_of(
         texts = () if own else (DEFAULT_CONSTRAINT.format(link=link) for link in about)
     listed = tuple(texts)
     if listed or nothing_said:
-        own += [guard.format(link=link) for guard in objective.guards for link in objective.links]
+        own += objective.guarding
     listed += tuple(text for text in own if text not in listed)
+    found = _parsed(listed, scenario)
+    guards = dict.fromkeys(text for each in found for text in guards_of(each.path))
+    return (*found, *_parsed((text for text in guards if text not in listed), scenario))
+
+
+def _parsed(texts: Iterable[str], scenario: Scenario) -> tuple[Constraint, ...]:
     return tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
-        for index, text in enumerate(listed)
+        for index, text in enumerate(texts)
     )
 
 

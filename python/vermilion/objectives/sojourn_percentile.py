@@ -25,6 +25,7 @@ class SojournPercentile(NoticesDelay, LinkObjective):
     name: ClassVar[str] = "sojourn-percentile"
     summary: ClassVar[str] = "a percentile of the waiting time in the queue"
     unit: ClassVar[str] = "ms"
+    measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.p95",)
     noticeable: ClassVar[float] = 1.0
 
     percentile: str = field(default="p99", metadata=PERCENTILE)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from typing import Self
 
     from vermilion.objectives.fields import ReadTable
+    from vermilion.objectives.metrics import MetricPath
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -95,6 +96,16 @@ class WeightedSum(Objective):
     def links(self) -> tuple[str, ...]:
         """The links of all parts."""
         return tuple(dict.fromkeys(link for part in self.parts for link in part.objective.links))
+
+    @property
+    def paths(self) -> tuple[MetricPath, ...]:
+        """Those of all parts."""
+        return tuple(dict.fromkeys(path for part in self.parts for path in part.objective.paths))
+
+    @property
+    def guarding(self) -> tuple[str, ...]:
+        """Those of all parts."""
+        return tuple(dict.fromkeys(text for part in self.parts for text in part.objective.guarding))
 
     @property
     def own_constraints(self) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ from vermilion.scenario import ScenarioError
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Objective
     from vermilion.routers.base import ParameterValue
@@ -131,6 +131,8 @@ class Policy:
             where = "tuning.objective.flows"
             raise ScenarioError(where, objective.flows, accepted, scenario.origin)
         link = next(iter(objective.links), default_link(scenario))
+        asked = constraints_of(scenario, objective, links=[link])
+        harm = None if tuning is None else tuning.harm
         policy = cls(
             link=link,
             objective=objective,
@@ -139,10 +141,10 @@ class Policy:
             constraints=stated_constraints(scenario),
             space={} if tuning is None else tuning.space,
             deadline_s=deadline_s,
-            harm=None if tuning is None else tuning.harm,
+            harm=harm,
             bounds=(
-                *constraints_of(scenario, objective, links=[link]),
-                *harm_bounds(scenario, [link], () if tuning is None else tuning.harm),
+                *asked,
+                *harm_bounds(scenario, [link], harm, objectives=[objective], constraints=asked),
             ),
         )
         policy._check(scenario)
@@ -164,6 +166,11 @@ class Policy:
                     '"flows.*...", because a controller sees no other links and no groups'
                 )
                 raise ScenarioError(where, text, accepted, scenario.origin)
+
+    def harm_bounds(self, model: Scenario, links: Sequence[str]) -> tuple[Constraint, ...]:
+        """What a change of these links' queues may cost in a model."""
+        asked = [bound for bound in self.bounds if not bound.of_harm]
+        return harm_bounds(model, links, self.harm, objectives=[self.objective], constraints=asked)
 
     @property
     def goal(self) -> str:

@@ -68,6 +68,7 @@ class SetPolicy(Policy):
         constraints = stated_constraints(scenario)
         _check_constraints(scenario, constraints or (), links)
         harm = None if tuning is None else tuning.harm
+        asked = constraints_of(scenario, objective, links=links)
         return cls(
             link=LINKS_BETWEEN.join(links),
             objective=objective,
@@ -77,8 +78,8 @@ class SetPolicy(Policy):
             deadline_s=deadline_s,
             harm=harm,
             bounds=(
-                *constraints_of(scenario, objective, links=links),
-                *harm_bounds(scenario, links, harm),
+                *asked,
+                *harm_bounds(scenario, links, harm, objectives=[objective], constraints=asked),
             ),
             links=tuple(links),
         )

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.possibilities import is_asked_of
 from vermilion.online.model.prediction import queue_noise
@@ -270,7 +269,7 @@ class _Search:
         task = self._task
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
-            for bound in harm_bounds(model, self._links, self._policy.harm)
+            for bound in self._policy.harm_bounds(model, self._links)
             if is_asked_of(bound, possibility.kind, task.belief)
         ]
         if task.held.is_unchanged(task.original, task.in_force):

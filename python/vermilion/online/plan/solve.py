@@ -10,7 +10,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.objectives.harm import harm_bounds
 from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
 from vermilion.online.model.possibilities import by_turns, is_asked_of, possibilities
@@ -405,7 +404,7 @@ class _Models:
         task = self._task
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
-            for bound in harm_bounds(model, [task.policy.link], task.policy.harm)
+            for bound in task.policy.harm_bounds(model, [task.policy.link])
             if is_asked_of(bound, possibility.kind, task.belief)
         ]
         if task.held.is_unchanged(task.original, task.in_force):

@@ -275,7 +275,7 @@ def _case(
     if tuning is not None:
         harm = tuning.harm if harm is None else harm
         least = tuning.minimum_improvement if least is None else least
-    bounds = harm_bounds(scenario, links, harm)
+    bounds = harm_bounds(scenario, links, harm, objectives=objectives, constraints=constraints)
     if plan.kind != "front":
         constraints = (*constraints, *bounds)
     return Case(
