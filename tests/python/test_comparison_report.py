@@ -234,6 +234,17 @@ def test_the_tables_as_text_name_the_phases_and_mark_what_differs(outcome):
     assert "* differs significantly from 'red'" in text
 
 
+def test_the_text_says_how_many_stars_chance_gives(outcome):
+    """A star is a paired t test at 5 %, so of differences that are none one in twenty has one."""
+    said = re.search(r"Chance alone gives (\S+) of these (\d+) differences a star", str(outcome))
+    stars, count = float(said[1]), int(said[2])
+    assert stars == pytest.approx(0.05 * count, abs=0.05)
+    # Two columns of figures with intervals; those that no seed moves cannot have a star.
+    shown = [line for line in str(outcome).splitlines() if line.count("±") == 2]
+    unmoved = [line for line in shown if line.count(" ± 0.0") == 2]
+    assert len(shown) - len(unmoved) <= count <= len(shown)
+
+
 # --- the figure -------------------------------------------------------------------------------
 
 

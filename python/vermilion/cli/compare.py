@@ -89,7 +89,8 @@ def compare(
     Shows means over the same seeds with 95 % t intervals.
 
     The first variant is the reference. Where a variant differs from it significantly (the
-    95 % interval of the differences, seed by seed, excludes zero), its figure has a star.
+    95 % interval of the differences, seed by seed, excludes zero), its figure has a star. Of
+    figures that do not differ, one in twenty gets a star by chance.
     """
     from vermilion.report import comparison
     from vermilion.report.chosen_link import check_link

@@ -18,10 +18,14 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
 
     Of = Callable[[int, str, int, str], Interval | None]
+    _Part = tuple[str, str, Sequence["Row"], tuple[Of, Of]]
 
 ABSENT: Final = "-"
 """Shown for what could not be computed."""
 
+
+_STARS: Final = 0.05
+"""The part of differences that get a star where nothing differs: their intervals are of 95 %."""
 
 MOST_ACROSS: Final = 6
 """Variants that stand side by side; more stand one below the other."""
@@ -72,6 +76,12 @@ _NOTHING_IF_ZERO: Final = {"mark_rate", "loss_rate"}
 
 def tables(comparison: ComparedRuns) -> list[ShownTable]:
     """A table for each link and each group of flows of which anything could be computed."""
+    found = [_table(comparison, *part) for part in _parts(comparison)]
+    return [_fitting(table) for table in found if table.sections]
+
+
+def _parts(comparison: ComparedRuns) -> list[_Part]:
+    """Of each table its title, what it is of, its rows, and where its figures are."""
     units = comparison.measure_units
     link_rows = [
         *LINK_ROWS,
@@ -80,31 +90,19 @@ def tables(comparison: ComparedRuns) -> list[ShownTable]:
             for name in comparison.measures
         ),
     ]
-    links = [
-        _table(
-            comparison,
-            f"link {link}",
-            link,
-            link_rows,
-            (comparison.interval, comparison.difference),
-        )
-        for link in comparison.links
-    ]
-    flows = [
-        _table(
-            comparison,
-            f"flows {group}",
-            group,
-            _flow_rows(comparison, group),
-            (comparison.flows_interval, comparison.flows_difference),
-        )
-        for group in comparison.groups
+    of_links = (comparison.interval, comparison.difference)
+    of_flows = (comparison.flows_interval, comparison.flows_difference)
+    parts: list[_Part] = [
+        *((f"link {link}", link, link_rows, of_links) for link in comparison.links),
+        *(
+            (f"flows {group}", group, _flow_rows(comparison, group), of_flows)
+            for group in comparison.groups
+        ),
     ]
     if len(comparison.bulk_groups) > 1:
-        of = (comparison.flows_interval, comparison.flows_difference)
         title = f"bulk flows together: {', '.join(comparison.bulk_groups)}"
-        flows.append(_table(comparison, title, BULK_FLOWS, FLOW_ROWS, of))
-    return [_fitting(table) for table in (*links, *flows) if table.sections]
+        parts.append((title, BULK_FLOWS, FLOW_ROWS, of_flows))
+    return parts
 
 
 def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
@@ -134,6 +132,7 @@ def remark(comparison: ComparedRuns) -> str:
     if len(comparison.names) > 1:
         how = "differs" if all(same) else "differs significantly"
         text += f" * {how} from {comparison.names[0]!r}."
+        text += "" if all(same) else _by_chance(comparison)
     if any(same):
         unmoved = [repr(name) for name, each in zip(comparison.names, same, strict=True) if each]
         of = "" if all(same) else f" of {', '.join(unmoved)}"
@@ -142,6 +141,23 @@ def remark(comparison: ComparedRuns) -> str:
     if not comparison.phases_agree:
         text += " The variants have different phases, which cannot be compared."
     return text
+
+
+def _by_chance(comparison: ComparedRuns) -> str:
+    """A sentence on how many stars chance gives; "" where there is nothing to compare."""
+    differences = (
+        difference_of(variant, name, number, row.metric)
+        for _, name, rows, (_, difference_of) in _parts(comparison)
+        for number in _numbers(comparison)
+        for row in rows
+        for variant in range(1, len(comparison.names))
+    )
+    # What does not stray cannot get a star by chance.
+    count = sum(1 for each in differences if each is not None and each.half_width)
+    if not count:
+        return ""
+    one = "this difference" if count == 1 else f"these {count} differences"
+    return f" Chance alone gives {_STARS * count:.1f} of {one} a star on average."
 
 
 def _seeds_without(comparison: ComparedRuns, group: str) -> str:
@@ -166,14 +182,20 @@ def _table(
     comparison: ComparedRuns, title: str, name: str, rows: Sequence[Row], of: tuple[Of, Of]
 ) -> ShownTable:
     windows = comparison.windows(comparison.links[0])
-    headings = [stretch(window) for window in windows[:-1]]
-    # A scenario without changes has one phase, which is the whole run.
-    numbers = range(len(windows)) if headings != [stretch(windows[-1])] else [len(windows) - 1]
-    headings.append("whole run")
+    headings = [*(stretch(window) for window in windows[:-1]), "whole run"]
     sections = [
-        _section(comparison, name, number, headings[number], rows, of) for number in numbers
+        _section(comparison, name, number, headings[number], rows, of)
+        for number in _numbers(comparison)
     ]
     return ShownTable(title, comparison.names, [section for section in sections if section.rows])
+
+
+def _numbers(comparison: ComparedRuns) -> Sequence[int]:
+    """The windows that are shown."""
+    windows = comparison.windows(comparison.links[0])
+    # A scenario without changes has one phase, which is the whole run.
+    one = [stretch(window) for window in windows[:-1]] == [stretch(windows[-1])]
+    return [len(windows) - 1] if one else range(len(windows))
 
 
 def _fitting(table: ShownTable) -> ShownTable:

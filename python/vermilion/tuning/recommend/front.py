@@ -337,7 +337,10 @@ class Front:
             tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
         paths = [each for each in self.objectives if each not in self.shown().objectives]
         why = [] if self.points else [f"no front: {self.why_empty[0]}", *self.why_empty[1:]]
-        better = "*: significantly better than now, on the same seeds"
+        better = (
+            "*: significantly better than now, on the same seeds; each by itself, so that chance "
+            "gives one in 40 a star"
+        )
         unsure = "not confirmed on fresh seeds: the search's own favoured these settings"
         kept = f"every setting keeps: {', '.join(self.constraints)}"
         return [
