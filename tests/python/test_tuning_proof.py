@@ -146,6 +146,22 @@ def test_a_quarter_of_the_time_differs_twice_as_much_as_the_whole():
     assert distances[0] == pytest.approx(2.0 * distances[1])
 
 
+def test_an_answer_that_the_fresh_seeds_chose_says_among_how_many(monkeypatch):
+    several = []
+    for number in range(8):
+        found, met = tuned(monkeypatch, 0.001, seed=1 + 1000 * number)
+        seen = {weight for weight, seed in met if seed == SEEDS.comparison[0]} - {0.0002}
+        among = found.comparison.among
+        # Those that the comparison's seeds met are counted from outside, by what was simulated.
+        assert among in {1, len(seen)}
+        several.append(among > 1)
+        said = f"; the best of {len(seen)} on these seeds"
+        assert found.reason.endswith(said) == (among > 1), found.reason
+    assert any(several)
+    alone, _ = tuned(monkeypatch, 0.0, budget=3)
+    assert alone.comparison.among == 1
+
+
 def test_doubt_buys_more_seeds_and_certainty_none(monkeypatch):
     sure, _ = tuned(monkeypatch, 0.0)
     assert sure.comparison.best.count == len(SEEDS.comparison)

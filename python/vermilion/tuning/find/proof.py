@@ -16,7 +16,8 @@
 Who looks often enough finds merits that are chance. So all that comes after the first comparison is
 decided at 99 % instead of 95 %. A setting that is no better passes the first look with 2.5 %, and
 each of at most thirteen later ones with 0.5 %: together at most 9 %, and less, because all meet the
-same seeds.
+same seeds. The least of several means flatters the setting that has it, so the answer says among
+how many it was chosen by these seeds.
 """
 
 from __future__ import annotations
@@ -119,9 +120,13 @@ class Proof:
         others = [tuning.full.incumbent.another(setting) for setting in settings]
         results = tuning.meet(incumbent.seeds, others)
         least = best.objective if tuning.comparison.accepted else math.inf
+        count, first = 1, tuning.comparison
         for evaluation, row in zip(others, results, strict=True):
             met = evaluation.refusal is None and len(evaluation.seeds) == len(incumbent.seeds)
-            if not met or self._is_unmeasured((evaluation,)) or evaluation.objective >= least:
+            if not met or self._is_unmeasured((evaluation,)):
+                continue
+            count += 1
+            if evaluation.objective >= least:
                 continue
             measured.append((evaluation, row))
             comparison = self._compare(evaluation, incumbent, LATER_LOOKS)
@@ -129,6 +134,8 @@ class Proof:
                 least = evaluation.objective
                 tuning.comparison, tuning.best = comparison, evaluation
                 tuning.compared, tuning.results[0] = (evaluation, incumbent), row
+        if tuning.comparison is not first:
+            tuning.comparison = tuning.comparison.chosen_among(count)
         return measured
 
     def _insist(self, tried: Sequence[tuple[Evaluation, list[Result]]]) -> None:

@@ -53,6 +53,8 @@ class Comparison:
         least_gain: what had to be gained on average, in the objective's unit.
         confidence: of the intervals that decided: those of the difference, of the improvement and
             of the verdicts.
+        among: of so many settings the best was chosen by these very seeds: its figures flatter it
+            a little where these are more than one.
     """
 
     best: Interval
@@ -66,6 +68,12 @@ class Comparison:
     decision: SettingDecision
     least_gain: float = 0.0
     confidence: float = USUAL_CONFIDENCE
+    among: int = 1
+
+    def chosen_among(self, count: int) -> Comparison:
+        """The same, of the best of so many settings on these seeds."""
+        said = f"{self.reason}; the best of {count} on these seeds"
+        return replace(self, among=count, reason=said)
 
 
 def compare(

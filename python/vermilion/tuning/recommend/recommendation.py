@@ -209,6 +209,7 @@ class Recommendation:
                 and comparison.improvement
                 and asdict(comparison.improvement),
                 "confidence": comparison and comparison.confidence,
+                "among": comparison and comparison.among,
             },
             "constraints": comparison
             and {
