@@ -1,7 +1,7 @@
 """A setting that holds around the conditions where the best found does not."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from html import escape
 
 import pytest
@@ -9,11 +9,13 @@ import pytest
 import vermilion
 from vermilion.objectives import Constraint, objective_of
 from vermilion.search import Dimension, Space
+from vermilion.simulate.statistics import Interval
 from vermilion.tuning import Study
 from vermilion.tuning.check.robustness import NeighbourOutcome, Robustness
 from vermilion.tuning.check.sturdier import Alternative, BestFound, sturdier_setting
 from vermilion.tuning.find.alternatives import MOST_OF_FRONT, alternatives
 from vermilion.tuning.find.between import between
+from vermilion.tuning.judge.verdict import ConstraintVerdict
 from vermilion.tuning.measure.evaluation import Evaluation
 from vermilion.tuning.measure.seeds import Seeds
 
@@ -36,6 +38,18 @@ def around(lost, *, untried=()):
         for number in range(CONDITIONS)
     )
     return Robustness("queue-deviation", "packets^2", (1, 2), 0.05, outcomes, untried)
+
+
+def test_the_table_says_which_bound_the_sturdier_one_breaks_and_where():
+    used = Interval(0.9, 0.01, 5)
+    bound = "links.b.utilization >= 0.95"
+    breaks = ConstraintVerdict(bound, "broken", used, 0.95, 0, 0.05, 0.06)
+    best, sturdier = around(2), around(1)
+    first = replace(sturdier.outcomes[0], breaks=breaks)
+    sturdier = replace(sturdier, outcomes=(first, *sturdier.outcomes[1:]))
+    line = f"with condition 0, the sturdier breaks {bound}: 90 +- 1 %, bound 95 %"
+    assert line in best.table(sturdier)
+    assert "breaks" not in best.table(around(1))
 
 
 class Around:

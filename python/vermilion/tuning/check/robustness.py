@@ -207,11 +207,14 @@ class Robustness:
             )
         return sentences
 
-    def broken(self) -> tuple[str, ...]:
-        """Which bound is broken where, and by how much: a line for each condition."""
+    def broken(self, whose: str = "recommended") -> tuple[str, ...]:
+        """Which bound is broken where, and by how much: a line for each condition.
+
+        Args:
+            whose: what the setting is called in the table.
+        """
         return tuple(
-            f"with {each.label}, the recommended breaks {each.breaks.constraint}: "
-            f"{each.breaks.figures}"
+            f"with {each.label}, the {whose} breaks {each.breaks.constraint}: {each.breaks.figures}"
             for each in self.lost
             if each.breaks is not None
         )
@@ -260,7 +263,8 @@ class Robustness:
                 for place, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append(f"  {'  '.join(cells)}".rstrip())
-        broken = [f"  {line}" for line in self.broken()]
+        also = () if sturdier is None else sturdier.broken("sturdier")
+        broken = [f"  {line}" for line in (*self.broken(), *also)]
         return "\n".join([*lines, *([""] if broken else []), *broken])
 
 

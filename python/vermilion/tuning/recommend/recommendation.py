@@ -360,6 +360,8 @@ class Recommendation:
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
         broken = () if self.robustness is None else self.robustness.broken()
+        if self.sturdier is not None:
+            broken = (*broken, *self.sturdier.found.robustness.broken("sturdier"))
         said = [self.reason, *self._warned_of(), *broken, *self._missed_by_rivals()]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
