@@ -164,6 +164,8 @@ class TestHarm:
                 USUAL - {"goodput_bit_per_s", "delay_p95_ms"},
             ),
             (("jain_index=0.1",), USUAL - {"jain_index"}),
+            (("delay_p95=none",), USUAL - {"delay_p95_ms"}),
+            (("delay_p95=3 ms",), USUAL - {"delay_p95_ms"}),
             (
                 ("short_transfer=none", "call_delay=5 ms"),
                 USUAL - {"short_transfer_s", "call_delay_p95_ms"},
