@@ -193,3 +193,100 @@ def test_the_shaper_counts_the_cells_of_atm():
     assert "overhead 44" in shown["out"]
     assert "linklayer atm" in shown["out"]
     assert "mpu 64b" in shown["out"]
+
+
+SHORT = [
+    ["call", "ip", "link", "add", "p0", "type", "ifb"],
+    ["call", "ip", "link", "set", "p0", "txqueuelen", "3"],
+    ["call", "ip", "link", "set", "p0", "up"],
+]
+CLASSES = {
+    "htb": ("htb default 10", "htb rate 1mbit"),
+    "hfsc": ("hfsc default 10", "hfsc sc rate 1mbit ul rate 1mbit"),
+}
+FULL = (
+    "ip addr replace 10.9.9.1/24 dev p0 && "
+    'ip neigh replace 10.9.9.2 lladdr 02:00:00:00:00:01 dev p0 && python3 -c "import socket;'
+    "s=socket.socket(socket.AF_INET,socket.SOCK_DGRAM);"
+    "[s.sendto(b'x'*1400,('10.9.9.2',9)) for _ in range(200)]\" && tc -s class show dev p0"
+)
+"""More packets at once than the queue of the class holds, and what waits in it then."""
+
+
+@pytest.mark.parametrize("kind", CLASSES)
+def test_undo_below_a_class_brings_back_the_queue_that_it_has_by_itself(kind):
+    root, rate = CLASSES[kind]
+    made = [
+        *SHORT,
+        tc(f"qdisc add dev p0 root handle 1: {root}"),
+        tc(f"class add dev p0 parent 1: classid 1:10 {rate}"),
+    ]
+    *_, found = run_in_guest([*made, pasted("tc -d qdisc show dev p0")])
+    asked = read_question(**ASKED, interface="p0")
+    present = present_of(asked, read_tc_text(found["out"]), "--now")
+    if kind == "htb":  # which tells the interface's txqueuelen
+        assert present.queue.parameters["limit"] == 3
+    own = commands(asked, present, setting(asked, "pie"), keep=False)
+    steps = [
+        *made,
+        pasted(FULL),
+        pasted("sleep 1"),
+        pasted(own.apply),
+        pasted("tc qdisc show dev p0"),
+    ]
+    steps += [pasted(own.undo), pasted("tc -d qdisc show dev p0"), pasted(FULL)]
+    _, _, _, _, _, before, _, apply, between, undo, shown, after = run_in_guest(steps)
+    assert (apply["code"], apply["error"]) == (0, "")
+    assert "pie" in between["out"]
+    assert (undo["code"], undo["error"]) == (0, "")
+    assert shown["out"] == found["out"]
+    for each in (before, after):
+        assert max(re.findall(r"backlog \S+ (\d+)p", each["out"])) == "3"
+
+
+@pytest.mark.parametrize(
+    ("made", "expected"),
+    [
+        (["root cake unlimited diffserv4 rtt 50ms overhead 44 mpu 64"], "bandwidth 10Mbit"),
+        (["root cake bandwidth 95mbit besteffort"], "bandwidth 10Mbit"),
+        (
+            [
+                "root handle 1: tbf rate 95mbit burst 100k latency 400ms",
+                "parent 1: fq_codel target 10ms",
+            ],
+            "rate 10Mbit burst 100Kb/1 mpu 0b lat 400ms",
+        ),
+    ],
+)
+def test_a_shaper_gets_the_rate_of_the_line_and_keeps_the_rest(made, expected):
+    steps = [*LINKED, *(tc(f"qdisc replace dev {WIDE} {each}") for each in made), pasted(SHOW)]
+    *_, found = run_in_guest(steps)
+    asked = read_question(**ASKED, interface=WIDE)
+    present = present_of(asked, read_tc_text(found["out"]), "--now")
+    own = commands(asked, present, present.queue, keep=True)
+    steps += [pasted(own.if_elsewhere), pasted(SHOW), pasted(own.undo), pasted(SHOW)]
+    *_, apply, between, undo, after = run_in_guest(steps)
+    assert (apply["code"], apply["error"]) == (0, "")
+    assert expected in between["out"]
+    was = re.search(r"bandwidth \S+|rate \S+ burst \S+ mpu 0b lat \S+", found["out"])[0]
+    assert between["out"].replace(expected, was) == found["out"]
+    assert (undo["code"], undo["error"]) == (0, "")
+    assert after["out"] == found["out"]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "limit 400000 min 30000 max 90000 avpkt 1000 burst 55 bandwidth 200mbit probability 0.02",
+        "limit 400000 min 30000 max 90000 avpkt 1500 burst 30 bandwidth 1gbit probability 0.1",
+        "limit 60000 min 5000 max 15000 avpkt 300 burst 40 bandwidth 64kbit probability 0.5 ecn",
+    ],
+)
+def test_undo_of_a_red_brings_back_its_idle_table(words):
+    made = [*LINKED, tc(f"qdisc replace dev {WIDE} root red {words}"), pasted(SHOW)]
+    *_, found = run_in_guest(made)
+    assert "Scell_log" in found["out"]
+    own = advised(found["out"])
+    *_, undo, after = run_in_guest([*made, pasted(own.apply), pasted(own.undo), pasted(SHOW)])
+    assert (undo["code"], undo["error"]) == (0, "")
+    assert told(after["out"]) == told(found["out"])

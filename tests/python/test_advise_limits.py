@@ -273,7 +273,7 @@ class TestHarm:
         assert found["own_margins"] == ["flows.*.jain_index >= reference - 0.1"]
         assert set(found["margins"]) == {
             "starved_flows", "starved_share", "drop_rate", "delay_ratio", "delay_ms",
-            "short_transfer_ratio", "call_loss_rate",
+            "short_transfer_ratio", "call_loss_rate", "call_loss_rate_where_the_bound_was_broken",
         }  # fmt: skip
 
 

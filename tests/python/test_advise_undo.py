@@ -264,7 +264,6 @@ class TestLinux:
             ("default 0x20", "1:20"),
             ("default 0x1a", "1:1a"),
             ("default 20", "1:20"),  # as tc printed it before 5.0, hexadecimal too
-            ("default 0", "1:1"),
             ("", "1:1"),
         ],
     )
@@ -276,6 +275,73 @@ class TestLinux:
         assert any(f"{parent}. " in each and "--parent" in each for each in present.notes)
         own = commands(asked, present, pie(), keep=False)
         assert own.apply.startswith(f"tc qdisc replace dev eth0 parent {parent} pie ")
+
+    @pytest.mark.parametrize(
+        ("root", "limit"),
+        [
+            # sch_htb.c tells the interface's txqueuelen; sch_fifo.c gives a class's queue as much.
+            ("htb 1: dev eth0 root refcnt 2 r2q 10 default 0x10 direct_qlen 3", 3),
+            ("htb 1: dev eth0 root refcnt 2 r2q 10 default 0x10 direct_qlen 1000", 1000),
+            ("hfsc 1: dev eth0 root refcnt 2 default 10", 1000),
+        ],
+    )
+    def test_what_a_class_has_by_itself_comes_back_by_itself(self, root, limit):
+        asked = question()
+        present = present_of(asked, read_tc_text(f"qdisc {root}"), "--now")
+        assert present.queue.discipline == "drop-tail"
+        assert present.queue.parameters["limit"] == limit
+        own = commands(asked, present, pie(), keep=False)
+        assert own.apply.startswith("tc qdisc replace dev eth0 parent 1:10 pie ")
+        assert own.undo == "tc qdisc del dev eth0 parent 1:10"
+        # Below tbf nothing does: there it would leave a queue that drops everything.
+        tbf = "qdisc tbf 1: dev eth0 root refcnt 2 rate 10Mbit burst 5Kb lat 40ms"
+        present = present_of(asked, read_tc_text(tbf), "--now")
+        assert "parent 1:1 bfifo limit " in commands(asked, present, pie(), keep=False).undo
+
+    @pytest.mark.parametrize(
+        ("ewma", "scell_log", "bandwidth"),
+        [
+            # 1000 bytes in these ticks of 64 ns, from tc_red_eval_idle_damping by hand: with 2^-9
+            # 15864 ticks of the table's end for each; 2^15 cells of 512 at most, and more than half
+            # of that. A line of 100 Mbit/s has 1250 ticks and so 16.
+            (9, 15, (99e6, 240e6)),
+            (9, 16, (50e6, 121e6)),
+            (5, 13, (29e6, 59e6)),
+        ],
+    )
+    def test_a_red_gets_the_idle_table_back_that_it_had(self, ewma, scell_log, bandwidth):
+        text = (
+            "qdisc red 8001: dev eth0 root refcnt 2 limit 60000b min 15000b max 45000b "
+            f"ewma {ewma} probability 0.1 Scell_log {scell_log}"
+        )
+        asked = question()
+        present = present_of(asked, read_tc_text(text), "--now")
+        assert present.missing == ()
+        assert present.restore is not None
+        rate = float(present.restore.partition("bandwidth ")[2].partition("bit")[0])
+        assert bandwidth[0] < rate < bandwidth[1]
+
+    def test_what_tc_cannot_be_brought_to_is_named(self):
+        # With 2^-9 one tick for a packet makes 5; 3 would need a part of a tick.
+        text = (
+            "qdisc red 8001: dev eth0 root refcnt 2 limit 60000b min 15000b max 45000b ewma 9 "
+            "probability 0.1 Scell_log 3"
+        )
+        asked = question()
+        present = present_of(asked, read_tc_text(text), "--now")
+        assert present.missing == ("Scell_log",)
+        assert commands(asked, present, pie(), keep=False).save
+
+    @pytest.mark.parametrize("root", ["htb 1: root refcnt 2 r2q 10 default 0", "hfsc 1: root"])
+    def test_without_a_default_class_the_class_has_to_be_named(self, root):
+        # htb lets what is in no class pass at once, hfsc drops it.
+        shown = read_tc_text(f"qdisc {root}")
+        with pytest.raises(ScenarioError, match=r"without a default class.*--parent"):
+            present_of(question(), shown, "--now")
+        asked = question(parent="1:10")
+        own = commands(asked, present_of(asked, shown, "--now"), pie(), keep=False)
+        assert own.apply.startswith("tc qdisc replace dev eth0 parent 1:10 pie ")
+        assert own.undo == "tc qdisc del dev eth0 parent 1:10"
 
     def test_options_that_do_not_come_back_are_named_and_kept_in_a_file(self):
         text = (

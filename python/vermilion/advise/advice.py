@@ -104,6 +104,10 @@ _RELAXED_SEEDS: Final = 100
 _DO_MORE: Final = frozenset({"cake"})
 """Queues that do what is not simulated and no figure shows."""
 
+MUCH_GOODPUT: Final = 0.1
+"""Of the rate: who carries so much less throttles the line. What nobody asked for excuses none of
+that."""
+
 _FRESH: Final = 5000
 _SEEDS_APART: Final = 10_000
 _SEEDS: Final = 2**64 - _SEEDS_APART
@@ -135,14 +139,17 @@ class Compared:
     def accepted(self) -> bool:
         """Whether it is better and does no harm.
 
-        A queue that keeps the bound where the one in force does not may be harmful where that is
-        excusable: it is said, and not held against it.
+        A queue that keeps the bound where the one in force does not, or carries much more of the
+        line, may be harmful where that is excusable: it is said, and not held against it.
         """
-        if self.judgement.by is None or self.gives_up_isolation:
+        by, harms = self.judgement.by, self.judgement.harms
+        if by is None or self.gives_up_isolation:
             return False
-        if self.keeps_bound and self.judgement.by == "bound":
-            return all(each.excusable for each in self.judgement.harms)
-        return not self.judgement.harms and not self.only_for_bound
+        if self.keeps_bound and by == "bound":
+            return all(each.excusable for each in harms)
+        if by == "goodput" and self.judgement.difference >= MUCH_GOODPUT:
+            return not self.only_for_bound and all(each.excusable for each in harms)
+        return not harms and not self.only_for_bound
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise.harms import MARGINS
 from vermilion.advise.judgement import judge, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, margin_name
 from vermilion.advise.number_words import (
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
 
 _MUCH_SHORTER: Final = 0.5
+_HEARD: Final = 0.02
+"""Of a call's packets: 7 of 100 points by ITU-T G.107 (:data:`vermilion.advise.harms.MARGINS`)."""
 
 
 def for_a_call(advice: Advice) -> list[str]:
@@ -31,8 +34,13 @@ def for_a_call(advice: Advice) -> list[str]:
         return []
     nearest = min(fair, key=worst_p95_ms)
     there, here = (each.mean(calls[0], CALL_DELAY) for each in (nearest, advice.after))
-    if there is None or here is None or there > _MUCH_SHORTER * here:
+    lost = [each.mean(calls[0], CALL_LOSS) or 0.0 for each in (nearest, advice.after)]
+    loses_less = lost[1] - lost[0] > MARGINS["call_loss_rate"]
+    if there is None or here is None or not (loses_less or there <= _MUCH_SHORTER * here):
         return []
+    losses = ""
+    if loses_less:
+        losses = f" Of these packets {percent(lost[0])} % would be lost, not {percent(lost[1])} %."
     kind, bound = nearest.queue.kind, advice.question.bound_ms
     if keeps(nearest, bound):
         shares = (percent_of_possible(advice, each) for each in (nearest, advice.after))
@@ -44,8 +52,27 @@ def for_a_call(advice: Advice) -> list[str]:
         )
     said = (
         f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
-        f"{milliseconds(there)} with it, instead of {milliseconds(here)}. {but}. If calls matter "
+        f"{milliseconds(there)} with it, instead of {milliseconds(here)}.{losses} {but}. If "
+        "calls matter "
         f"more to you: --discipline {kind}."
+    )
+    return [said]
+
+
+def lost_of_calls(advice: Advice) -> list[str]:
+    """That a call loses so much with what is recommended that it is heard."""
+    losses = {
+        at: lost
+        for at in advice.after.runs
+        if (lost := advice.after.mean(at, CALL_LOSS)) is not None and lost > _HEARD
+    }
+    if not losses:
+        return []
+    at = max(losses, key=lambda each: losses[each])
+    points = 95.0 * losses[at] / (losses[at] + 0.251)
+    said = (
+        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost, which is heard: it "
+        f"costs {points:.0f} of 100 points (ITU-T G.107, G.711)."
     )
     return [said]
 

@@ -33,6 +33,9 @@ _LONGEST_NAME: Final = 32
 """Of a policy map it is 40, of which "-SHAPER" needs some."""
 
 _SAME_RATE: Final = 1.02
+_ABOUT_THE_RATE: Final = 1.1
+"""A shaper of that much more may still be the line's: ``--rate`` is to be a little below it."""
+
 _INTERFACES: Final = {"linux": "eth0", "sonic": "Ethernet0", "cisco": "GigabitEthernet0/0"}
 
 
@@ -43,6 +46,32 @@ def needs_shaper(question: Question, present: Present) -> bool:
     if present.shaper is not None and present.shaper != "cake":
         return False
     return not is_as_fast(question)
+
+
+def gets_the_rate(question: Question, present: Present, *, keep: bool) -> bool:
+    """Whether a shaper that is there has to get the line's rate, for packets to wait here.
+
+    It has a higher one, or is a cake without any. A cake that is replaced takes its rate with it.
+    """
+    own = present.own_rate
+    if question.device != "linux" or own is None or is_as_fast(question):
+        return False
+    rate = own.bit_per_s
+    fast = rate is None or rate > _ABOUT_THE_RATE * question.rate_bit_per_s
+    return fast and (keep or own.kind != "cake")
+
+
+def brings_here(question: Question, present: Present, *, keep: bool) -> bool:
+    """Whether the commands bring packets to the queue that may wait somewhere else now."""
+    by_rate = gets_the_rate(question, present, keep=keep)
+    return by_rate or brings_by_shaper(question, present, keep=keep)
+
+
+def brings_by_shaper(question: Question, present: Present, *, keep: bool) -> bool:
+    """Whether they do so by a shaper of their own."""
+    if gets_the_rate(question, present, keep=keep):
+        return False
+    return needs_shaper(question, present) and not (keep and present.shaper is not None)
 
 
 def is_as_fast(question: Question) -> bool:
@@ -77,7 +106,8 @@ def interface_of(question: Question, present: Present) -> str:
 def _linux(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
     shaper = needs_shaper(question, present)
-    return linux_commands(question, present, chosen, name, shaper=shaper, keep=keep)
+    rate = gets_the_rate(question, present, keep=keep)
+    return linux_commands(question, present, chosen, name, shaper=shaper, rate=rate, keep=keep)
 
 
 def _sonic(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
@@ -88,7 +118,8 @@ def _sonic(question: Question, present: Present, chosen: QueueSetting, *, keep: 
 def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: bool) -> Commands:
     name = interface_of(question, present)
     check = f"show policy-map interface {name}"
-    if keep:
+    shaper = needs_shaper(question, present)
+    if keep and not shaper:
         return Commands(check)
     low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
     if chosen.discipline == "drop-tail":
@@ -96,7 +127,6 @@ def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: 
     else:
         profile = PROFILES["cisco"](network(question, low, chosen), LINK)
         lines = profile.command({}, Place()).splitlines()
-    shaper = needs_shaper(question, present)
     own_name = re.sub(r"[^A-Za-z0-9_-]", "-", f"{NAME}-{name}")[:_LONGEST_NAME]
     # WRED and queue limits need a bandwidth or a shaper in their class.
     own = ["bandwidth percent 100"] if shaper else []
@@ -119,4 +149,11 @@ def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: 
     undo += [f"no policy-map {own_name}-SHAPER"] if shaper else []
     undo += [f"no policy-map {own_name}"]
     save = f"show running-config interface {name}"
-    return Commands(check, "\n".join(apply), "\n".join(undo), shaper=shaper, save=save)
+    return Commands(
+        check,
+        apply="" if keep else "\n".join(apply),
+        undo="\n".join(undo),
+        if_elsewhere="\n".join(apply) if keep else "",
+        shaper=shaper and not keep,
+        save=save,
+    )

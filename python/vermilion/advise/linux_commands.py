@@ -12,6 +12,8 @@ What the kernel accepts decides how they are put:
 - Nothing can be attached to the mq that the kernel has made by itself (handle ``0:``). One with a
   handle takes its place. What is deleted below mq leaves a queue that drops everything, so undo
   puts back what was shown, never deletes there.
+- What is deleted below a class of htb or hfsc leaves the pfifo that the class had by itself
+  (``htb_graft``, ``hfsc_graft_class``), as long as the interface's txqueuelen says.
 - A shell stops at the first command that fails: they are joined by "&&".
 """
 
@@ -43,6 +45,7 @@ def linux_commands(
     name: str,
     *,
     shaper: bool,
+    rate: bool,
     keep: bool,
 ) -> Commands:
     """The commands of a recommendation.
@@ -53,11 +56,15 @@ def linux_commands(
         chosen: what is recommended.
         name: of the interface.
         shaper: whether a shaper has to stand before the queue.
+        rate: whether a shaper that is there has to get the line's rate.
         keep: whether what is recommended stands there.
     """
     parent = question.parent or present.parent
     look = f"tc -s -d qdisc show dev {name}"
     check = [look, *([f"tc -s class show dev {name}"] if shaper or parent else [])]
+    change, back = _rates(question, present, name) if rate else ([], [])
+    if keep and rate:
+        return Commands("\n".join(check), undo=_joined(back), if_elsewhere=_joined(change))
     if keep and not (shaper and present.shaper is None):
         return Commands("\n".join(check))
     own = _free_handle(present)
@@ -68,10 +75,10 @@ def linux_commands(
     elif queues is not None:
         apply = _below_mq(question, queues, chosen, name, own)
     else:
-        apply = [_tc(question, chosen, Place(name, parent, "replace"))]
+        apply = [*change, _tc(question, chosen, Place(name, parent, "replace"))]
     # Below a shaper of our own it is made, elsewhere one of the same kind is only changed.
     changed = not shaper and chosen.kind == present.queue.kind
-    undo = _undo(present, name, own, parent=parent, shaper=shaper, changed=changed)
+    undo = _undo(present, name, own, parent=parent, shaper=shaper, changed=changed) + back
     known = present.stated and not present.missing and not (shaper and present.classes)
     return Commands(
         "\n".join(check),
@@ -85,6 +92,16 @@ def linux_commands(
 
 def _joined(lines: Sequence[str]) -> str:
     return " &&\n".join(lines)
+
+
+def _rates(question: Question, present: Present, name: str) -> tuple[list[str], list[str]]:
+    """What gives the shaper that is there the line's rate, and what takes it back."""
+    own = present.own_rate
+    if own is None:
+        return [], []
+    rates = (question.rate_bit_per_s, own.bit_per_s)
+    change, back = (f"tc qdisc change dev {name} root {own.words(each)}" for each in rates)
+    return [change], [back]
 
 
 def _free_handle(present: Present) -> str:
@@ -137,9 +154,8 @@ def _undo(
     delete = f"tc qdisc del dev {name} root"
     replace = f"tc qdisc replace dev {name}"
     queues = present.transmit_queues
-    if shaper and present.classes is not None:
-        return [f"{delete} handle {own}"]
-    if queues is not None and queues.by_kernel:
+    own_mq = queues is not None and queues.by_kernel
+    if own_mq or (shaper and present.classes is not None):
         return [f"{delete} handle {own}"]
     if queues is not None:
         back = [f"{replace} root handle {queues.handle} mq"] if shaper else []
@@ -149,6 +165,8 @@ def _undo(
             for each in queues.each
             if not (shaper and each.by_kernel)  # the new mq has these by itself
         ]
+    if parent and present.of_class:
+        return [f"tc qdisc del dev {name} parent {parent}"]
     at = f"parent {parent}" if parent else "root"
     if present.restore is not None:
         return [f"{replace} {at} {present.changed_back if changed else present.restore}"]

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
     from vermilion.advise.sonic_queue import SonicQueue
+    from vermilion.advise.tc_shaper import ShaperRate
     from vermilion.advise.transmit_queues import TransmitQueues
 
 
@@ -29,12 +30,18 @@ class Present:
         parent: the place of the queue below a shaper, as tc says it; ``None`` at the root.
         shaper: what holds the traffic to a rate before it, like "htb"; ``None`` for nothing.
         shaper_rate_bit_per_s: its rate, where that is shown.
+        own_rate: how the rate of the root is changed, if that is a cake, which may have none, or a
+            tbf; ``None`` elsewhere.
         tc_words: tc's words for the queue, as it is shown; ``None`` where nobody has shown it.
         restore: the same, to be put back; ``None`` where it is the kernel's own, which comes back
             when another is deleted.
         changed_back: the same where one of its kind is set in its place: tc then only changes it.
+        of_class: whether it is the one that a class has by itself, which comes back when another is
+            deleted there.
         missing: options of the queue that are shown and not among these words.
         exact: whether the simulated queue is of the same kind.
+        known: whether it is known in which queue packets wait now. If not, what is simulated in its
+            place is a guess, and no figure of it is shown.
         classes: what stands there and does not come back when a shaper takes its place, like "prio
             with pfifo"; ``None`` for nothing.
         handles: those that are in use on the interface, like "8001".
@@ -53,11 +60,14 @@ class Present:
     parent: str | None = None
     shaper: str | None = None
     shaper_rate_bit_per_s: float | None = None
+    own_rate: ShaperRate | None = None
     tc_words: str | None = None
     restore: str | None = None
     changed_back: str | None = None
+    of_class: bool = False
     missing: tuple[str, ...] = ()
     exact: bool = True
+    known: bool = True
     classes: str | None = None
     handles: frozenset[str] = frozenset()
     transmit_queues: TransmitQueues | None = None

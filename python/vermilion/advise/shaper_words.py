@@ -1,15 +1,50 @@
-"""What a shaper in the commands changes besides the rate: a sentence or two for each."""
+"""Where packets wait, and what a shaper in the commands changes besides that: in sentences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vermilion.advise.commands import brings_here, gets_the_rate, interface_of
 from vermilion.advise.line_framing import PTM_SHARE
 from vermilion.scenario import RATE, format_quantity
 
 if TYPE_CHECKING:
     from vermilion.advise.present import Present
     from vermilion.advise.question import Question
+
+
+def where_packets_wait(question: Question, present: Present, *, keep: bool) -> list[str]:
+    """That packets may wait where no queue of the user's is, and what brings them here."""
+    name = interface_of(question, present)
+    rate = format_quantity(question.rate_bit_per_s, RATE)
+    said = []
+    if present.shaper and present.shaper_rate_bit_per_s is not None:
+        shaped = present.shaper_rate_bit_per_s
+        if not 0.9 * question.rate_bit_per_s <= shaped <= 1.1 * question.rate_bit_per_s:
+            said.append(
+                f"Your {present.shaper} holds the traffic to {format_quantity(shaped, RATE)}, and "
+                f"you asked about {rate}."
+            )
+    if not brings_here(question, present, keep=keep):
+        return said
+    brings = "The shaper in the commands brings"
+    own = present.own_rate if gets_the_rate(question, present, keep=keep) else None
+    if own is not None:
+        brings = f"The commands give your {own.kind} the line's rate, which brings"
+        if own.bit_per_s is None:
+            said.append("Your cake has no rate (bandwidth unlimited), so it holds nothing back.")
+    faster = (
+        f"{name} is faster than the line. So packets wait"
+        if question.interface_rate_bit_per_s is not None
+        else f"You did not say how fast {name} itself is (--interface-rate). If it is faster "
+        f"than {rate}, packets wait"
+    )
+    said.append(
+        f"{faster} in the modem or whatever is behind it, where no queue of yours has any effect. "
+        f"{brings} them here. Give --rate a little below what the line carries (95 %), so that "
+        "none wait there."
+    )
+    return said if own is not None else said + shaper_words(question, present, name)
 
 
 def shaper_words(question: Question, present: Present, name: str) -> list[str]:

@@ -22,6 +22,7 @@ from vermilion.advise.present import Present
 from vermilion.advise.queue_setting import QueueSetting
 from vermilion.advise.tc_cake import cake_framing
 from vermilion.advise.tc_restore import restored
+from vermilion.advise.tc_shaper import shaper_rate
 from vermilion.advise.transmit_queues import TransmitQueue, TransmitQueues
 from vermilion.scenario import RATE, disciplines, format_quantity
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
@@ -60,7 +61,7 @@ _NUMBERS: Final = frozenset(
         "limit", "rate", "bandwidth", "burst", "lat", "target", "interval", "ce_threshold", "flows",
         "quantum", "memory_limit", "drop_batch", "tupdate", "alpha", "beta", "ecn_prob", "min",
         "max", "ewma", "probability", "max_p", "rtt", "overhead", "mpu", "memlimit", "flow_limit",
-        "depth",
+        "depth", "direct_qlen",
     }
 )  # fmt: skip
 """Options with a number, of all that are read here."""
@@ -92,14 +93,16 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
     root, queue = _leaf(question, own, option)
     for each in (root, queue):
         _check_numbers(each, option)
-    shaper = root.kind if root.kind in _SHAPERS else None
     rate = _first(root.number("rate"), root.number("bandwidth")) or None
+    shapes = root.kind in _SHAPERS and (root.kind != "cake" or rate is not None)
+    shaper = root.kind if shapes else None
     parent = None
     notes: list[str] = []
     if root.kind in _CLASSFUL:
         # A shaper without a queue of its own making has one that is not shown.
-        parent = _class_of(root) if queue is root else queue.parent
-        if queue is root and question.parent is None:
+        named = question.parent is not None
+        parent = queue.parent if queue is not root or named else _class_of(root, option)
+        if queue is root and not named:
             notes.append(
                 f"Nothing is shown below {root.kind}, so its class is taken to be {parent}. Look "
                 "with tc class show, and name another with --parent."
@@ -132,11 +135,14 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         parent=parent,
         shaper=shaper,
         shaper_rate_bit_per_s=rate if shaper else None,  # htb's is its classes', not shown here
+        own_rate=shaper_rate(root),
         tc_words=back.words,
         restore=None if by_kernel else back.words,
         changed_back=None if by_kernel else back.changed,
+        of_class=queue.kind in _WITH_DEFAULT,
         missing=missing,
         exact=queue.kind not in _STAND_INS,
+        known=queue.kind != "noqueue",
         classes=(
             f"{root.kind} with {queue.kind}"
             if root.kind in _NOT_MADE_AGAIN and question.parent is None
@@ -223,7 +229,7 @@ def _setting(queue: TcQueue, notes: list[str], option: str) -> QueueSetting:
         except FieldError as error:
             raise ScenarioError(option, f"{queue.kind} {name} {value}", error.accepted) from None
     if (note := _STAND_INS.get(queue.kind)) is not None:
-        notes.append(note)
+        notes.append(_WIRELESS if _is_wireless(queue) else note)
     each_flow = _of_each_flow(queue)
     return QueueSetting(queue.kind, queue.kind, discipline, values, each_flow=each_flow)
 
@@ -234,6 +240,19 @@ def _pfifo(queue: TcQueue, _notes: list[str]) -> Values:
 
 def _bfifo(queue: TcQueue, _notes: list[str]) -> Values:
     return {"limit_bytes": _count(queue, "limit", LINUX_FIFO_PACKETS * PACKET_BYTES)}
+
+
+def _of_class(queue: TcQueue, _notes: list[str]) -> Values:
+    """What a class has of its own: as many packets as the interface's txqueuelen says.
+
+    htb tells that as direct_qlen (``htb_init`` of sch_htb.c, ``fifo_init`` of sch_fifo.c).
+    """
+    return {"limit": max(_count(queue, "direct_qlen", LINUX_FIFO_PACKETS), 1.0)}
+
+
+def _is_wireless(queue: TcQueue) -> bool:
+    """Whether its interface has a name of those that send by radio."""
+    return queue.kind == "noqueue" and (queue.device or "").startswith("wl")
 
 
 def _tbf(queue: TcQueue, notes: list[str]) -> Values:
@@ -368,7 +387,8 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
         "drop-tail",
         lambda queue, notes: {**_pfifo(queue, notes), "drop": "head"},
     ),
-    "htb": ("drop-tail", lambda _queue, _notes: {"limit": float(LINUX_FIFO_PACKETS)}),
+    "htb": ("drop-tail", _of_class),
+    "hfsc": ("drop-tail", _of_class),
     "tbf": ("drop-tail", _tbf),
     "codel": ("codel", _codel),
     "fq_codel": ("fq-codel", _fq_codel),
@@ -381,16 +401,29 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
 }
 """The simulator's discipline of each kind, and what makes its parameters."""
 
+_OF_CLASS: Final = (
+    "No queue is shown below {kind}; its classes then have one that drops at the tail of as many "
+    "packets as {name} says: what is not shown is taken to be 1000."
+)
+_WIRELESS: Final = (
+    "What sends by radio has its queues in mac80211, behind this interface (noqueue). With nearly "
+    "all drivers that is an fq_codel with a target of 20 ms, which follows the rate of the radio. "
+    "How long packets wait there is not known, so nothing is said of it. If the radio is what is "
+    "slow, leave it: a shaper with one rate does not fit a rate that changes. If the line behind "
+    "the access point is, set the queue on the router's interface to that line."
+)
+"""Sources: net/mac80211/sta_info.c (the target), ``ieee80211_txq_setup_flows`` of tx.c (6.12)."""
+
 _STAND_INS: Final[Mapping[str, str]] = {
     "pfifo_fast": "pfifo_fast has three bands and takes its limit from the interface "
     "(txqueuelen); what "
     "is simulated is one band with the usual 1000 packets.",
-    "noqueue": "The interface has no queue of its own (noqueue), so packets wait in whatever "
-    "is behind "
-    "it; that is taken to drop at the tail of 1000 packets.",
-    "htb": "No queue is shown below htb; its classes then have one that drops at the tail of "
-    "as many "
-    "packets as txqueuelen says, taken to be 1000.",
+    "noqueue": "The interface has no queue of its own (noqueue), so packets wait in whatever is "
+    "behind it: the interface below a bridge, a VLAN or a tunnel, or a modem. How long they wait "
+    "there is not known, so nothing is said of it. Look there, with tc -s qdisc show, and ask "
+    "about that queue.",
+    "htb": _OF_CLASS.format(kind="htb", name="direct_qlen"),
+    "hfsc": _OF_CLASS.format(kind="hfsc", name="txqueuelen"),
     "fq": "fq is simulated as it treats what it forwards. That it paces what this machine itself "
     "sends is not simulated.",
     "sfq": "sfq keeps the flows apart and drops where one has depth packets waiting, or all have "
@@ -442,11 +475,19 @@ def _framing_words(question: Question, framing: LineFraming) -> str:
     )
 
 
-def _class_of(root: TcQueue) -> str:
-    """The class of a shaper in which packets wait that nobody has put elsewhere."""
+def _class_of(root: TcQueue, option: str) -> str:
+    """The class of a shaper in which packets wait that nobody has put elsewhere.
+
+    Raises:
+        ScenarioError: there is none: htb lets such packets pass at once, hfsc drops them.
+    """
     default = root.options.get("default")
     text = f"{default:.0f}" if isinstance(default, float) else str(default or 0)
     minor = text.removeprefix("0x").lstrip("0")  # hexadecimal, whether tc says so or not
+    if not minor and (root.kind == "hfsc" or (root.kind == "htb" and default is not None)):
+        shown = f"{root.kind} without a default class"
+        expected = "the class in which packets wait, named with --parent: tc class show"
+        raise ScenarioError(option, shown, expected)
     if root.kind not in _WITH_DEFAULT or _MINOR.fullmatch(minor) is None:
         minor = "1"
     return f"{root.handle}{minor}"

@@ -11,8 +11,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise import tc_red
 from vermilion.advise.conditions import LINK, condition, network
-from vermilion.advise.families import LINUX_FIFO_PACKETS
 from vermilion.advise.tc_cake import cake_words
 from vermilion.profiles import PROFILES, Place
 
@@ -56,9 +56,9 @@ def restored(question: Question, queue: TcQueue, setting: QueueSetting) -> Resto
     if queue.kind == "cake":
         words, told = cake_words(queue)
     elif queue.kind == "red":
-        words, told = _red(question, setting), _OF_RED
-    elif queue.kind == "htb":
-        words = f"pfifo limit {LINUX_FIFO_PACKETS}"  # what a class has of its own
+        words, told = tc_red.put_back(queue, _red(question, setting), _OF_RED)
+    elif queue.kind in {"htb", "hfsc"}:
+        words = f"pfifo limit {setting.parameters['limit']:.0f}"  # what a class has of its own
     elif queue.kind == "tbf":
         words = f"bfifo limit {setting.parameters['limit_bytes']:.0f}"  # likewise
     else:
@@ -100,7 +100,7 @@ def _time(queue: TcQueue, name: str) -> str | None:
         return None
     whole = round(_MILLISECONDS * seconds)
     near = abs(seconds - whole / _MILLISECONDS) < _KERNEL_UNIT_S
-    return f"{name} {1000 * whole if near else round(1e6 * seconds)}us"
+    return f"{name} {1000 * whole if near and whole else round(1e6 * seconds)}us"
 
 
 def _short_time(queue: TcQueue, name: str) -> str | None:
@@ -144,7 +144,7 @@ _KERNEL_UNIT_S: Final = 2e-6
 _MADE_WITH: Final = frozenset({"flows", "divisor"})
 """What the kernel refuses to change while a queue is in use."""
 
-_OPTION: Final = re.compile(r"[a-z][a-z_-]{0,30}")
+_OPTION: Final = re.compile(r"[A-Za-z][a-z_-]{0,30}")
 _LIST: Final = re.compile(r"[0-9]{1,10}( [0-9]{1,10}){0,31}")
 
 _CODEL: Final[Mapping[str, Writer]] = {

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.call_words import for_a_call, for_all, refused_for_isolation
-from vermilion.advise.commands import interface_of, is_as_fast, needs_shaper
+from vermilion.advise.call_words import (
+    for_a_call,
+    for_all,
+    lost_of_calls,
+    refused_for_isolation,
+)
+from vermilion.advise.commands import brings_by_shaper, brings_here, is_as_fast
 from vermilion.advise.conditions import PACKET_BYTES, most_goodput, nominal, packet_time_s
-from vermilion.advise.harms import MARGINS, widened
+from vermilion.advise.harms import MARGINS, SLACK, widened
 from vermilion.advise.judgement import worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
 from vermilion.advise.number_words import (
@@ -19,7 +24,7 @@ from vermilion.advise.number_words import (
     percent_of_possible,
     rounded,
 )
-from vermilion.advise.shaper_words import shaper_words
+from vermilion.advise.shaper_words import where_packets_wait
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
@@ -34,6 +39,9 @@ _MS: Final = 1e3
 _MOST_HARMS: Final = 2
 _NOTHING: Final = 1e-3
 """Of the goodput: what a queue lets through that has shut itself."""
+
+_THROTTLED: Final = 0.8
+"""Of the goodput that another queue has: whoever has less hears of it."""
 
 _INTERNET_S: Final = 0.01
 """A round trip to somebody in another place: whoever has only shorter ones is in one building."""
@@ -64,8 +72,16 @@ _PRICES: Final = (
 def headline(advice: Advice) -> str:
     """The answer in one line."""
     if advice.keep:
-        return f"Keep what you have: {setting_words(advice.present.words, advice, now=True)}."
+        kept = f"Keep what you have: {setting_words(advice.present.words, advice, now=True)}."
+        elsewhere = _are_elsewhere(advice)
+        return f"{kept} But packets wait elsewhere now: bring them here." if elsewhere else kept
     return f"Set this: {setting_words(advice.chosen.kind, advice)}."
+
+
+def _are_elsewhere(advice: Advice) -> bool:
+    """Whether packets are known to wait somewhere else than in the queue that is to stay."""
+    known = advice.question.interface_rate_bit_per_s is not None
+    return advice.keep and known and brings_here(advice.question, advice.present, keep=True)
 
 
 def setting_words(name: str, advice: Advice, *, now: bool = False) -> str:
@@ -86,8 +102,9 @@ def reason(advice: Advice) -> str:
     bound = advice.question.bound_ms
     before, after = advice.before, advice.after
     worst_before, worst_after = worst_p95_ms(before), worst_p95_ms(after)
+    where = "once packets wait in what you have" if _are_elsewhere(advice) else "with what you have"
     now = (
-        f"with what you have, 95 % of the packets wait at most {milliseconds(worst_before)} "
+        f"{where}, 95 % of the packets wait at most {milliseconds(worst_before)} "
         f"in the worst case of your range ({worst_condition(before).name})"
     )
     asked = f"you asked for at most {bound:.4g} ms"
@@ -167,38 +184,17 @@ def warnings(advice: Advice) -> list[str]:
             f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
             f"everything was tried{best if advice.settled else ''}. --deadline gives it more."
         )
-    name = interface_of(question, present)
-    rate = format_quantity(question.rate_bit_per_s, RATE)
-    if present.shaper and present.shaper_rate_bit_per_s is not None:
-        shaped = present.shaper_rate_bit_per_s
-        if not 0.9 * question.rate_bit_per_s <= shaped <= 1.1 * question.rate_bit_per_s:
-            said.append(
-                f"Your {present.shaper} holds the traffic to {format_quantity(shaped, RATE)}, "
-                "and you "
-                f"asked about {rate}."
-            )
-    shapes = needs_shaper(question, present) and not (advice.keep and present.shaper)
-    if shapes:
-        faster = (
-            f"{name} is faster than the line. So packets wait"
-            if question.interface_rate_bit_per_s is not None
-            else f"You did not say how fast {name} itself is (--interface-rate). If it is faster "
-            f"than {rate}, packets wait"
-        )
-        said.append(
-            f"{faster} in the modem or whatever is behind it, where no queue of yours has any "
-            "effect. The shaper in the commands brings them here. Give --rate a little below what "
-            "the line carries (95 %), so that none wait there."
-        )
-        said += shaper_words(question, present, name)
+    said += where_packets_wait(question, present, keep=advice.keep)
     if question.device == "sonic" and not advice.keep:
-        said += _of_the_switch(question, rate)
+        said += _of_the_switch(question, format_quantity(question.rate_bit_per_s, RATE))
     said += _of_the_simulation(advice)
     said += _shut(advice)
+    said += _throttled(advice)
+    said += lost_of_calls(advice)
     if not advice.keep:
         said += for_all(advice)
         said += _given_up(advice)
-    if not advice.keep or (shapes and question.device == "linux"):
+    if not advice.keep or brings_by_shaper(question, present, keep=True):
         said += undo_words(question, present)
     if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
         said.append("Setting red empties the queue once: what waits is dropped.")
@@ -267,6 +263,24 @@ def _shut(advice: Advice) -> list[str]:
     return [f"{capital(label)}: nothing comes through with {at}." for label, at in found.items()]
 
 
+def _throttled(advice: Advice) -> list[str]:
+    """That what is recommended, or stays, carries much less than another would."""
+    rows = [each.measured for each in advice.compared]
+    if not rows or not advice.settled:
+        return []
+    best = max(rows, key=lambda each: percent_of_possible(advice, each))
+    shares = [percent_of_possible(advice, each) for each in (advice.after, best)]
+    if shares[0] >= _THROTTLED * shares[1]:
+        return []
+    subject = "What you have" if advice.keep else f"This {advice.chosen.kind}"
+    said = (
+        f"{subject} carries {shares[0]:.0f} % of what the line can. {capital(best.queue.label)} "
+        f"would carry {shares[1]:.0f} %, and 95 % of the packets would wait at most "
+        f"{milliseconds(worst_p95_ms(best))} in the worst case of your range."
+    )
+    return [said]
+
+
 def _short_interval(advice: Advice) -> list[str]:
     """For whom an interval of CoDel is too short that suits the round trips that were given."""
     chosen, longest_s = advice.chosen, advice.question.round_trip_s[1]
@@ -287,6 +301,9 @@ def _widened_words(each: Widened) -> str:
     """That a wider margin was used, and why it was there."""
     place = f"With {each.condition.name}"
     why = "because what you have breaks the bound there"
+    slack = 1.0
+    if each.condition.robustness:
+        slack, why = SLACK, f"{why} and you did not ask for that traffic"
     if each.what == "drop_rate":
         drops = f"{percent(each.before)} -> {percent(each.after)} % of the packets"
         most = 100.0 * MARGINS["drop_rate"]
@@ -296,7 +313,7 @@ def _widened_words(each: Widened) -> str:
         )
     loss = 100.0 * (1.0 - each.after / each.before)
     usual = 100.0 * (1.0 - MARGINS["goodput_ratio"])
-    most = 100.0 * (1.0 - MARGINS["goodput_ratio_where_the_bound_was_broken"])
+    most = 100.0 * slack * (1.0 - MARGINS["goodput_ratio_where_the_bound_was_broken"])
     return (
         f"{place}, goodput falls by {loss:.1f} % ({megabits(each.before)} -> "
         f"{megabits(each.after)}). Elsewhere {usual:.0f} % would be the most; here {most:.0f} % "
@@ -371,7 +388,12 @@ def _nearest(advice: Advice) -> str:
     at = worst_condition(best)
     beyond = best.p95_ms(at) - advice.question.bound_ms
     if beyond <= 0.0:
-        return "What would keep it does harm elsewhere."
+        found = next((each for each in advice.compared if each.measured is best), None)
+        harms = [] if found is None else found.judgement.harms
+        if not harms:
+            return "What would keep it does harm elsewhere."
+        most = harm_words(max(harms, key=lambda each: each.beyond))
+        return f"What would keep it ({best.queue.label}) does harm elsewhere: {most}."
     harm = "" if best is advice.after else " (but does harm)"
     return (
         f"Nothing that was tried keeps that everywhere: the nearest, {best.queue.label}{harm}, "

@@ -1,0 +1,98 @@
+"""How a red comes back as tc shows it: tc derives its weight and its idle table from other words.
+
+Sources: ``tc_red_eval_ewma`` and ``tc_red_eval_idle_damping`` of tc/tc_red.c, ``tc_calc_xmittime``
+of tc/tc_core.c (iproute2 6.1 to 7.1); include/net/pkt_sched.h (``PSCHED_SHIFT``), whose tick is
+64 ns long.
+
+The idle table (shown as Scell_log) follows from the weight and from how many ticks a packet of
+avpkt takes at "bandwidth", which says nothing else. So the command has a bandwidth from which tc
+makes the Scell_log that stood there.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Final
+
+from vermilion.profiles.red_setting import weight_log_of_burst
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from vermilion.advise.tc_queue import TcQueue
+
+_TICKS_PER_S: Final = 1e9 / 64.0
+_BITS_PER_BYTE: Final = 8.0
+_CELLS: Final = 512.0
+_IDLE: Final = 31.0
+"""2^-31 of the average is nothing: the longest idle time in the table is that to there."""
+
+_LARGEST_LOG: Final = 31
+_LARGEST_RATE: Final = 2**32 * _BITS_PER_BYTE
+"""tc up to 6.1 reads bytes per second into 32 bits."""
+
+_LARGEST_TICKS: Final = 2**32 - 1
+
+_WORDS: Final = re.compile(
+    r"min (?P<min>\d+) max (?P<max>\d+) avpkt (?P<avpkt>\d+) burst (?P<burst>\d+) "
+    r"bandwidth (?P<rate>\d+)bit"
+)
+
+
+def put_back(queue: TcQueue, words: str, told: Collection[str]) -> tuple[str, Collection[str]]:
+    """The words with the bandwidth that has its Scell_log, and what these tell of it.
+
+    Args:
+        queue: as tc shows it.
+        words: that put it back but for that.
+        told: the options that words of red tell where tc can be brought to them.
+    """
+    match = _WORDS.search(words)
+    if match is None:
+        return words, told
+    packet, burst, low = (int(match[name]) for name in ("avpkt", "burst", "min"))
+    weight_log = weight_log_of_burst(low, burst, packet)
+    lost = {
+        name
+        for name, made in (("min", low), ("max", int(match["max"])), ("ewma", weight_log))
+        if queue.number(name) not in {None, made}
+    }
+    wanted = queue.number("Scell_log")
+    if wanted is not None and weight_log is not None:
+        rate = bandwidth_for(round(wanted), weight_log, packet)
+        if rate is None:
+            lost.add("Scell_log")
+        else:
+            start, end = match.span("rate")
+            words = f"{words[:start]}{rate}{words[end:]}"
+    return words, set(told) - lost
+
+
+def bandwidth_for(scell_log: int, weight_log: int, packet_bytes: int) -> int | None:
+    """A bandwidth, in bit/s, from which tc makes this Scell_log; ``None`` where there is none.
+
+    In the middle of those that do, so that what tc rounds makes no difference.
+    """
+    decay = _decay(weight_log)
+    middle = _CELLS * 2.0 ** (scell_log - 0.5)
+    ticks = max(round(middle * decay / _IDLE), 1)
+    if ticks > _LARGEST_TICKS or scell_log_of(ticks, weight_log) != scell_log:
+        return None
+    # Half a tick more, because tc leaves out the part of a tick.
+    rate = round(_BITS_PER_BYTE * packet_bytes * _TICKS_PER_S / (ticks + 0.5))
+    return rate if rate < _LARGEST_RATE else None
+
+
+def _decay(weight_log: int) -> float:
+    """What a packet's time takes of the average, as a power of e."""
+    return -math.log1p(-(2.0**-weight_log))
+
+
+def scell_log_of(ticks: int, weight_log: int) -> int | None:
+    """What tc makes of so many ticks for a packet; ``None`` where it refuses them."""
+    longest = _IDLE * ticks / _decay(weight_log)
+    for log in range(_LARGEST_LOG + 1):
+        if longest / 2.0**log < _CELLS:
+            return log
+    return None
