@@ -9,11 +9,14 @@ import pytest
 from vermilion.advise import Advice, assumed, read_question
 from vermilion.advise.commands import commands
 from vermilion.advise.conditions import grid
+from vermilion.advise.document import document
 from vermilion.advise.judgement import Judgement
 from vermilion.advise.measuring import Measured
+from vermilion.advise.page import advice_page
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
 from vermilion.advise.wording import headline, reason, warnings
+from vermilion.cli.advise_tables import print_advice
 
 ASKED = {"rate": "50 Mbit/s", "rtt": "10 ms .. 60 ms", "flows": "2 .. 8", "delay_at_most": "20 ms"}
 CAKE = (
@@ -126,3 +129,65 @@ def test_a_cisco_router_gets_the_shaper_that_the_answer_speaks_of():
     own = commands(asked, answer.present, answer.chosen, keep=True)
     assert own.if_elsewhere == own.undo == ""
     assert not any("shaper" in each for each in warnings(answer))
+
+
+class TestInterfacesWithoutAQueue:
+    """Nobody knows how long packets wait behind them, so no figure says it."""
+
+    def answer(self, text, verdict="set: bound"):
+        asked = question()
+        present = shown(asked, text)
+        places = grid(asked, 0.0)
+        # 12.3 s and 33.3 Mbit/s are nobody's but those of what stands in for it.
+        guess = {"delay_p95_ms": 12_300.0, "delay_p50_ms": 12_300.0, "goodput_bit_per_s": 33.3e6,
+                 "jain_index": 0.333, "call_delay_p95_ms": 12_300.0, "call_loss_rate": 0.333,
+                 "short_transfer_s": 12.3}  # fmt: skip
+        then = {**guess, "delay_p95_ms": 11.0, "delay_p50_ms": 3.0, "goodput_bit_per_s": 32e6,
+                "jain_index": 0.99, "call_delay_p95_ms": 1.0, "call_loss_rate": 0.0,
+                "short_transfer_s": 0.1}  # fmt: skip
+        before = Measured(present.queue, {at: [guess, guess] for at in places})
+        chosen = assumed(asked).queue
+        after = Measured(chosen, {at: [then, then] for at in places})
+        after = before if verdict.startswith("keep") else after
+        return Advice(asked, present, verdict, before, after, Judgement("bound"), (), before, after)
+
+    @pytest.mark.parametrize("name", ["wlan0", "br0"])
+    def test_no_figure_is_told_of_what_is_there(self, name, capsys):
+        answer = self.answer(f"qdisc noqueue 0: dev {name} root refcnt 2")
+        print_advice(answer)
+        out = capsys.readouterr().out
+        page = advice_page(answer)
+        for guessed in ("12.3", "12 s", "33.3", "0.33", " -> "):
+            assert guessed not in out
+        for guessed in ("12 s", "33.3 Mbit", "\u2192"):
+            assert guessed not in page
+        assert "how long they wait now is not known" in out
+        assert "95 % of the packets wait at most 11.0 ms" in " ".join(out.split())
+        assert document(answer)["now"]["known"] is False
+
+    def test_where_packets_wait_then_is_said(self):
+        # net/mac80211/sta_info.c: a CoDel with a target of 20 ms for each station.
+        [radio] = [
+            each
+            for each in warnings(self.answer("qdisc noqueue 0: dev wlan0 root refcnt 2"))
+            if "noqueue" in each
+        ]
+        assert "mac80211" in radio
+        assert "20 ms" in radio
+        assert "set the queue on the router's interface to that line" in radio
+        [bridge] = [
+            each
+            for each in warnings(self.answer("qdisc noqueue 0: dev br0 root refcnt 2"))
+            if "noqueue" in each
+        ]
+        assert "the interface below a bridge" in bridge
+        assert "mac80211" not in bridge
+
+    def test_an_answer_to_leave_it_says_what_its_figures_are_of(self):
+        answer = self.answer("qdisc noqueue 0: dev br0 root", "keep: nothing better")
+        assert headline(answer) == "Keep what you have: noqueue."
+        assert reason(answer).startswith("In a queue of 1000 packets, which stands for what is not")
+
+    def test_of_every_other_queue_they_are_told(self, capsys):
+        print_advice(self.answer("qdisc pfifo 8001: dev br0 root refcnt 2 limit 1000p"))
+        assert "12 s -> 11.0 ms" in capsys.readouterr().out

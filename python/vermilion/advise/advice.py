@@ -219,6 +219,13 @@ class Advice:
         return keeps(self.after, self.question.bound_ms)
 
     @property
+    def shown(self) -> list[Measured]:
+        """What figures are shown of: what is there now, if it is known, and what is to be then."""
+        if self.keep:
+            return [self.before]
+        return [self.before, self.after] if self.present.known else [self.after]
+
+    @property
     def best_for_delay(self) -> Measured:
         """Of all that was compared the one with the shortest worst delay."""
         rows = [self.before, *(each.measured for each in self.compared)]

@@ -96,6 +96,7 @@ def document(advice: Advice) -> dict[str, Any]:
             "stated": advice.present.stated,
             "words": advice.present.words,
             "exact": advice.present.exact,
+            "known": advice.present.known,
             **_queue(advice.before.queue),
         },
         "refused": [

@@ -51,15 +51,12 @@ def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
         if advice.keep:
             _draw(axes, advice.before, drawing.BLUE, 0.0, "what you have")
         else:
-            _draw(axes, advice.before, drawing.VERMILION, -_OFFSET, "now")
+            if advice.present.known:
+                _draw(axes, advice.before, drawing.VERMILION, -_OFFSET, "now")
             _draw(axes, advice.after, drawing.BLUE, _OFFSET, "then")
-        longest = max(
-            measured.p95_ms(at) for measured in (advice.before, advice.after) for at in places
-        )
+        longest = max(measured.p95_ms(at) for measured in advice.shown for at in places)
         shortest = min(
-            measured.mean(at, "delay_p50_ms") or bound
-            for measured in (advice.before, advice.after)
-            for at in places
+            measured.mean(at, "delay_p50_ms") or bound for measured in advice.shown for at in places
         )
         if longest > _LOGARITHMIC * bound:
             axes.set_xscale("log")

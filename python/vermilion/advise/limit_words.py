@@ -26,11 +26,11 @@ def limits(advice: Advice) -> list[str]:
         before, after = advice.around_before.p95_ms(at), advice.around_after.p95_ms(at)
         had, has = advice.around_before.goodput(at), advice.around_after.goodput(at)
         if after > bound:
-            now = "" if advice.keep else f"; now {milliseconds(before)}"
+            now = f"; now {milliseconds(before)}" if _compares(advice) else ""
             said.append(
                 f"Outside your range, with {at.name}, it is {milliseconds(after)} (p95){now}."
             )
-        elif has < 0.95 * had:
+        elif _compares(advice) and has < 0.95 * had:
             said.append(
                 f"Outside your range, with {at.name}, goodput falls to {megabits(has)} "
                 f"from {megabits(had)}."
@@ -58,7 +58,12 @@ def not_tried(advice: Advice) -> list[str]:
     ]
 
 
+def _compares(advice: Advice) -> bool:
+    """Whether what is there now is told beside what is to be then."""
+    return not advice.keep and advice.present.known
+
+
 def _beside(advice: Advice, at: Condition) -> str:
     after, before = (milliseconds(each.p95_ms(at)) for each in (advice.after, advice.before))
-    now = "" if advice.keep else f"; now {before}"
+    now = f"; now {before}" if _compares(advice) else ""
     return f"With {at.name}, packets wait up to {after} (p95){now}."

@@ -37,7 +37,7 @@ def advice_page(advice: Advice) -> str:
         name="delay",
         description="Waiting times in each condition, now and with what is recommended",
     )
-    measured = [advice.before] if advice.keep else [advice.before, advice.after]
+    measured = advice.shown
     return template.render(
         keep=advice.keep,
         headline=headline(advice),

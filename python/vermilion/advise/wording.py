@@ -29,6 +29,8 @@ from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from vermilion.advise.advice import Advice, Compared
     from vermilion.advise.conditions import Condition
     from vermilion.advise.harms import Harm, Widened
@@ -89,7 +91,7 @@ def setting_words(name: str, advice: Advice, *, now: bool = False) -> str:
     queue = advice.before.queue if now else advice.chosen
     readable = queue.readable()
     names = queue.tuned or tuple(each for each in ("limit", "limit_bytes") if each in readable)
-    if now and not advice.present.stated:
+    if now and not (advice.present.stated and advice.present.known):
         return name  # which says it all
     if queue.discipline != "drop-tail" and not queue.tuned:
         return f"{name}, with its defaults" if not now else name
@@ -101,8 +103,11 @@ def reason(advice: Advice) -> str:
     """Why, in a few sentences."""
     bound = advice.question.bound_ms
     before, after = advice.before, advice.after
+    known = advice.present.known
     worst_before, worst_after = worst_p95_ms(before), worst_p95_ms(after)
     where = "once packets wait in what you have" if _are_elsewhere(advice) else "with what you have"
+    if not known:
+        where = "in a queue of 1000 packets, which stands for what is not known here"
     now = (
         f"{where}, 95 % of the packets wait at most {milliseconds(worst_before)} "
         f"in the worst case of your range ({worst_condition(before).name})"
@@ -114,6 +119,9 @@ def reason(advice: Advice) -> str:
         f"with this, 95 % of the packets wait at most {milliseconds(worst_after)} in the worst "
         f"case of your range ({worst_condition(after).name})"
     )
+    if not known:
+        kept = "" if advice.bound_kept else f" {_nearest(advice)}"
+        return f"{capital(then)}; how long they wait now is not known. {capital(asked)}.{kept}"
     if advice.verdict == "set: bound":
         kept = "" if advice.bound_kept else f" {_nearest(advice)}"
         was = f"now it is {milliseconds(worst_before)} ({worst_condition(before).name})"
@@ -139,34 +147,41 @@ def _keep_reason(advice: Advice, now: str, asked: str) -> str:
 
 def price_lines(advice: Advice) -> list[str]:
     """What a change costs or gives, a line each: "drops where they are most: 5.1 -> 6 %"."""
-    question, before, after = advice.question, advice.before, advice.after
-    shares = [percent_of_possible(advice, each) for each in (before, after)]
-    worst = [min(each.goodput(at) for at in nominal(each.runs)) for each in (before, after)]
-    least = f"{megabits(worst[0])} -> {megabits(worst[1])}"
-    of_line = f"{shares[0]:.1f} -> {shares[1]:.1f} % of what the line can carry"
-    said = [f"goodput: {of_line} (where it is least: {least})"]
+    question, after = advice.question, advice.after
+    rows = [advice.before, after] if advice.present.known else [after]
+    of_line = " -> ".join(f"{percent_of_possible(advice, each):.1f}" for each in rows)
+    worst = [min(each.goodput(at) for at in nominal(each.runs)) for each in rows]
+    least = " -> ".join(megabits(each) for each in worst)
+    said = [f"goodput: {of_line} % of what the line can carry (where it is least: {least})"]
     for name, least_of_all, words, factor, digits, unit in _PRICES:
         if name == "mark_rate" and not question.ecn:
             continue
         extreme = _lowest if least_of_all else _largest
-        old, new = extreme(before, name), extreme(after, name)
-        if old is not None and new is not None:
-            amounts = (rounded(factor * each, digits) for each in (old, new))
+        values = _known(extreme(each, name) for each in rows)
+        if values:
+            amounts = (rounded(factor * each, digits) for each in values)
             said.append(f"{words}: {' -> '.join(amounts)}{unit}")
     for at in after.runs:
-        old, new = (each.mean(at, SHORT_TRANSFER) for each in (before, after))
-        if old is not None and new is not None:
-            times = f"{milliseconds(_MS * old)} -> {milliseconds(_MS * new)}"
+        values = _known(each.mean(at, SHORT_TRANSFER) for each in rows)
+        if values:
+            times = " -> ".join(milliseconds(_MS * each) for each in values)
             said.append(f"a short transfer takes on average: {times} ({at.name})")
-        old, new = (each.mean(at, CALL_DELAY) for each in (before, after))
-        if old is not None and new is not None:
-            times = f"{milliseconds(old)} -> {milliseconds(new)}"
-            lost = (percent(each.mean(at, CALL_LOSS) or 0.0) for each in (before, after))
+        values = _known(each.mean(at, CALL_DELAY) for each in rows)
+        if values:
+            times = " -> ".join(milliseconds(each) for each in values)
+            lost = (percent(each.mean(at, CALL_LOSS) or 0.0) for each in rows)
             said.append(
                 f"of a call's packets 95 % wait at most: {times}, and {' -> '.join(lost)} % are "
                 f"lost ({at.name})"
             )
     return said
+
+
+def _known(values: Iterable[float | None]) -> list[float]:
+    """The values; none of them where one is missing."""
+    found = list(values)
+    known = [each for each in found if each is not None]
+    return known if len(known) == len(found) else []
 
 
 def warnings(advice: Advice) -> list[str]:
@@ -240,10 +255,14 @@ def _given_up(advice: Advice) -> list[str]:
             f"and {chosen.kind} does not. Linux then paces only BBR and what asks for it, with a "
             "timer for each; CUBIC leaves in bursts. No figure here shows that."
         )
-    said += [_widened_words(each) for each in widened(advice.question, advice.before, advice.after)]
+    if advice.present.known:
+        lost = widened(advice.question, advice.before, advice.after)
+        said += [_widened_words(each) for each in lost]
     said += _short_interval(advice)
     if not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
+    if not advice.present.known:
+        return said
     said += [
         f"With {each.condition.name}, {_METRIC_WORDS.get(each.what, each.what)} goes from "
         f"{_amount(each.what, each.before)} to {_amount(each.what, each.after)}."
@@ -266,7 +285,7 @@ def _shut(advice: Advice) -> list[str]:
 def _throttled(advice: Advice) -> list[str]:
     """That what is recommended, or stays, carries much less than another would."""
     rows = [each.measured for each in advice.compared]
-    if not rows or not advice.settled:
+    if not rows or not advice.settled or (advice.keep and not advice.present.known):
         return []
     best = max(rows, key=lambda each: percent_of_possible(advice, each))
     shares = [percent_of_possible(advice, each) for each in (advice.after, best)]

@@ -50,7 +50,7 @@ def _print_conditions(screen: Console, advice: Advice) -> None:
     from rich.table import Table
 
     bound = advice.question.bound_ms
-    rows = [advice.before] if advice.keep else [advice.before, advice.after]
+    rows = advice.shown
     wide = screen.width >= _ALL_COLUMNS
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("condition")
