@@ -288,13 +288,13 @@ class Selector:
             if fewer[0].is_settled:
                 count, conditions = count - 1, fewer
         if laboratory.cost(conditions, 0.0, len(queues) + 1, count) > 2.0 * packets:
-            return queues[:_UNSELECTED]  # the comparison has to be enough
+            return unselected(queues)  # the comparison has to be enough
         seeds = range(seed, seed + count)
         length = self._length(conditions, queues, count, packets)
         try:
             now, *rows = laboratory.measure([self.now, *queues], conditions, seeds, length)
         except TimeUpError:
-            return queues[:_UNSELECTED]
+            return unselected(queues)
 
         def rank(row: Measured) -> tuple[int, float]:
             return tier(question, now, row), score(question, row, now)
@@ -368,6 +368,17 @@ def finalists(
     fair = [*(each for each in fair if _origin(each) < _SEARCHED_FOR), *fair][:1]
     first = found[:_FINALISTS]
     return first if fair and fair[0] in first else [*first[: _FINALISTS - len(fair)], *fair]
+
+
+def unselected(queues: Sequence[QueueSetting]) -> list[QueueSetting]:
+    """Those that are compared where there was no selection: the best of each sort come first.
+
+    The best that keeps flows apart has to be among them, for what it would do for a call.
+    """
+    fair = [each for each in queues if _is_fair(each.kind)][:1]
+    others = [each for each in queues[1:] if each not in fair]
+    first = [*queues[:1], *(each for each in fair if each not in queues[:1])]
+    return [*first, *others][:_UNSELECTED]
 
 
 def _origin(queue: QueueSetting) -> int:
