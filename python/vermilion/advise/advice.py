@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
     from vermilion.advise.conditions import Condition
     from vermilion.advise.families import Family
+    from vermilion.advise.harms import Harm
     from vermilion.advise.present import Present
     from vermilion.advise.question import Question
     from vermilion.advise.queue_setting import QueueSetting
@@ -142,7 +143,15 @@ class Compared:
         A queue that keeps the bound where the one in force does not, or carries much more of the
         line, may be harmful where that is excusable: it is said, and not held against it.
         """
-        by, harms = self.judgement.by, self.judgement.harms
+        return self._is_accepted(self.judgement.harms)
+
+    @property
+    def accepted_at_last(self) -> bool:
+        """The same where nothing else is: then a call that waits too long now may lose more."""
+        return self._is_accepted([each for each in self.judgement.harms if not each.of_bad_call])
+
+    def _is_accepted(self, harms: Sequence[Harm]) -> bool:
+        by = self.judgement.by
         if by is None or self.gives_up_isolation:
             return False
         if self.keeps_bound and by == "bound":
@@ -527,6 +536,8 @@ def _taken(question: Question, compared: Sequence[Compared]) -> Compared | None:
     Where none keeps it, one that comes noticeably nearer is preferred.
     """
     accepted = [each for each in compared if each.accepted and each.lasts]
+    if not accepted:
+        accepted = [each for each in compared if each.accepted_at_last and each.lasts]
     accepted.sort(key=lambda each: (not each.keeps_bound, bool(each.judgement.harms)))
     if not accepted:
         return None

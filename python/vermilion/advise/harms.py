@@ -74,6 +74,7 @@ class Harm:
         before: of the queue in force.
         after: of the other.
         beyond: how far beyond what is allowed, in margins.
+        of_bad_call: whether a call loses packets that waits longer than the bound now.
     """
 
     condition: Condition
@@ -81,6 +82,7 @@ class Harm:
     before: float
     after: float
     beyond: float
+    of_bad_call: bool = False
 
     @property
     def excusable(self) -> bool:
@@ -129,6 +131,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
                 before.mean(at, name) or 0.0,
                 after.mean(at, name) or 0.0,
                 size / slack - 1.0,
+                name == CALL_LOSS and (before.mean(at, CALL_DELAY) or 0.0) > question.bound_ms,
             )
             for name, size in losses
             if size > (slack := part if name == CALL_LOSS else usual)
