@@ -173,6 +173,13 @@ def test_an_objective_and_its_constraints_can_be_stated_in_words(vermilion):
     assert verdict["constraint"] == "flows.*.jain_index >= 0.5"
 
 
+def test_a_constraint_needs_no_blanks(vermilion):
+    text = "flows.*.jain_index>=0.99"
+    code, out, err = vermilion(*QUICK, f"--constraint={text}")
+    assert (code, "Traceback" in err) == (0, False)
+    assert f"{text} is " in out
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -1,12 +1,14 @@
 """Verdicts on constraints and the decision between two settings."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from vermilion.objectives import Constraint
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.tuning.judge.comparison import compare
+from vermilion.tuning.judge.price_table import kept_lines
 from vermilion.tuning.judge.verdict import judge, mean_violation
 from vermilion.tuning.measure.evaluation import Evaluation
 
@@ -51,6 +53,24 @@ def test_an_upper_bound_is_kept_below_it():
     assert verdict(UPPER, [[70.0], [71.0]]).holds == "met"
     assert verdict(UPPER, [[90.0], [91.0]]).holds == "broken"
     assert verdict(UPPER, [[90.0], [94.0]]).violation == pytest.approx(12.0 / 80.0)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["links.bottleneck.sojourn_ms.p99<=80", " links.bottleneck.sojourn_ms.p99  <=80ms "],
+)
+def test_a_constraint_without_blanks_is_judged_like_one_with_them(text):
+    found = verdict(Constraint.parse(text), [[90.0], [91.0]])
+    assert found.holds == "broken"
+    spaced = verdict(UPPER, [[90.0], [91.0]])
+    assert found.figures == spaced.figures
+    assert str(found) == f"{text.strip()} is broken ({spaced.figures})"
+    assert kept_lines([found]) == [str(found)]
+    of_harm = replace(Constraint.parse(text), of_harm=True)
+    within = verdict(of_harm, [[70.0], [71.0]])
+    assert kept_lines([within]) == [
+        "no harm; within their margins: links.bottleneck.sojourn_ms.p99"
+    ]
 
 
 def test_the_phase_where_it_is_tightest_is_reported():

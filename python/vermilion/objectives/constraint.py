@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
+_PATH: Final = r"\s*(?P<path>(?:links|flows)\.[^.\s<>=]+\.[^\s<>=]+)"
 _FORM: Final = re.compile(
-    r"\s*(?P<path>(?:links|flows)\.[^.\s<>=]+\.[^\s<>=]+)\s*(?P<relation>>=|<=)"
+    _PATH + r"\s*(?P<relation>>=|<=)"
     r"\s*(?:(?:(?P<factor>\S.*?)\s+of\s+)?reference(?:\s*(?P<sign>[-+])\s*(?P<offset>.*?))?"
     r"|(?P<bound>.*?))\s*"
 )
@@ -160,6 +161,16 @@ class Constraint:
         margins = self.margins(self.values(result), known)
         present = [margin for margin in margins if margin is not None]
         return min(present) if len(present) == len(margins) else None
+
+
+def path_in(text: str) -> str:
+    """The metric's path at the beginning of a constraint, which need not have blanks.
+
+    Args:
+        text: of a constraint that has been accepted; words may follow it.
+    """
+    found = re.match(_PATH, text)
+    return "" if found is None else found["path"]
 
 
 def relative_violation(margin: float, bound: float) -> float:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.constraint import Constraint
+from vermilion.objectives.constraint import Constraint, path_in
 from vermilion.objectives.metrics import MetricPath
 from vermilion.objectives.noticeable import shortest_round_trip
 from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
@@ -120,7 +120,8 @@ def meaning_of(constraint: str) -> str:
     Args:
         constraint: as written, of whatever link or flows.
     """
-    path, _, bound = constraint.partition(" ")
+    path = path_in(constraint)
+    bound = constraint.strip().removeprefix(path).strip()
     ends = path.split(".", 2)[::2]
     return next(
         (

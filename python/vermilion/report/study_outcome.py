@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.objectives.constraint import path_in
 from vermilion.objectives.harm import meaning_of
 from vermilion.objectives.price import PRICE
 from vermilion.report.numbers import (
@@ -260,8 +261,7 @@ def _priced(name: str, cells: Sequence[Mapping[str, Any] | None]) -> tuple[str, 
 
 def _kept(where: str, kind: str, verdict: Mapping[str, Any]) -> dict[str, str]:
     constraint = str(verdict["constraint"])
-    path, _, _ = constraint.partition(" ")
-    parts = path.split(".", 2)
+    parts = path_in(constraint).split(".", 2)
     row = _PRICE.get(parts[-1])
     factor, unit = (1.0, "") if row is None else (row.factor, row.unit)
     value, bound = verdict.get("value"), verdict.get("bound")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vermilion.objectives.constraint import path_in
 from vermilion.objectives.price import PRICE, PriceRow
 
 if TYPE_CHECKING:
@@ -75,6 +76,6 @@ def kept_lines(verdicts: Sequence[ConstraintVerdict]) -> list[str]:
     harm = [each for each in verdicts if each.of_harm]
     done = [f"harm: {each}" for each in harm if each.holds != "met"]
     if harm and not done:
-        paths = ", ".join(each.constraint.partition(" ")[0] for each in harm)
+        paths = ", ".join(path_in(each.constraint) for each in harm)
         done = [f"no harm; within their margins: {paths}"]
     return lines + done

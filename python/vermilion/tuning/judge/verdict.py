@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.objectives.constraint import relative_violation
+from vermilion.objectives.constraint import path_in, relative_violation
 from vermilion.objectives.metric_words import metric_in_words
 from vermilion.objectives.metrics import MetricPath
 from vermilion.simulate.statistics import Interval, mean_interval
@@ -70,7 +70,7 @@ class ConstraintVerdict:
             why = "not measured" if self.holds == "not measured" else "met, as no flow is active"
             return f"{why}{where}"
         # What follows the bound is words: "with twice the flows".
-        path = MetricPath.parse(self.constraint.split(maxsplit=1)[0])
+        path = MetricPath.parse(path_in(self.constraint))
         reached = metric_in_words(path, self.value.mean, self.value.half_width)
         if self.value.half_width is not None:
             reached += at_confidence(self.confidence)
