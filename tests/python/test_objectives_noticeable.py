@@ -139,3 +139,29 @@ def test_the_table_names_only_metrics_that_there_are():
 def test_a_function_has_no_floor():
     assert CalledFunction(lambda _: 1.0).least_gain(0.0) == 0.0
     assert CalledFunction(lambda _: 1.0).least_gain(10.0) == pytest.approx(0.5)
+
+
+def summed(*parts):
+    table = {"name": "weighted-sum", "parts": list(parts)}
+    return objective_from_table(table, load_scenario("varying-load"))
+
+
+WAIT = {"weight": 1, "name": "mean-sojourn", "link": "bottleneck"}
+FAIR = {"weight": 3, "name": "jain-index"}
+
+
+def test_where_parts_of_a_sum_cancel_the_share_is_of_their_weights():
+    # By construction 1 - 3 now, or 0 with equal weights: 5 % of 1 + 3 in either case.
+    cancelling = summed(WAIT, FAIR)
+    for now in (0.0, -2.0, 1e-17):
+        assert cancelling.least_gain(now) == pytest.approx(0.2)
+    assert cancelling.least_gain(0.0, 0.02) == pytest.approx(0.08)
+    assert cancelling.least_gain(10.0) == pytest.approx(0.5)  # of itself where that is more
+    inner = {"weight": 2, "name": "weighted-sum", "parts": [WAIT, FAIR]}
+    assert summed(inner).least_gain(0.0) == pytest.approx(0.1)
+
+
+def test_a_sum_whose_parts_do_not_cancel_is_its_own_size():
+    both = summed(WAIT, {"weight": 3, "name": "drop-rate", "link": "bottleneck"})
+    assert both.least_gain(4.0) == pytest.approx(0.2)
+    assert both.least_gain(1.0) == pytest.approx(0.05)

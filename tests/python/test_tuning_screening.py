@@ -95,3 +95,26 @@ def test_while_nothing_keeps_the_constraints_nothing_is_hopeless():
     kept = evaluation(7.0, 7.1, 6.9)
     screening.learn(value(kept), kept)
     assert screening.is_hopeless(evaluation(1000.0))
+
+
+@pytest.mark.parametrize("crosses_zero", [False, True])
+def test_a_value_on_the_other_side_of_zero_is_not_hopeless_for_its_sign(crosses_zero):
+    """Settings around 0 whose first seed is off by 0.1: 0.15 above the best is chance."""
+    screening = Screening(crosses_zero=crosses_zero)
+    for number in range(12):
+        mean, off = -0.05 + 0.05 * (number % 3), 0.1 * (-1) ** number
+        met = evaluation(mean + off, mean - off / 2.0, mean - off / 2.0)
+        screening.learn(value(met), met)
+    assert not screening.is_hopeless(evaluation(0.1))
+    assert screening.is_hopeless(evaluation(1.0)) is crosses_zero  # elsewhere sizes count as well
+
+
+def test_a_hopeless_value_across_zero_is_as_far_above_the_best_as_it_was_with_the_first_seed():
+    screening = Screening(crosses_zero=True)
+    for mean in (-1.0, 0.2, 0.3, 0.2, 0.1, 0.4, 0.3, 0.2):
+        met = evaluation(mean + 0.1, mean - 0.1, mean)
+        screening.learn(value(met), met)
+    poor = evaluation(2.1)
+    assert screening.is_hopeless(poor)
+    # The best has -0.9 with the first seed and -1 on average.
+    assert screening.expected(poor) == pytest.approx(-1.0 + 3.0)

@@ -135,6 +135,19 @@ class Objective(ABC):
         """What difference anyone would notice, of this very objective."""
         return Noticeable(self.noticeable, self.noticeable_share)
 
+    @property
+    def least_size(self) -> float:
+        """What a share of its values is a share of, at least.
+
+        0 where a value is its own size. Above 0 where what is wanted and what is not cancel in it:
+        then a value near 0 is not a small one, and differences are not relative to it.
+        """
+        return 0.0
+
+    def size_of(self, value: float) -> float:
+        """What a share of a value is a share of, in its unit."""
+        return max(abs(value), self.least_size)
+
     def least_gain(self, incumbent: float, share: float | None = None) -> float:
         """What has to be gained for anyone to notice, in its unit.
 
@@ -142,7 +155,7 @@ class Objective(ABC):
             incumbent: what the setting in force reaches.
             share: of that, if another part than the objective's own is asked for.
         """
-        return self.noticed.least_gain(incumbent, share)
+        return self.noticed.least_gain(self.size_of(incumbent), share)
 
     @property
     def label(self) -> str:

@@ -118,6 +118,16 @@ class WeightedSum(Objective):
         """Whether a part has no scale yet."""
         return any(part.scale is None or part.objective.needs_incumbent for part in self.parts)
 
+    @property
+    def least_size(self) -> float:
+        """The sum of the weights where parts cancel: some are minimised, others maximised.
+
+        With equal weights and the incumbent's scales such a sum is 0 now, whatever that is like.
+        """
+        wanted = {part.objective.maximised for part in self.parts}
+        cancels = len(wanted) > 1 or any(part.objective.least_size for part in self.parts)
+        return math.fsum(part.weight for part in self.parts) if cancels else 0.0
+
     def relative_to(self, incumbent: Sequence[Result]) -> Self:
         """The same with the incumbent's mean values as the scales of parts that state none."""
         return replace(self, parts=tuple(_scaled(part, incumbent) for part in self.parts))
@@ -141,7 +151,7 @@ def _scaled(part: Part, incumbent: Sequence[Result]) -> Part:
     objective = part.objective.relative_to(incumbent)
     if part.scale is not None:
         return replace(part, objective=objective)
-    values = [abs(objective.measure(result)) for result in incumbent]
+    values = [objective.size_of(objective.measure(result)) for result in incumbent]
     scale = math.fsum(values) / len(values)
     if scale == 0.0:
         message = f"weighted-sum: {objective.label} is 0 now, so it needs a scale of its own"

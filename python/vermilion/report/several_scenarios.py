@@ -46,11 +46,8 @@ def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, li
 
 def incumbents_in_search(record: StudyRecord) -> float | None:
     """What the incumbents reach together: 1, or less where high values are wanted somewhere."""
-    joining = _joining(record)
-    if joining is None:
-        return None
-    pairs = zip(joining.scales, record.plan.aims, strict=True)
-    return joining.joined([[-scale if aim.maximised else scale] for scale, aim in pairs])[0]
+    joining, means = _joining(record), _means(record)
+    return None if joining is None else joining.joined([[mean] for mean in means])[0]
 
 
 def _joined(
@@ -72,19 +69,25 @@ def _own(record: StudyRecord) -> list[tuple[float | None, ...]]:
 def _joining(record: StudyRecord) -> Joining | None:
     """How the tuning has made one number; ``None`` before the incumbents have been simulated."""
     given, aims = record.plan.given, record.plan.aims
-    seeds, own = set(record.plan.seeds.search), _own(record)
-    values = [
-        [each.objective for each in record.simulations if _is_of(each, scenario, setting, seeds)]
-        for scenario, setting in enumerate(own)
-    ]
-    if not all(values):
+    means = _means(record)
+    if not means:
         return None
     weights = given["weights"] or [1.0] * len(aims)
     return Joining(
         given["over"],
         [weight / math.fsum(weights) for weight in weights],
-        [abs(math.fsum(row) / len(row)) or 1.0 for row in values],
+        [max(abs(mean), aim.least_size) or 1.0 for mean, aim in zip(means, aims, strict=True)],
     )
+
+
+def _means(record: StudyRecord) -> list[float]:
+    """What each incumbent reaches in its scenario with the seeds of the search; none if unknown."""
+    seeds = set(record.plan.seeds.search)
+    values = [
+        [each.objective for each in record.simulations if _is_of(each, scenario, setting, seeds)]
+        for scenario, setting in enumerate(_own(record))
+    ]
+    return [math.fsum(row) / len(row) for row in values] if all(values) else []
 
 
 def _is_of(

@@ -33,6 +33,7 @@ from vermilion.simulate.statistics import Interval, mean_interval
 from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
+from vermilion.tuning.find.screening import Screening
 from vermilion.tuning.judge.chance import chance_warnings
 from vermilion.tuning.judge.comparison import Comparison, compare
 from vermilion.tuning.measure.joint import Joining, JointEvaluation
@@ -71,7 +72,8 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
 
     plan, cases, shares = prepared.plan, prepared.cases, prepared.plan.shares
     numbers, space = prepared.seeds, prepared.space
-    joining = Joining(plan.over, shares, [1.0] * len(cases))
+    least = [case.objective.least_size for case in cases]
+    joining = Joining(plan.over, shares, [1.0] * len(cases), least)
     full = _horizon(cases, joining, session)
     race_budget = plan.race_budget
     tuning = Tuning(
@@ -93,6 +95,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         shorter=Shorter(full, space, session.threads, session.workers),
         memory=session.study,
         refines=True,
+        screening=Screening(crosses_zero=full.least_size > 0.0),
     )
     tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
@@ -121,7 +124,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
                 cases, shares, compared, _prices(tuning, prepared), rivals, around, strict=True
             )
         ),
-        together=_together(tuning, plan.over, shares),
+        together=_together(tuning, cases, plan.over, shares),
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
@@ -221,7 +224,12 @@ def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) ->
     incumbents = JointEvaluation.of_incumbents([case.in_force() for case in cases], joining)
     constraints = [constraint for case in cases for constraint in case.constraints]
     texts = [case.text for case in cases]
-    return Horizon(texts, 1.0, simulations, constraints, incumbents)
+    # 1 is "as now" of what is minimised and -1 of what is maximised: together they cancel.
+    goals = {case.objective.maximised for case in cases}
+    cancels = len(goals) > 1 or any(joining.least_sizes)
+    return Horizon(
+        texts, 1.0, simulations, constraints, incumbents, least_size=1.0 if cancels else 0.0
+    )
 
 
 def _starts(prepared: PreparedTuning) -> list[Point]:
@@ -261,10 +269,10 @@ def _decision(
     ]
     changes = [
         [
-            (new - old) / abs(math.fsum(other.objectives) / len(other.objectives) or 1.0)
+            (new - old) / (case.objective.size_of(other.objective) or 1.0)
             for new, old in zip(mine.objectives, other.objectives, strict=True)
         ]
-        for _, mine, other in pairs
+        for case, mine, other in pairs
     ]
     overall = mean_interval(
         math.fsum(share * change for share, change in zip(shares, row, strict=True))
@@ -309,7 +317,7 @@ def _is_noticed(
 
 
 def _together(
-    tuning: Tuning, over: Over, shares: Sequence[float]
+    tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
 ) -> tuple[Interval, Interval] | None:
     """The best and the incumbents in all scenarios, measured by the incumbents on fresh seeds."""
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
@@ -317,7 +325,11 @@ def _together(
     best, now = tuning.compared
     if best.not_measured is not None or now.not_measured is not None:
         return None
-    joining = Joining(over, shares, [abs(each.objective) or 1.0 for each in now.pieces])
+    sizes = [
+        case.objective.size_of(each.objective) or 1.0
+        for case, each in zip(cases, now.pieces, strict=True)
+    ]
+    joining = Joining(over, shares, sizes)
     rows = [joining.joined([each.objectives for each in one.pieces]) for one in (best, now)]
     return mean_interval(rows[0]), mean_interval(rows[1])
 

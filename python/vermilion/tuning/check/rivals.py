@@ -296,7 +296,7 @@ class _Match:
             held: the constraints that it was searched under.
         """
         incumbent = self.evaluation(outcome.incumbent, outcome.incumbent_results, held)
-        scale = abs(incumbent.objective) or 1.0
+        scale = self.objective.size_of(incumbent.objective) or 1.0
 
         def value(results: Sequence[Result]) -> float:
             evaluation = self.evaluation({}, results, held)

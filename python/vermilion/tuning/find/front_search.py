@@ -163,6 +163,13 @@ class Archive:
             self._by_values[tuple(entry.setting.values())] = entry
         return len(done) == len(entries)
 
+    @property
+    def sizes(self) -> tuple[float, float]:
+        """A typical size of each objective, the incumbent's."""
+        first, second = self.incumbent.means
+        of_first = self.simulations.measured[0].objective
+        return of_first.size_of(first) or 1.0, self.second.size_of(second) or 1.0
+
     def violation(self, entry: FrontEntry) -> float:
         """How badly a setting breaks the constraints, 0 if it keeps them."""
         if entry.evaluation.refusal is not None:
@@ -361,10 +368,10 @@ class Hunt:
     def _value(self, entry: FrontEntry, which: int, bound: float | None) -> float:
         """What a search is told of a setting."""
         violation = self.archive.violation(entry)
-        means, typical = entry.means, self.archive.incumbent.means
+        means, sizes = entry.means, self.archive.sizes
         if bound is not None:
-            violation += max(0.0, means[1] - bound) / (abs(typical[1]) or 1.0)
-        return feasible_first(means[which], violation, abs(typical[which]) or 1.0)
+            violation += max(0.0, means[1] - bound) / sizes[1]
+        return feasible_first(means[which], violation, sizes[which])
 
     def _widest_gap(self) -> float | None:
         """The bound on the second objective that halves the front's widest gap."""

@@ -44,6 +44,7 @@ class Horizon:
         constraints: that its evaluations are made with.
         incumbent: what constraints refer to.
         noise: how far inside its bounds a search has to aim; ``None`` for not at all.
+        least_size: of the objective (:attr:`vermilion.objectives.Objective.least_size`).
         scale: a typical size of the objective, the incumbent's.
     """
 
@@ -53,6 +54,7 @@ class Horizon:
     constraints: Sequence[Constraint]
     incumbent: Evaluation
     noise: MarginNoise | None = None
+    least_size: float = 0.0
     scale: float = field(init=False, default=1.0)
 
     def meet(self, seeds: Sequence[int], until: float | None) -> list[list[Result | None]]:
@@ -65,7 +67,7 @@ class Horizon:
             [self.incumbent], seeds, until=until, made_for="incumbent"
         )
         self.incumbent.become_reference()
-        self.scale = abs(self.incumbent.objective) or 1.0
+        self.scale = max(abs(self.incumbent.objective), self.least_size) or 1.0
         return results
 
     def value(
@@ -205,7 +207,14 @@ class Shorter:
         for piece, result in zip(incumbent.pieces, results, strict=True):
             if piece.text is not None:
                 piece.text = shortened(piece.text, _windows(result), fraction)
-        return Horizon(texts, fraction, simulations, full.constraints, incumbent)
+        return Horizon(
+            texts,
+            fraction,
+            simulations,
+            full.constraints,
+            incumbent,
+            least_size=full.least_size,
+        )
 
     def _run_incumbent(
         self, results: Sequence[Result], seeds: Sequence[int], until: float | None

@@ -14,6 +14,7 @@ from vermilion.simulate.accepted import check_seed
 from vermilion.tuning.find.alternatives import alternatives
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
+from vermilion.tuning.find.screening import Screening
 from vermilion.tuning.judge.comparison import Comparison, compare
 from vermilion.tuning.measure.candidates import Candidates, Setting
 from vermilion.tuning.measure.evaluation import Evaluation
@@ -158,7 +159,14 @@ def search_best(
     simulations = Simulations(
         Candidates(text, space.names), objective, constraints, threads, workers, memory=memory
     )
-    full = Horizon([text], 1.0, simulations, constraints, in_force or Evaluation(incumbent))
+    full = Horizon(
+        [text],
+        1.0,
+        simulations,
+        constraints,
+        in_force or Evaluation(incumbent),
+        least_size=objective.least_size,
+    )
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
@@ -197,6 +205,7 @@ def search_best(
         memory=memory,
         compare=compared,
         refines=refines,
+        screening=Screening(crosses_zero=objective.least_size > 0.0),
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
     accepted, reason, comparison = _decision(tuning)

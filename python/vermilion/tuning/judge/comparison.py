@@ -107,13 +107,18 @@ def compare(
     incumbent_interval = mean_interval(incumbent.objectives)
     # The required gain is uncertain too, for it is a fraction of what the incumbent reaches.
     wanted = math.copysign(required_improvement, incumbent_interval.mean)
+    # Where the incumbent's value is less than its size, the fraction is of a number that is known.
+    missing = objective.size_of(incumbent_interval.mean) - abs(incumbent_interval.mean)
     decision = decide(
         difference,
         best_verdicts,
         incumbent_verdicts,
         least_gain=least_gain,
         unit=objective.unit,
-        short_of=mean_interval((new - old + wanted * old for new, old in pairs), confidence)
+        short_of=mean_interval(
+            (new - old + wanted * old + required_improvement * missing for new, old in pairs),
+            confidence,
+        )
         if required_improvement
         else None,
         required=required_improvement,

@@ -69,6 +69,7 @@ class Aim:
         harm: what a change may cost at most, as constraints.
         minimum_improvement: the fraction of the objective that somebody would notice; ``None``
             for what is usual.
+        least_size: what a share of the objective is a share of, at least.
     """
 
     scenario: str
@@ -82,6 +83,7 @@ class Aim:
     constraints: Sequence[str]
     harm: Sequence[str]
     minimum_improvement: float | None
+    least_size: float = 0.0
 
     @property
     def values_kept(self) -> int:
@@ -306,6 +308,7 @@ def _aim_of(case: Case, objective: Objective, constraints: Sequence[Constraint])
         constraints=[constraint.text for constraint in constraints if not constraint.of_harm],
         harm=[constraint.text for constraint in constraints if constraint.of_harm],
         minimum_improvement=case.minimum_improvement,
+        least_size=objective.least_size,
     )
 
 

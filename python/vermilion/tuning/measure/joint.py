@@ -36,11 +36,13 @@ class Joining:
         shares: the scenarios' weights in a mean, which add up to 1.
         scales: what each one's objective is divided by; known once the incumbents have been
             simulated.
+        least_sizes: what these are at least (``Objective.least_size``); none for nothing.
     """
 
     over: Over
     shares: Sequence[float]
     scales: Sequence[float]
+    least_sizes: Sequence[float] = ()
 
     def joined(self, rows: Sequence[Sequence[float]]) -> list[float]:
         """One number for each seed.
@@ -123,7 +125,11 @@ class JointEvaluation(Evaluation):
 
     def become_reference(self) -> None:
         """Lets what these settings reach be the measure of all others: then they reach 1."""
-        self.joining.scales = [abs(part.objective) or 1.0 for part in self.parts]
+        least = self.joining.least_sizes or [0.0] * len(self.parts)
+        self.joining.scales = [
+            max(abs(part.objective), size) or 1.0
+            for part, size in zip(self.parts, least, strict=True)
+        ]
         self.gather()
 
     def latest(self, count: int) -> Sequence[float]:
