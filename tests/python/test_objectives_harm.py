@@ -186,6 +186,11 @@ def test_a_bound_or_all_of_them_can_be_dropped(scenario):
         ("flows.*.jian_index=0.1", 'did you mean "jain_index"'),
         ("links.nowhere.drop_rate=0.1", "a link of this scenario"),
         ("drop_rate=a lot", "a number"),
+        ("flows.*.goodput_bit_per_s.total=200 %", "a margin below 100 %"),
+        ("goodput=100 %", "a margin below 100 %"),
+        ("goodput=-5 %", "a margin from 0 up"),
+        ("goodput=nan %", "a margin below 100 %"),
+        ("jain_index=-0.1", "a margin from 0 up"),
     ],
 )
 def test_what_is_no_margin_is_refused_in_one_line(scenario, change, expected):

@@ -289,7 +289,7 @@ class TestFunction:
         assert json.loads(found.to_json())["objective"]["name"] == "longest_queue"
 
     def test_what_is_no_number_was_not_measured(self):
-        for nothing in (None, float("nan")):
+        for nothing in (None, float("nan"), 1e300, -math.inf, 10**400, "3", [1.0]):
             with pytest.raises(NotMeasuredError, match="peak returned"):
                 CalledFunction(lambda _, value=nothing: value, "peak").measure(result())
 

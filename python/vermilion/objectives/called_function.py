@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from vermilion.objectives.interface import NotMeasuredError, Objective
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vermilion.simulate import Result
+
+_LARGEST: Final = 1e75
+"""The fourth power of what is larger is no number any more, and statistics need it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,14 @@ class CalledFunction(Objective):
     def measure(self, result: Result) -> float:
         """What the function returns."""
         value = self.function(result)
-        if value is None or not math.isfinite(value):
-            message = f"{self.label} returned {value} where a number is needed"
+        try:
+            number = math.nan if isinstance(value, str | bytes | None) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not abs(number) <= _LARGEST:
+            message = (
+                f"{self.label} returned {value!r} where a number is needed, "
+                f"from -{_LARGEST:g} to {_LARGEST:g}"
+            )
             raise NotMeasuredError(message)
-        return float(value)
+        return number

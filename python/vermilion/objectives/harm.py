@@ -25,6 +25,7 @@ asked for as a constraint must be proven instead.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
@@ -258,11 +259,18 @@ def _bound(path: str, amount: str, text: str, scenario: Scenario) -> str:
     except FieldError as error:
         raise ScenarioError(_FIELD, text, error.accepted, scenario.origin) from None
     relation, sign = (">=", "-") if metric.higher_is_better else ("<=", "+")
+    if amount.startswith("-"):
+        raise ScenarioError(_FIELD, text, f"a margin from 0 up; {_ACCEPTED}", scenario.origin)
     if amount.endswith("%") and metric.dimension.unit:
         share = amount.removesuffix("%").strip()
         try:
-            factor = 1.0 + float(f"{sign}1") * float(share) / 100.0
+            worse = float(share) / 100.0
         except ValueError:
             raise ScenarioError(_FIELD, text, _ACCEPTED, scenario.origin) from None
+        if not math.isfinite(worse) or (metric.higher_is_better and worse >= 1.0):
+            # Nothing loses more than all that there is.
+            accepted = 'a margin below 100 %, or "none" where any loss is accepted'
+            raise ScenarioError(_FIELD, text, accepted, scenario.origin)
+        factor = 1.0 + float(f"{sign}1") * worse
         return f"{relation} {factor!r} of reference"
     return f"{relation} reference {sign} {amount}"
