@@ -126,6 +126,48 @@ def test_luck_in_the_search_is_not_reported(monkeypatch):
     assert all(point.parameters[WEIGHT] <= 0.5 for point in found.points)
 
 
+def test_what_the_setting_in_force_beats_is_left_out_and_counted(monkeypatch):
+    """The setting in force is best in both wherever the weight is above 0.01."""
+
+    def measure(weight, probability, seed):
+        if (round(weight, 6), round(probability, 6)) == (0.002, 0.1):
+            return 0.2, 0.9
+        delay, used = circle(weight, probability, seed)
+        return delay + 0.2, used - 0.1
+
+    found, _ = front(monkeypatch, measure, budget=80)
+    [delay, used] = (value.mean for value in found.incumbent.values)
+    assert found.beaten > 0
+    assert not [
+        point
+        for point in found.points
+        if point.values[0].mean >= delay and point.values[1].mean <= used
+    ]
+    assert json.loads(found.to_json())["beaten_by_incumbent"] == found.beaten
+    assert Front.from_data(json.loads(found.to_json())) == found
+
+
+def test_the_setting_in_force_is_not_on_its_own_front(monkeypatch):
+    found, met = front(monkeypatch, lambda *_: (1.0, 0.5), budget=1)
+    assert found.points == ()
+    assert (found.evaluations, found.beaten) == (1, 1)
+    assert len({(weight, probability) for weight, probability, _ in met}) == 2
+    assert "no setting that was tried beats the one in force" in str(found)
+    assert not found.nothing_keeps_constraints
+
+
+def test_a_setting_in_force_that_breaks_a_constraint_beats_nothing(monkeypatch):
+    def measure(weight, probability, seed):
+        if (round(weight, 6), round(probability, 6)) == (0.002, 0.1):
+            return 0.0, 0.4
+        return 1.0 + weight, 0.6
+
+    text = "links.bottleneck.utilization >= 0.5"
+    found, _ = front(monkeypatch, measure, budget=20, constraints=[text])
+    assert len(found.points) == 1
+    assert found.beaten == 0
+
+
 def test_the_budget_is_what_is_simulated(monkeypatch):
     found, met = front(monkeypatch, budget=70)
     simulated = {(weight, probability) for weight, probability, seed in met if seed == 1}

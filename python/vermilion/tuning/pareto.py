@@ -16,7 +16,7 @@ the front is not convex, which no weighted sum does.
 3. *Fresh seeds.* The settings of the archive that none other dominates, thinned to as many as are
    asked for, meet seeds that nothing was chosen by, together with the setting in force. What is
    reported are these means with their intervals, and those settings that are still not
-   dominated by another's.
+   dominated by another's, the one in force included where it keeps the constraints.
 
 Only constraints that are asked for hold, and those that are a part of an objective, like the bound
 of ``delay-bound``: the usual one on utilisation would cut off the front, and so would the bounds of
@@ -101,13 +101,18 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
     archive, held = hunt.archive, hunt.archive.constraints
     [case] = tuning.cases
     scenario, objectives = case.scenario, case.objectives
-    leaders = thinned(non_dominated(archive.feasible()), hunt.points)
+    found = archive.feasible()
+    leading = _besides(archive.incumbent, found, archive)
+    beaten = len(non_dominated(found)) - len(leading)
+    leaders = thinned(leading, hunt.points)
     now, *entries = (FrontEntry(each.evaluation.fresh()) for each in (archive.incumbent, *leaders))
     if archive.entries:
         hunt.compare([now, *entries])
     fresh = len(now.evaluation.seeds) > 1
     if fresh:
-        kept = non_dominated([entry for entry in entries if keeps(held, entry, now)])
+        sure = [entry for entry in entries if keeps(held, entry, now)]
+        kept = _besides(now, sure, archive)
+        beaten += len(non_dominated(sure)) - len(kept)
     else:
         now, kept = archive.incumbent, leaders
     kept = sorted(kept, key=lambda entry: entry.means)
@@ -149,9 +154,24 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         parameters=tuple(now.setting),
         parameter_units=tuple(scenario.parameter(path).unit for path in now.setting),
         fresh=fresh,
-        nearest=None if kept else _nearest(archive, entries if fresh else [], now),
+        beaten=beaten,
+        nearest=None if kept or beaten else _nearest(archive, entries if fresh else [], now),
         warnings=_unmoved(kept, now) if fresh and kept else (),
     )
+
+
+def _besides(now: FrontEntry, entries: Sequence[FrontEntry], archive: Archive) -> list[FrontEntry]:
+    """Those that no other beats, the setting in force included where it keeps the constraints.
+
+    Args:
+        now: the setting in force, which is left out itself.
+        entries: on the same seeds.
+        archive: of the search.
+    """
+    takes_part = bool(archive.entries) and keeps(archive.constraints, now, now)
+    # First among equals: what only does the same is no reason to change anything.
+    known = non_dominated([now, *entries] if takes_part else entries)
+    return [entry for entry in known if entry is not now]
 
 
 def _unmoved(kept: Sequence[FrontEntry], now: FrontEntry) -> tuple[str, ...]:

@@ -141,6 +141,16 @@ class Archive:
                 self.second.evaluate(result)
         return self._take_up([self.incumbent])
 
+    def recognise(self, setting: Setting) -> None:
+        """Takes a setting that differs from the incumbent by rounding alone for the incumbent."""
+        own = self.incumbent.setting
+        pairs = [(own[name], value) for name, value in setting.items()]
+        if all(
+            known is not None and value is not None and math.isclose(known, value, rel_tol=1e-9)
+            for known, value in pairs
+        ):
+            self._by_values[tuple(setting.values())] = self.incumbent
+
     def simulate(self, entries: Sequence[FrontEntry], until: float | None) -> bool:
         """Takes up new settings; those that there was no time for are left out.
 
@@ -303,6 +313,8 @@ class Hunt:
         known = [entry for entry in archive.entries if None not in entry.setting.values()]
         known.sort(key=lambda entry: self._value(entry, which, bound))
         starts = [space.point(each) for entry in known[:2] for each in complete(entry.setting)]
+        for each in complete(archive.incumbent.setting):
+            archive.recognise(space.values(space.point(each)))
         searcher = search_named(self.search)(
             len(space),
             seed=self.seed,

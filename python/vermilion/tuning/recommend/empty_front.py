@@ -39,16 +39,19 @@ class NearestSetting:
         return {"parameters": dict(self.parameters), "missed": list(self.missed)}
 
 
-def why_empty(tried: int, dropped: int, constraints: Sequence[str]) -> str:
+def why_empty(tried: int, dropped: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
     """Why no setting is on a front.
 
     Args:
         tried: settings that the search simulated.
         dropped: those that led in the search and that fresh seeds did not confirm.
         constraints: that settings had to keep.
+        beaten: whether the setting in force is as good as those that keep them in both objectives.
     """
     if not tried:
         return "the search ended before it had tried a setting"
+    if beaten:
+        return "no setting that was tried beats the one in force in either objective"
     if not constraints:
         return "both objectives could be measured with no setting that was tried"
     asked = ", ".join(constraints)
@@ -58,10 +61,12 @@ def why_empty(tried: int, dropped: int, constraints: Sequence[str]) -> str:
     return f"no setting that was tried keeps: {asked}"
 
 
-def what_to_do(tried: int, constraints: Sequence[str]) -> str:
+def what_to_do(tried: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
     """What gives a front next time."""
     if not tried:
         return "give the search more time"
+    if beaten:
+        return "search more parameters or a larger box, or give a larger budget"
     if not constraints:
         return "simulate for longer, or take other objectives"
     return "loosen what is asked, search more parameters, or give a larger budget"

@@ -75,7 +75,7 @@ class Front:
         incumbent: the scenario's own setting on the same seeds; ``None`` if there was no time for
             it.
         dropped: settings that led in the search and that fresh seeds did not confirm: dominated
-            by another's means, or a constraint not kept beyond doubt.
+            by another's means or by the incumbent's, or a constraint not kept beyond doubt.
         tried: both objectives of every setting that the search simulated, the incumbent first.
         evaluations: how many settings that were, besides the incumbent.
         simulations: runs of the simulator in all.
@@ -89,6 +89,8 @@ class Front:
             the search's, which favoured the settings of the front.
         nearest: where nothing keeps the constraints, the setting that came nearest to it.
         warnings: what to know before taking a setting of the front, a sentence each.
+        beaten: settings that only the incumbent keeps from the front: it is at least as good in
+            both objectives.
     """
 
     scenario: str
@@ -111,6 +113,7 @@ class Front:
     fresh: bool = True
     nearest: NearestSetting | None = None
     warnings: tuple[str, ...] = ()
+    beaten: int = 0
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Front:
@@ -143,6 +146,7 @@ class Front:
             fresh=data["fresh"],
             nearest=None if nearest is None else NearestSetting.from_data(nearest),
             warnings=tuple(data.get("warnings", ())),
+            beaten=data.get("beaten_by_incumbent", 0),
         )
 
     @property
@@ -153,18 +157,28 @@ class Front:
     @property
     def nothing_keeps_constraints(self) -> bool:
         """Whether settings were tried, and none is on the front because of the constraints."""
-        return not self.points and self.evaluations > 0 and bool(self.constraints)
+        tried = self.evaluations > 0 and not self.beaten
+        return not self.points and tried and bool(self.constraints)
 
     @property
     def why_empty(self) -> list[str]:
         """Why no setting is on the front, and what to do, a line each; empty where one is."""
         if self.points:
             return []
-        lines = [why_empty(self.evaluations, self.dropped, self.constraints)]
+        beaten = self.beaten > 0
+        lines = [why_empty(self.evaluations, self.dropped, self.constraints, beaten=beaten)]
         if self.nearest is not None:
             cells = self.parameter_cells(self.nearest.parameters)
             lines.append(nearest_in_words(self.nearest, self.parameter_headings(), cells))
-        return [*lines, f"for a front: {what_to_do(self.evaluations, self.constraints)}"]
+        to_do = what_to_do(self.evaluations, self.constraints, beaten=beaten)
+        return [*lines, f"for a front: {to_do}"]
+
+    @property
+    def who_beats(self) -> str:
+        """Which settings are left out for the one in force, in a line."""
+        verb = "was" if self.beaten == 1 else "were"
+        left = f"{how_many(self.beaten, 'setting')} that led {verb} left out"
+        return f"{left}: the one in force is as good in one objective and no worse in the other"
 
     @property
     def harmful(self) -> list[str]:
@@ -242,6 +256,7 @@ class Front:
             "nothing_keeps_constraints": self.nothing_keeps_constraints,
             "warnings": list(self.warnings),
             "dropped": self.dropped,
+            "beaten_by_incumbent": self.beaten,
             "tried": [list(values) for values in self.tried],
             "evaluations": self.evaluations,
             "simulations": self.simulations,
@@ -351,6 +366,7 @@ class Front:
             *([better] if self.fresh and self.points else []),
             *self.harmful,
             tried,
+            *([self.who_beats] if self.beaten and self.points else []),
             *([kept] if self.points and self.constraints else []),
             f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
         ]
