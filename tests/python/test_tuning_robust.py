@@ -161,6 +161,28 @@ def test_a_constraint_broken_in_one_scenario_refuses_the_setting(monkeypatch):
     assert outcome.reason.startswith("refused, because in delay-2 links.bottleneck.sojourn_ms.mean")
 
 
+@pytest.mark.parametrize("over", ["worst", "mean"])
+def test_an_incumbent_that_breaks_a_constraint_loses_to_what_keeps_it_everywhere(monkeypatch, over):
+    """Rule 3 of docs/decisions.md. The wait is wanted long and must be below 20 ms; now it is 23."""
+
+    def measure(_, weight, seed):
+        return 10.0 * (weight + 5.0) + 0.01 * (seed % 3)
+
+    outcome, _ = found(
+        monkeypatch,
+        measure,
+        over,
+        objective="maximise links.bottleneck.sojourn_ms.mean",
+        constraints=["links.bottleneck.sojourn_ms.mean <= 20"],
+        harm=["none"],
+    )
+    assert outcome.accepted
+    assert outcome.verdict == "better"
+    assert outcome.reason.startswith("in delay-1 the incumbent breaks a constraint (links.")
+    assert all(case.comparison.best.mean < 20.0 for case in outcome.cases)
+    assert all(case.comparison.incumbent.mean > 23.0 for case in outcome.cases)
+
+
 def test_each_scenario_is_measured_by_its_own_incumbent(monkeypatch):
     pair = [scenario(1, weight=0.1), scenario(2, weight=0.0001)]
     outcome, _ = found(monkeypatch, scenarios=pair)

@@ -18,7 +18,11 @@ of all scenarios together (:mod:`vermilion.tuning.measure.joint`).
    correction for several tests is needed, because all of them have to be passed
    (intersection-union test, R. L. Berger 1982). "mean": it is accepted if the interval of the
    weighted mean of the differences, seed by seed, lies on the right side of zero. With either, all
-   constraints must be kept beyond doubt in all scenarios.
+   constraints must be kept beyond doubt in all scenarios, and where an incumbent surely breaks one
+   in its scenario, a setting that keeps them all replaces it, whatever the objectives say.
+
+Of what a tuning for one scenario does, no later look on more seeds follows a doubt, and no settings
+further inside the constraints or further outside are compared.
 """
 
 from __future__ import annotations
@@ -280,6 +284,17 @@ def _decision(
     )
     if missed:
         return False, f"refused, because in {missed[0][0]} {missed[0][1]}", compared, overall
+    broken = [
+        (case.label, verdict)
+        for case, each in zip(cases, compared, strict=True)
+        for verdict in each.incumbent_verdicts
+        if verdict.holds == "broken"
+    ]
+    if broken:
+        label, verdict = broken[0]
+        what = "a bound of harm" if verdict.of_harm else "a constraint"
+        why = f"in {label} the incumbent breaks {what} ({verdict.constraint}: {verdict.figures})"
+        return True, f"{why}, and every constraint is met", compared, overall
     if over == "mean":
         accepted, reason = _by_mean(overall)
     else:
