@@ -376,6 +376,23 @@ def test_a_search_can_be_gone_on_with(monkeypatch):
     assert rest.search_state["best"]["value"] == whole.search_state["best"]["value"]
 
 
+def test_what_led_before_is_ranked_with_what_is_found_after(monkeypatch):
+    """What has found the level of 30 finds nothing so near it in three more settings."""
+    part, _ = tune(monkeypatch, budget=120)
+    state = json.loads(json.dumps(part.search_state, allow_nan=False))
+    assert state["leaders"][0] == part.best
+    few, core = tune(monkeypatch, budget=3, search_state=state)
+    assert few.comparison.best.mean <= part.comparison.best.mean
+    assert few.evaluations == 3
+    assert {each["level"] for settings, _ in core.calls for each in settings} >= {
+        leader[LEVEL] for leader in state["leaders"]
+    }
+    # A state of an older version names none: the best that its search was told is tried again.
+    del state["leaders"]
+    older, _ = tune(monkeypatch, budget=3, search_state=state)
+    assert older.comparison.best.mean <= part.comparison.best.mean + 1.0
+
+
 def test_progress_goes_through_the_stages(monkeypatch):
     reports = []
     tune(monkeypatch, progress=reports.append)

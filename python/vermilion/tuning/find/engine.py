@@ -153,6 +153,7 @@ class Tuning(TuningState):
                 self.horizon = self.shorter.rungs[0]
         self._listen_to_noise()
         self.search_start = time.monotonic()
+        self._try_earlier()
         self._search_all(budget)
         if self.best is None:
             return
@@ -165,6 +166,18 @@ class Tuning(TuningState):
             self.end = "deadline"
         if self.compare is not None and len(self.compared[0].seeds) > 1:
             Proof(self, self.compare).run()
+
+    def _try_earlier(self) -> None:
+        """Simulates the leaders of the search that is gone on with: its values are not known here.
+
+        They are ranked with what is found from here on, so that what was good is not forgotten.
+        """
+        own, seeds = self._own_setting(), self.seeds.search
+        again = [
+            self.horizon.incumbent.another(setting) for setting in self.earlier if setting != own
+        ]
+        self.horizon.simulations.run(again, seeds, until=self.until)
+        self._take_up([each for each in again if each.is_complete(seeds)])
 
     def _listen_to_noise(self) -> None:
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
@@ -206,7 +219,11 @@ class Tuning(TuningState):
         own = self._own_setting()
         waiting: dict[Point, tuple[Evaluation, float]] = {}
         # Several points may mean one setting, of whole numbers or of what a device has.
-        known: dict[tuple[float, ...], Evaluation] = {}
+        known: dict[tuple[float | None, ...], Evaluation] = {
+            tuple(each.setting.values()): each
+            for _, _, each in self.ranking
+            if any(each.setting == setting for setting in self.earlier)
+        }
         # Of a search that is gone on with, the first points have been asked for already.
         points = self.search.outstanding()
         while points or self.evaluations < budget:
@@ -467,3 +484,4 @@ class Tuning(TuningState):
             progress=self.report("re-evaluation", self.race_budget),
         )
         self.best, self.race = race.winner, race.report
+        self.leaders = [each.setting for each in leaders]

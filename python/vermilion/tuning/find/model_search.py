@@ -5,6 +5,7 @@ The stages are those of :mod:`vermilion.tuning.find.engine`.
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
-    from vermilion.search import Space
+    from vermilion.search import Search, Space
     from vermilion.simulate import Result
     from vermilion.tuning.find.progress import ProgressReport
     from vermilion.tuning.find.race import RaceReport
@@ -53,7 +54,7 @@ class SearchOutcome:
             time and took back are not counted.
         simulations: runs of the simulator, in all stages.
         seconds: of wall time, in all stages.
-        search_state: of the search, to go on from.
+        search_state: of the search, to go on from, and the settings that raced as ``leaders``.
         race: how the re-evaluation went; ``None`` if it did not come to that.
         fidelity: whether short simulations were used; ``None`` if that was not asked for.
         refinement: settings tried besides along a constraint's edge.
@@ -206,6 +207,7 @@ def search_best(
         compare=compared,
         refines=refines,
         screening=Screening(crosses_zero=objective.least_size > 0.0),
+        earlier=[] if search_state is None else _leaders_of(search_state, searcher, space),
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
     accepted, reason, comparison = _decision(tuning)
@@ -221,12 +223,44 @@ def search_best(
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
         seconds=time.monotonic() - start,
-        search_state=searcher.state(),
+        search_state={**searcher.state(), "leaders": _leading(tuning)},
         race=tuning.race,
         fidelity=tuning.fidelity,
         refinement=tuning.refinement,
         alternatives=alternatives(tuning) if accepted and offers_alternatives else (),
     )
+
+
+def _leading(tuning: Tuning) -> list[Setting]:
+    """The best setting and those that it raced with, or that led in the search until now."""
+    led = tuning.leaders or [each.setting for each in tuning.ranked_by(1.0)[: tuning.shortlist]]
+    best = [] if tuning.best is None else [tuning.best.setting]
+    return [dict(each) for each in (*best, *(setting for setting in led if setting not in best))]
+
+
+def _leaders_of(state: Mapping[str, Any], searcher: Search, space: Space) -> list[dict[str, float]]:
+    """The settings that led in a search when it stopped, in this box.
+
+    States of older versions have none; the best that their search was told stands for them.
+
+    Raises:
+        ValueError: settings of other parameters, or what is none; also TypeError.
+    """
+    if "leaders" not in state:
+        return [space.values(searcher.recommend())] if searcher.evaluations else []
+    found = []
+    for given in state["leaders"]:
+        setting = {name: given[name] for name in space.names}
+        if not all(
+            isinstance(each, int | float) and math.isfinite(each) for each in setting.values()
+        ):
+            message = f"{given!r} among its leaders is not accepted; expected a number for each"
+            raise ValueError(message)
+        nearest = space.values(space.point(setting))
+        # To the last digit as it was, but for another box.
+        same = all(math.isclose(nearest[name], setting[name], rel_tol=1e-9) for name in nearest)
+        found.append(setting if same else nearest)
+    return found
 
 
 def _decision(tuning: Tuning) -> tuple[bool, str, Comparison | None]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.find.progress import ProgressReport, Stage
     from vermilion.tuning.find.race import RaceReport
     from vermilion.tuning.judge.comparison import Comparison
+    from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.measure.evaluation import Evaluation
     from vermilion.tuning.measure.fidelity import FidelityReport
     from vermilion.tuning.measure.memory import Memory, Used
@@ -64,6 +65,8 @@ class TuningState:
         comparison: what it has come to.
         refinement: how many settings those were.
         unsaved: settings whose values the search has used since the memory was last told.
+        leaders: the settings that raced; none before that.
+        earlier: those of the search that this one goes on with: they are tried again.
     """
 
     full: Horizon
@@ -95,6 +98,8 @@ class TuningState:
     compared: tuple[Evaluation, Evaluation] | None = None
     results: list[list[Result]] = field(default_factory=lambda: [[], []])
     unsaved: list[Used] = field(default_factory=list)
+    leaders: list[Setting] = field(default_factory=list)
+    earlier: Sequence[Setting] = ()
 
     def __post_init__(self) -> None:
         self.horizon = self.full
