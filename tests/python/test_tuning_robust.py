@@ -162,7 +162,7 @@ def test_a_constraint_broken_in_one_scenario_refuses_the_setting(monkeypatch):
 
 
 @pytest.mark.parametrize("over", ["worst", "mean"])
-def test_an_incumbent_that_breaks_a_constraint_loses_to_what_keeps_it_everywhere(monkeypatch, over):
+def test_an_incumbent_that_breaks_a_constraint_loses_to_what_keeps_it_all_over(monkeypatch, over):
     """Rule 3 of docs/decisions.md. The wait is wanted long and must be below 20 ms; now it is 23."""
 
     def measure(_, weight, seed):

@@ -4,7 +4,8 @@ The recommended setting and the one in force meet the same seeds under each cond
 neighbourhood (:mod:`vermilion.tuning.check.neighbourhood`), all in one batch. Under each of them
 the recommended one is
 
-- *worse* if it breaks a constraint beyond doubt that the one in force keeps there, or if its
+- *worse* if it breaks a constraint beyond doubt that the one in force keeps there, or a bound of
+  harm by the mean of its seeds, or if its
   objective is significantly worse (95 % paired t interval) and on average by more than the margin;
 - *better* if the one in force breaks a constraint there that it keeps, or if its objective is
   significantly better;
