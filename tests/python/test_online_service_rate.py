@@ -49,10 +49,12 @@ def test_a_rise_is_followed_within_three_tenths_of_a_second():
     assert rate.bit_per_s == pytest.approx(10e6)
 
 
-def test_one_interval_with_an_unseen_idle_moment_changes_nothing():
+@pytest.mark.parametrize("intervals", [1, 2, 3])
+def test_a_few_intervals_with_an_unseen_idle_moment_change_nothing(intervals):
     rate = ServiceRate()
     rate = feed(rate, 125, intervals=50)
-    rate = feed(rate, 60, intervals=2)
+    rate = feed(rate, 60, intervals=intervals)
+    assert rate.bit_per_s == pytest.approx(10e6)
     rate = feed(rate, 125, intervals=1)
     assert rate.bit_per_s == pytest.approx(10e6)
 
@@ -65,6 +67,7 @@ def test_a_queue_that_keeps_emptying_unseen_does_not_look_like_a_slower_link():
         if rate.bit_per_s is not None:
             # The upper half of such intervals is 9.74 Mbit/s; 4 % beside it is an alarm.
             assert rate.bit_per_s == pytest.approx(9.74e6, rel=0.04)
+    assert rate.bit_per_s is not None
 
 
 def test_counting_whole_packets_does_not_look_like_a_change():
@@ -73,6 +76,7 @@ def test_counting_whole_packets_does_not_look_like_a_change():
     for _ in range(36_000):  # an hour
         rate = feed(rate, 125 + coins.choice((-1, 0, 0, 1)))
         assert rate.bit_per_s is None or abs(rate.bit_per_s / 10e6 - 1) < 0.02
+    assert rate.bit_per_s is not None
 
 
 def test_a_slow_link_with_few_packets_per_interval_is_not_taken_to_change():

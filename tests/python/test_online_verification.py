@@ -73,6 +73,18 @@ def test_a_setting_worse_than_before_is_rolled_back():
     assert outcome.reason.startswith("worse than before")
 
 
+def test_a_setting_is_taken_back_for_a_loss_of_more_than_a_tenth():
+    waits = Policy(link="bottleneck", objective=MeanSojourn("bottleneck"), parameters=("weight",))
+    before = measured(30, 0.1)
+    a_little = verify(measured(32.5, 0.1), before, EXPECTED, waits)
+    assert a_little.verdict == "unproven"
+    assert a_little.reason.startswith("it is worse than before, but by less than")
+    by_chance = verify(measured(32.5, 8), measured(30, 8), EXPECTED, waits)
+    assert by_chance.verdict == "unproven"
+    assert "may be chance" in by_chance.reason
+    assert verify(measured(33.5, 0.1), before, EXPECTED, waits).verdict == "worse"
+
+
 def test_a_setting_that_empties_the_link_is_rolled_back():
     outcome = verify(measured(30, 3, packets=100), measured(38, 9), EXPECTED, POLICY)
     assert outcome.verdict == "worse"

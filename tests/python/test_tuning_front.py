@@ -129,7 +129,7 @@ def test_luck_in_the_search_is_not_reported(monkeypatch):
 def test_what_the_setting_in_force_beats_is_left_out_and_counted(monkeypatch):
     """The setting in force is best in both wherever the weight is above 0.01."""
 
-    def measure(weight, probability, _):
+    def measure(weight, probability, seed):
         if (round(weight, 6), round(probability, 6)) == (0.002, 0.1):
             return 0.2, 0.9
         delay, used = circle(weight, probability, seed)

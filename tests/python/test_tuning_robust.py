@@ -163,7 +163,7 @@ def test_a_constraint_broken_in_one_scenario_refuses_the_setting(monkeypatch):
 
 @pytest.mark.parametrize("over", ["worst", "mean"])
 def test_an_incumbent_that_breaks_a_constraint_loses_to_what_keeps_it_all_over(monkeypatch, over):
-    """Rule 3 of docs/decisions.md. The wait is wanted long and must be below 20 ms; now it is 23."""
+    """Rule 3 of docs/decisions.md. Waits are wanted long and below 20 ms; now they are 23."""
 
     def measure(_, weight, seed):
         return 10.0 * (weight + 5.0) + 0.01 * (seed % 3)

@@ -3,7 +3,7 @@
 //! What can be done in Python is done there: adapters (`vermilion.scenario.own_class`) make, change and
 //! copy instances and explain failures.
 
-use pyo3::exceptions::{PyException, PyValueError};
+use pyo3::exceptions::{PyException, PySystemExit, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use vermilion_parameters::{Algorithm, ParameterError, Settings, Value};
@@ -87,7 +87,9 @@ impl Adapter {
 /// What a user is to read about an error that ended a run, from an object that says it.
 pub fn explain(object: &Bound<'_, PyAny>, error: PyErr, doing: &str, now: Option<u64>) -> PyErr {
     let python = object.py();
-    if !error.is_instance_of::<PyException>(python) {
+    // What a user's class raises to end the program ends the run; who presses Ctrl-C is heard.
+    let ends = error.is_instance_of::<PySystemExit>(python);
+    if !ends && !error.is_instance_of::<PyException>(python) {
         return error;
     }
     // This form of it has its traceback.

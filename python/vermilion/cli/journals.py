@@ -4,6 +4,7 @@ import os
 from pathlib import Path
 
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.errors import printable
 
 
 def journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
@@ -47,6 +48,13 @@ def check_journal(path: Path) -> None:
     if not path.is_file():
         message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
         raise UserError(message)
+
+
+def unreadable(path: Path, reason: BaseException) -> UserError:
+    """That a journal says what cannot be."""
+    shown = printable(str(reason) or type(reason).__name__)
+    message = f'JOURNAL: "{path}" is not accepted ({shown}); expected the file of online --journal'
+    return UserError(message)
 
 
 def _usual_folder() -> Path:

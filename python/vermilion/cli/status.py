@@ -1,7 +1,6 @@
 """``vermilion status``: what the on-line controller does now, from its journal."""
 
 import math
-import sqlite3
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.journals import check_journal, journals
+from vermilion.cli.journals import check_journal, journals, unreadable
 from vermilion.cli.output import output_file
 from vermilion.cli.user_error import UserError
+from vermilion.files.shared_sqlite import NONSENSE
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
@@ -73,11 +73,8 @@ def _read(path: Path, now: datetime) -> "list[QueueStatus]":
     check_journal(path)
     try:
         return read_status(path, now)
-    except (sqlite3.Error, ValueError, IndexError, OverflowError) as error:
-        message = (
-            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
-        )
-        raise UserError(message) from None
+    except NONSENSE as error:
+        raise unreadable(path, error) from None
 
 
 def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:

@@ -1,16 +1,16 @@
 """``vermilion undo``: what stood before the on-line controller's first change, from its journal."""
 
 import shlex
-import sqlite3
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.journals import check_journal, journals
+from vermilion.cli.journals import check_journal, journals, unreadable
 from vermilion.cli.output import output_file
 from vermilion.cli.user_error import UserError
+from vermilion.files.shared_sqlite import NONSENSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,11 +64,8 @@ def _untouched(path: Path) -> "list[Untouched]":
     check_journal(path)
     try:
         return untouched(path)
-    except (sqlite3.Error, ValueError) as error:
-        message = (
-            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
-        )
-        raise UserError(message) from None
+    except NONSENSE as error:
+        raise unreadable(path, error) from None
 
 
 def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """``vermilion watch``: a page that shows what the on-line controller does while it does it."""
 
-import sqlite3
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from vermilion.cli.journals import check_journal, journals
+from vermilion.cli.journals import check_journal, journals, unreadable
 from vermilion.cli.user_error import UserError
+from vermilion.files.shared_sqlite import NONSENSE
 
 
 def watch(
@@ -67,11 +67,8 @@ def watch(
     path = _journal(journal, state_dir)
     try:
         JournalReader(path).runs()
-    except (sqlite3.Error, IndexError) as error:
-        message = (
-            f'JOURNAL: "{path}" is not accepted ({error}); expected the file of online --journal'
-        )
-        raise UserError(message) from None
+    except NONSENSE as error:
+        raise unreadable(path, error) from None
     try:
         token = None if listen_token is None else read_token(listen_token, "--listen")
         # The page never does without a token; from outside it has to be one that was chosen.

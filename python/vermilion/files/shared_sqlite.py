@@ -14,6 +14,18 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NONSENSE: Final = (
+    sqlite3.Error,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    OverflowError,
+    RecursionError,
+)
+"""What the readers of a file can raise that anybody may have written: another type in a column, a
+number beyond all others, JSON of something else or nested deeper than anybody can read."""
+
 _PATIENCE_S: Final = 30.0
 _AGAIN_AFTER_S: Final = 0.01
 _PRIMARY_CODE: Final = 0xFF

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, model_validator
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import MISSING, FieldError
+from vermilion.scenario.errors import MISSING, FieldError, printable
 from vermilion.scenario.loss import Loss
 from vermilion.scenario.quantities import (
     PACKETS,
@@ -57,6 +57,11 @@ HeaderSize = Annotated[int, Quantity(SIZE, minimum=0.0, maximum=LARGEST_PACKET_B
 FlowCount = Annotated[int, Quantity(RATIO, minimum=1.0, maximum=LARGEST_FLOW_COUNT, integer=True)]
 Packets = Annotated[float, Quantity(PACKETS, minimum=0.0, maximum=1e9)]
 Share = Annotated[float, Quantity(RATIO, minimum=0.0, maximum=1.0)]
+
+
+def one_line(text: str) -> str:
+    """A title stands in tables and on terminals, which nothing in it may break or colour."""
+    return printable("".join(" " if each.isspace() else each for each in text))
 
 
 def names_are_plain(tables: dict[str, Any]) -> dict[str, object]:

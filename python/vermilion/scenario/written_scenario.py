@@ -14,7 +14,15 @@ from pydantic import AfterValidator, Field, PrivateAttr, StrictStr, model_valida
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.scripted_losses import ScriptedLoss
 from vermilion.scenario.table import Table
-from vermilion.scenario.tables import Change, Duration, FlowGroup, Link, Seconds, names_are_plain
+from vermilion.scenario.tables import (
+    Change,
+    Duration,
+    FlowGroup,
+    Link,
+    Seconds,
+    names_are_plain,
+    one_line,
+)
 from vermilion.scenario.traces import read_traces
 from vermilion.scenario.tuning_table import Tuning
 
@@ -40,7 +48,7 @@ class Source:
 class WrittenScenario(Table):
     """A network, its traffic, what changes in it, and optionally what to tune."""
 
-    title: StrictStr = ""
+    title: Annotated[StrictStr, AfterValidator(one_line)] = ""
     description: StrictStr = ""
     duration: Duration = Field(description="s")
     warm_up: Seconds = 0.0

@@ -168,7 +168,7 @@ def _status(
         next_look=None
         if state != "running" or looked_s is None
         else _next_look(clock.at(looked_s), interval_s, now),
-        setting={} if setting is None else json.loads(setting["parameters"]),
+        setting={} if setting is None else dict(json.loads(setting["parameters"])),
         setting_since=None if setting is None else clock.at(setting["time_s"]),
         last_decision=None if last is None else last["kind"],
         last_reason=None if last is None else last["reason"],

@@ -155,11 +155,15 @@ def _why_worse(
     if now is None or then is None or mends or far_more:
         return ""
     up = not objective.maximised
-    least_loss = objective.least_gain(then.mean)
-    if up:
-        least_loss = max(least_loss, _WORSE_THAN_MEASURED * abs(then.mean))
-    surely = _beyond(now, then, 0.0, up=up) and _change(now, then, up=up) > least_loss
-    return "worse than before" if surely else ""
+    surely = _beyond(now, then, 0.0, up=up)
+    taken_back = _change(now, then, up=up) > _least_loss(then, objective)
+    return "worse than before" if surely and taken_back else ""
+
+
+def _least_loss(then: Interval, objective: Objective) -> float:
+    """By more than so much a setting has to be worse to be taken back."""
+    least = objective.least_gain(then.mean)
+    return least if objective.maximised else max(least, _WORSE_THAN_MEASURED * abs(then.mean))
 
 
 def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) -> str:
@@ -177,7 +181,9 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
     if abs(change) < least:
         return "no noticeable difference from before was measured"
     if change < 0:
-        return "it looks worse than before, but that may be chance"
+        surely = _beyond(now, then, 0.0, up=not up)
+        too_little = "it is worse than before, but by less than that for which one is taken back"
+        return too_little if surely else "it looks worse than before, but that may be chance"
     surely = _beyond(now, then, 0.0, up=up)
     return "" if surely else "it looks better than before, but that may be chance"
 

@@ -13,6 +13,7 @@ import zlib
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.files.shared_sqlite import execute_each, only_writer, use_write_ahead_log
+from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -174,7 +175,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def damaged(path: Path, what: object) -> StudyError:
     """That a study's file says what cannot be."""
-    return StudyError(f'"{path}" is damaged ({what}); expected {_EXPECTED}')
+    return StudyError(f'"{path}" is damaged ({printable(str(what))}); expected {_EXPECTED}')
 
 
 def _check_header(path: Path) -> None:
@@ -203,10 +204,13 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
             what = f"of format {version}; this Vermilion reads and writes format {SCHEMA_VERSION}"
         message = f'"{path}" is not accepted ({what}); expected {_EXPECTED}'
         raise StudyError(message)
-    (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    try:
+        (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+    except UnicodeDecodeError as error:  # the damaged place itself, in SQLite's words
+        raise damaged(path, error) from None
     if verdict != "ok":
         raise damaged(path, str(verdict).replace("\n", " "))
 
 
 def _cannot_be_read(path: Path, reason: object) -> str:
-    return f'"{path}" cannot be read ({reason}); expected {_EXPECTED}'
+    return f'"{path}" cannot be read ({printable(str(reason))}); expected {_EXPECTED}'

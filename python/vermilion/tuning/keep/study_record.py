@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import sqlite3
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.shared_sqlite import NONSENSE
 from vermilion.scenario.how_many import how_many
 from vermilion.tuning.keep.study import fidelity_from_json
 from vermilion.tuning.keep.study_file import StudyError, damaged, open_to_read
@@ -17,6 +17,7 @@ from vermilion.tuning.measure.memory import Used
 
 if TYPE_CHECKING:
     import os
+    import sqlite3
     from collections.abc import Mapping, Sequence
 
     from vermilion.tuning.measure.fidelity import FidelityReport
@@ -116,7 +117,7 @@ def read_studies(path: str | os.PathLike[str]) -> list[StudyRecord]:
             "FROM study ORDER BY id"
         ).fetchall()
         return [_record(database, file, *row) for row in rows]
-    except (sqlite3.Error, ValueError, KeyError, TypeError, AttributeError) as error:
+    except NONSENSE as error:
         if isinstance(error, StudyError):
             raise
         raise damaged(file, error) from None
