@@ -160,3 +160,14 @@ def test_a_metric_that_is_misspelt_is_no_metric_that_could_not_be_computed(compa
     # No flow of these ever ends.
     assert compared.flows_interval(1, "early", 0, "completion_time_s.mean") is None
     assert compared.interval(1, "bottleneck", 0, "forced_drops") is not None
+
+
+@pytest.mark.parametrize("given", [iter([]), 3, None])
+def test_what_is_no_list_of_disciplines_is_one_message(scenario, given):
+    with pytest.raises(ScenarioError, match=r"disciplines: .* expected a list of them"):
+        vermilion.compare(scenario, given, seeds=[1, 2])
+
+
+def test_a_sweep_over_no_paths_is_one_message(scenario):
+    with pytest.raises(ScenarioError, match=r"values: .* expected lists of values by path"):
+        vermilion.sweep(scenario, [])

@@ -457,6 +457,7 @@ def test_a_plug_in_is_a_discipline_of_every_command(plugin, capsys):
     ("text", "message"),
     [
         (PLUGIN, "NameError: name 'BROKEN' is not defined"),
+        (PLUGIN.replace("BROKEN", "__import__('sys').exit(7)"), "SystemExit: 7"),
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("raise SystemExit(3)", "a file of Python that runs: SystemExit: 3 (line 1)"),
         ("def f(:", "SyntaxError"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -33,7 +33,7 @@ from vermilion.simulate.variants import chosen_seeds, make_variants
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
     from matplotlib.figure import Figure
 
@@ -223,6 +223,9 @@ def compare(
         return compare_variants(
             scenario, chosen, flow_delays=flow_delays, threads=threads, progress=progress
         )
+    for field, given in (("disciplines", disciplines), ("settings", settings)):
+        if not isinstance(given, Sequence):
+            raise ScenarioError(field, given, "a list of them")
     variants, notes = make_variants(scenario, disciplines, settings)
     command = command_to_repeat(
         _origin(variants), disciplines, settings, chosen, flow_delays=flow_delays

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,7 @@ from vermilion.simulate.runs import run_many
 from vermilion.simulate.variants import chosen_seeds, combinations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     import pandas as pd
 
@@ -128,7 +129,7 @@ def sweep(
     Raises:
         ScenarioError: an unknown path, or a value that is not accepted.
     """
-    if "seed" in values:
+    if isinstance(values, Mapping) and "seed" in values:
         raise ScenarioError("seed", values["seed"], "the argument seeds", scenario.origin)
     chosen = chosen_seeds(seeds)
     made = list(combinations(scenario, values))

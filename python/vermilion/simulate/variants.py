@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from itertools import product
 from operator import index
@@ -16,7 +16,7 @@ from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.own_names import registered_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 ALL: Final = "all"
@@ -131,6 +131,9 @@ def combinations(
     Raises:
         ScenarioError: as there.
     """
+    if not isinstance(values, Mapping):
+        accepted = 'lists of values by path, like {"links.bottleneck.queue.weight": [0.002, 0.01]}'
+        raise ScenarioError("values", values, accepted, scenario.origin)
     choices = {path: _choices(scenario, path, given) for path, given in values.items()}
     for combination in product(*choices.values()):
         chosen = dict(zip(choices, combination, strict=True))
