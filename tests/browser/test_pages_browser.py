@@ -15,7 +15,7 @@ ROWS = [
 WORDS = ("version", "title", "headline", "reason", "figure", "caption")
 
 
-def test_no_rival_of_a_tuned_setting_is_cut_off(chromium, tmp_path):  # noqa: F811
+def test_no_rival_of_a_tuned_setting_is_cut_off(chromium, tmp_path):  # noqa: F811 - a fixture of that name
     table = ShownTable("home.toml", HEADINGS, [Section("on fresh seeds", ROWS)]).html()
     page = tmp_path / "tuned.html"
     template = templates_of("vermilion.report").get_template("tuned.html.j2")

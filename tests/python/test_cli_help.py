@@ -97,7 +97,7 @@ def test_a_shell_offers_what_there_is(tmp_path, monkeypatch):
     assert {"varying-load", "varied.toml"} <= set(completion.scenario_names("var"))
     assert "vast/" in completion.scenario_names("va")
     assert completion.plugin_files("m") == ["mine.py"]
-    assert completion.discipline_names("fq") == ["fq-codel", "fq-pie"]
+    assert completion.discipline_names("fq") == ["fq", "fq-codel", "fq-pie"]
     assert "cubic" in completion.sender_names("c")
     assert "cisco" in completion.profile_names("c")
     assert "cma-es" in completion.search_names("")

@@ -169,6 +169,7 @@ DEFINITIONS = {
     ("docs/advise.md", "| on | noticeable is |"): "bounds that the program has",
     ("docs/advise.md", "| | may change by at most |"): "bounds that the program has",
     ("docs/atlas.md", "| rule | what it says |"): "settings that others recommend",
+    ("docs/decisions.md", "| name | what is bounded | bound | in words |"): "bounds that it has",
     ("docs/limits.md", "| what | from | to | why |"): "what is accepted, which tests hold",
     ("docs/metrics.md", "| key | unit | definition |"): "ranges that a metric can have",
     ("docs/metrics.md", "| column | unit | meaning |"): "ranges that a column can have",

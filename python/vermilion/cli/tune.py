@@ -177,8 +177,8 @@ def tune(
         typer.Option(
             metavar="NAME",
             help="Propose only what such a device can be set to, and print the command for it: "
-            "linux-red, sonic, cisco, linux-codel, linux-pie, linux-fq, linux-fq-codel, "
-            "linux-fq-pie or linux-fifo.",
+            "linux-red, sonic, cisco, linux-codel, linux-pie, linux-fifo, linux-fq, linux-fq-codel "
+            "or linux-fq-pie.",
             show_default=False,
             autocompletion=completion.profile_names,
         ),

@@ -39,6 +39,9 @@ _MOST_TOLD: Final = 4
 """Points that a search may be told per setting that it may simulate: what it asks for is often
 in the archive already."""
 
+_FEWEST_TOLD: Final = 12
+"""Even of a share of one or two settings: the points that a search asks for first are known."""
+
 _AT_ONCE: Final = 2
 """Settings that are asked for at a time, on any number of processors."""
 
@@ -323,7 +326,7 @@ class Hunt:
         )
         end, told = self._spent + share, 0
         report = self._report("search", self.budget)
-        while self._spent < end and told < _MOST_TOLD * share:
+        while self._spent < end and told < max(_MOST_TOLD * share, _FEWEST_TOLD):
             points = searcher.ask(min(_AT_ONCE, end - self._spent))
             if not self._simulate_new(points):
                 return False
