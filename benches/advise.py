@@ -139,7 +139,8 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
     advice = advise(question, present, threads=threads)
     spent = time.process_time() - begin
     laboratory = Laboratory(question, threads, None, PACKETS)
-    places = with_ramp(grid(question, buffer_bytes(present.queue, question.flows[1])), question, present.queue)
+    buffer = buffer_bytes(present.queue, question.flows[1])
+    places = with_ramp(grid(question, buffer), question, present.queue)
     conditions = [each.settled() for each in places]
     first = FIRST_SEED + 1000 * question.seed
     seeds = range(first, first + SEEDS)

@@ -6,8 +6,6 @@ import os
 import re
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import urllib.error
 import urllib.request
@@ -22,7 +20,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from test_cli import refused, vermilion
 from test_cli_online_router import ROUTER, kernel
-from vermilion.files.file_lock import give_back, is_held, take
 from vermilion.monitor import Listening
 from vermilion.online.decide.states import Watching
 from vermilion.online.effects import Apply
@@ -30,7 +27,6 @@ from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Done
 from vermilion.online.kinds import DecisionKind
 from vermilion.online.record.journal import Journal
-from vermilion.online.record.journal_lock import only_run
 from vermilion.online.router_policy import read_policy
 from vermilion.online.sense.sampler import Sample
 from vermilion.routers.base import Observation, Reading, RttSamples
@@ -254,47 +250,6 @@ def test_a_journal_of_version_5_says_what_it_said(journal):
     assert (queue.state, queue.since, queue.last_look) == ("running", BEGUN, looked)
     [queue] = read_status(path, looked + timedelta(seconds=60))
     assert queue.state == "silent"
-
-
-@pytest.mark.parametrize("ahead", [timedelta(0), timedelta(hours=1)])
-def test_a_simulated_run_that_was_killed_is_silent_at_once(tmp_path, ahead):
-    path = tmp_path / "practice.sqlite"
-    with running(path, [BEGUN], network="seed 1") as book:
-        book.keep(replace(SAMPLE, time_s=ahead.total_seconds()))
-    queue = ("linux:eth0", "linux", "linux:eth0", "red", "seed 1")
-    with only_run(path, *queue):  # by whoever writes it
-        [status] = read_status(path, BEGUN)
-        assert status.state == "running"
-    [status] = read_status(path, BEGUN)
-    assert (status.state, status.next_look) == ("silent", None)
-    # A process that is killed leaves the file of its lock behind.
-    lock = next(iter(take_and_leave(path, queue)))
-    assert lock.exists()
-    [status] = read_status(path, BEGUN)
-    assert status.state == "silent"
-
-
-def take_and_leave(path, queue):
-    """The files of the locks of a process that was killed while it wrote a run."""
-    script = (
-        "import os, sys; from pathlib import Path\n"
-        "from vermilion.online.record.journal_lock import only_run\n"
-        "with only_run(Path(sys.argv[1]), *sys.argv[2:]): os._exit(1)"
-    )
-    subprocess.run([sys.executable, "-c", script, path, *queue], check=False, timeout=60)
-    return path.parent.glob("*-lock-*")
-
-
-def test_who_asks_for_a_lock_is_in_nobodys_way(tmp_path):
-    lock = tmp_path / "lock"
-    assert is_held(lock) is False
-    assert not lock.exists()
-    taken = take(lock)
-    assert is_held(lock) is True
-    with pytest.raises(BlockingIOError):
-        take(lock)
-    give_back(lock, taken)
-    assert is_held(lock) is False
 
 
 def test_one_that_has_ended_says_so(journal):
