@@ -77,7 +77,7 @@ def tuned(monkeypatch, kind, simulator):
     scenario = parse_scenario(SCENARIO, "small")
     options = {"deadline_s": 1e6, "threads": 2}
     if kind == "front":
-        return tune_front(scenario, budget=16, **options)
+        return tune_front(scenario, budget=20, **options)
     if kind == "robust":
         other = parse_scenario(SCENARIO.replace("count = 6", "count = 9"), "more")
         return tune_robust([scenario, other], search="cma-es", budget=8, **options)

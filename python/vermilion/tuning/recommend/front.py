@@ -182,7 +182,7 @@ class Front:
 
     @property
     def harmful(self) -> list[str]:
-        """Which settings break a bound of harm: a line for each bound."""
+        """A line for each bound of harm that settings break, which it names."""
         by_bound: dict[str, list[int]] = {}
         for number, point in enumerate(self.points, 1):
             for bound in point.harm:
