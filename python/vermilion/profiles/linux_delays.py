@@ -33,14 +33,12 @@ class LinuxDelay(DeviceProfile):
             and tc have the same names for them.
         times: tc's words for times, by parameter.
         gains: of PIE, in the same words.
-        marks: whether it is told to mark, or not to.
     """
 
     kind: ClassVar[str]
     counts: ClassVar[Mapping[str, tuple[int, int]]] = {"limit": (1, _LARGEST_NUMBER)}
     times: ClassVar[Mapping[str, str]]
     gains: ClassVar[Sequence[str]] = ()
-    marks: ClassVar[bool] = True
 
     def nearest(self, values: Mapping[str, float]) -> dict[str, float]:
         """Whole packets, microseconds and sixteenths."""
@@ -60,14 +58,15 @@ class LinuxDelay(DeviceProfile):
             if name in setting  # a threshold that is automatic is none
         ]
         words += [f"{name} {_GAIN_UNIT * setting[name]:.0f}" for name in self.gains]
-        words += self.further(setting)
-        if self.marks:
-            words.append("ecn" if self.is_set("ecn") else "noecn")
-        return " ".join(words)
+        return " ".join([*words, *self.further(setting), *self.marking()])
 
     def further(self, setting: Mapping[str, float]) -> list[str]:  # noqa: ARG002 - for those below
         """What else a kind of queue is told."""
         return []
+
+    def marking(self) -> list[str]:
+        """Whether it marks."""
+        return ["ecn" if self.is_set("ecn") else "noecn"]
 
     def _nearest(self, name: str, value: float) -> float:
         if name in self.times:

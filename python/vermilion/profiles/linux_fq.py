@@ -34,4 +34,7 @@ class LinuxFq(LinuxDelay):
         "initial_quantum": (0, 2**31 - 1),
     }
     times: ClassVar[Mapping[str, str]] = {"ce_threshold": "ce_threshold"}
-    marks: ClassVar[bool] = False
+
+    def marking(self) -> list[str]:
+        """It marks where there is a threshold, and has no switch."""
+        return []

@@ -36,8 +36,6 @@ ROUTER_KINDS: Mapping[str, str] = {
 _SCHEMES: Final[Mapping[str, str]] = {"link": "emulated"}
 """Kinds whose addresses begin with another word."""
 
-_WITHOUT_ADDRESS: Final = frozenset({"simulated"})
-
 
 def router_class(kind: str) -> type[ManagedQueue]:
     """The class that manages a queue of this kind of router.
@@ -65,11 +63,11 @@ def router_at(address: str) -> type[OperatedRouter]:
     """
     scheme = address.partition(":")[0]
     kind = _SCHEMES.get(scheme, scheme)
-    if ":" in address and kind in ROUTER_KINDS and kind not in _WITHOUT_ADDRESS:
+    if ":" in address and kind in ROUTER_KINDS:
         found = router_class(kind)
         if issubclass(found, OperatedRouter):
             return found
-    known = [router_class(each) for each in ROUTER_KINDS if each not in _WITHOUT_ADDRESS]
+    known = map(router_class, ROUTER_KINDS)
     examples = [each.example for each in known if issubclass(each, OperatedRouter)]
     shown = printable(value_text(address))
     message = f"router: {shown} is not accepted; expected {' or '.join(examples)}"

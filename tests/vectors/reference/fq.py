@@ -23,21 +23,11 @@ from typing import ClassVar
 
 from bottleneck import Pause
 from exact import Comparison
-from kept import Coin, Crowd, Hand, Outcome, Parcel, Source, recorded, verify
+from fq_codel import FIVE_FLOWS, LINK, MILLISECOND
+from kept import Coin, Crowd, Hand, Outcome, Parcel, recorded, verify
 from vector_file import Case, Link, Parameters, Settings, VectorFile
 
-# A packet of 1000 bytes takes a millisecond.
-LINK = Link(rate_bit_per_s=8e6, delay_s=0.01)
-MILLISECOND = 1_000_000
-SIZES = (40, 552, 1500)
 FIRST = 8
-FIVE_FLOWS = (
-    Source(1, 0.45, None, SIZES),
-    Source(2, 0.3, "ect0", SIZES),
-    Source(3, 0.15, None, SIZES),
-    Source(4, 0.05, "ect1", SIZES),
-    Source(5, 0.05, None, SIZES),
-)
 
 
 class Fq:

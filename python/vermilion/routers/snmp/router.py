@@ -14,7 +14,6 @@ another one, the queue is looked for by its own.
 
 from __future__ import annotations
 
-import math
 import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -53,6 +52,7 @@ from vermilion.routers.snmp.mib import (
     QUEUE_ENTRY,
     TABLE_OF,
 )
+from vermilion.routers.snmp.number_said import number_said
 from vermilion.routers.snmp.registry import QueuePlace
 from vermilion.routers.snmp.scale import TRUTH
 from vermilion.routers.snmp.session import AgentRefused, SnmpSession
@@ -79,7 +79,6 @@ _OTHER_CLOCK_S: Final = 1.0
 
 _US_PER_S: Final = 1e6
 _LARGEST: Final = 2**64 - 1
-_CLOSE: Final = 1e-9
 
 
 class SnmpRouter(OperatedRouter):
@@ -436,7 +435,7 @@ class SnmpRouter(OperatedRouter):
                     name, value if parameter is None else parameter.exact_text(value)
                 )
                 if name in settings:
-                    found[settings[name]] = _said(settings[name], own)
+                    found[settings[name]] = number_said(settings[name], own)
                     continue
                 fixed = self.parameters() if fixed is None else fixed
                 self._check_fixed(name, own, fixed)
@@ -586,33 +585,6 @@ _UNCLEAR: Final = {"genErr", "resourceUnavailable", "undoFailed"}
 
 _REASONED: Final = {"inconsistentValue", "commitFailed", "wrongValue"}
 """After which the agent may say why."""
-
-
-def _said(setting: Setting, value: ParameterValue) -> int:
-    """The number for a value.
-
-    Raises:
-        FieldError: there is none.
-    """
-    scale = setting.scale
-    try:
-        said = scale.said(value)
-        near = scale.meant(said)
-    except ValueError:
-        raise FieldError(setting.parameter, value, "a number") from None
-    if not scale.lowest <= said <= scale.highest:
-        lowest, highest = scale.meant(scale.lowest), scale.meant(scale.highest)
-        raise FieldError(setting.parameter, value, f"{lowest} to {highest}")
-    if scale.exact and not _is_close(near, value):
-        accepted = f"a step that the agent has; the nearest is {near}"
-        raise FieldError(setting.parameter, value, accepted)
-    return said
-
-
-def _is_close(one: ParameterValue, other: ParameterValue) -> bool:
-    if isinstance(one, int | float) and isinstance(other, int | float):
-        return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
-    return one == other
 
 
 def _text(value: Value) -> str:
