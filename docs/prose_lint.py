@@ -1,6 +1,6 @@
 """Checks the sentences that users meet: ``make lint-prose``.
 
-It reads README.md, the pages of the documentation, the help of every command, the templates of
+It reads both README.md, the pages of the documentation, the help of every command, the templates of
 pages, the docstrings of what the package offers (``vermilion.__all__`` and the rooms' own), and the
 sentences in the code: errors, the log, what a command says. The rules are those of
 ``docs/style.md``. Sentences from before the rules are counted in ``docs/prose_debt.json``: a page
@@ -126,7 +126,7 @@ def faults(place: str, text: str) -> Iterator[Fault]:
 def texts() -> Iterator[tuple[str, str]]:
     """Every text that users meet, and where it stands."""
     docs = ROOT / "docs"
-    pages = [ROOT / "README.md", *sorted(docs.rglob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "python" / "README.md", *sorted(docs.rglob("*.md"))]
     for page in pages:
         if {"_build", "disciplines"} & set(
             page.relative_to(ROOT).parts[:-1]

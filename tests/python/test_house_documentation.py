@@ -17,6 +17,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
+    ROOT / "python" / "README.md",
     *sorted(
         page
         for page in (ROOT / "docs").rglob("*.md")

@@ -27,6 +27,22 @@ def test_the_citation_is_of_this_version():
     assert project["urls"] == {"Repository": CARGO["repository"]}
 
 
+def test_what_a_package_index_shows_has_no_link_that_is_dead_there():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    text = (ROOT / project["readme"]).read_text(encoding="utf-8")
+    targets = re.findall(r"\]\(([^)\s]+)\)", text)
+    assert len(targets) >= 5
+    for target in targets:
+        # The branch's files are those of this checkout.
+        path = target.partition("#")[0].removeprefix(f"{CARGO['repository']}/blob/main/")
+        assert path != target.partition("#")[0], f"{target} leads nowhere from a package index"
+        assert (ROOT / path).is_file(), target
+    front = (ROOT / "README.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.*)$", front, re.MULTILINE)
+    anchors = {re.sub(r"[^a-z -]", "", each.lower()).replace(" ", "-") for each in headings}
+    assert {each.partition("#")[2] for each in targets if "/README.md#" in each} <= anchors
+
+
 def test_what_a_binary_contains_of_others_is_named_with_its_licence():
     command = [sys.executable, ROOT / "docs" / "third_party.py", "--check"]
     done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
