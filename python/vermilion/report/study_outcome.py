@@ -20,7 +20,7 @@ from vermilion.report.numbers import (
     with_interval,
 )
 from vermilion.simulate.statistics import Interval
-from vermilion.tuning.check.robustness import BREAKS
+from vermilion.tuning.check.neighbour_outcome import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -117,7 +117,7 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
 
 
 def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
-    """Which bound the recommended setting breaks around its conditions, and by how much.
+    """Which bound the recommended setting breaks around its conditions, or may break.
 
     Args:
         outcome: the recommendation.
@@ -128,11 +128,13 @@ def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]
         {
             "scenario": str(case["scenario"]) if several else "",
             "condition": str(each["condition"]),
-            **each["breaks"],
+            "word": word,
+            **each[key],
         }
+        for key, word in (("breaks", "breaks"), ("may_break", "may break"))
         for case in cases
         for each in (case.get("robustness") or {}).get("conditions", ())
-        if "breaks" in each
+        if key in each
     ]
 
 
@@ -148,6 +150,10 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
         "unit": typeset(unit) if unit else "",
         "holds": bool(robustness["holds"]),
         "seeds": len(robustness["seeds"]),
+        "doubts": any(
+            each["verdict"] == "undecided" for each in (*robustness["conditions"], *around)
+        ),
+        "most_seeds": max((each.get("seeds", 0) for each in robustness["conditions"]), default=0),
         "sturdier": bool(sturdier),
         "margin": significant(100.0 * robustness["margin"]),
         "rows": [
@@ -167,7 +173,11 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
 
 def _verdict(condition: Mapping[str, Any]) -> str:
     """As the table of a terminal shows it."""
-    return BREAKS if "breaks" in condition else str(condition.get("verdict", ABSENT))
+    return shown(
+        str(condition.get("verdict", ABSENT)),
+        breaks="breaks" in condition,
+        may_break="may_break" in condition,
+    )
 
 
 def sturdier(outcome: Mapping[str, Any]) -> dict[str, object] | None:
@@ -184,6 +194,7 @@ def sturdier(outcome: Mapping[str, Any]) -> dict[str, object] | None:
     return {
         "parameters": offered["parameters"],
         "lost": sum(each["verdict"] == "worse" for each in around),
+        "doubtful": sum(each["verdict"] == "undecided" for each in around),
         "conditions": len(around),
         "profile": device.get("profile"),
         "command": device.get("command"),

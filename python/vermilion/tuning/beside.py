@@ -15,7 +15,7 @@ from vermilion.scenario.algorithms import discipline
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.check.neighbourhood import neighbours
 from vermilion.tuning.check.rivals import RIVAL_BUDGET, simple_rivals
-from vermilion.tuning.check.robustness import check_robustness
+from vermilion.tuning.check.robustness import FURTHER_SEEDS, check_robustness
 from vermilion.tuning.check.sturdier import Alternative, sturdier_setting
 from vermilion.tuning.find.between import between
 from vermilion.tuning.find.progress import TuningProgress
@@ -41,6 +41,11 @@ if TYPE_CHECKING:
 
 ROBUSTNESS_SEEDS: Final = 5
 """Fresh seeds that the chosen setting and the incumbent meet under each neighbouring condition."""
+
+FURTHER_SEEDS_FOR_ALTERNATIVES: Final = 15
+"""Seeds that each of the alternatives meets in addition at most, where something is undecided.
+
+There may be a dozen of them."""
 
 LEAST_DEADLINE_S: Final = 10.0
 """Deadlines from which on there is time to look beyond the setting itself."""
@@ -120,8 +125,7 @@ class Beside:
         """How a setting fares around the conditions that it was found for."""
         if not self.tuning.plan.robustness:
             return None
-        seeds = self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
-        return self._around(best, seeds, "neighbourhood")
+        return self._around(best, self._same, self._further(FURTHER_SEEDS), "neighbourhood")
 
     def sturdier(
         self, best: BestFound, alternatives: Sequence[Setting], incumbent: Sequence[Result]
@@ -135,7 +139,9 @@ class Beside:
         """
         if best.robustness.holds or not alternatives:
             return None
-        seeds, space = self.tuning.seeds, self.tuning.space
+        space, most = self.tuning.space, FURTHER_SEEDS_FOR_ALTERNATIVES
+        others = self.tuning.seeds.further(ROBUSTNESS_SEEDS)
+        more = self._further(FURTHER_SEEDS + most)[FURTHER_SEEDS:]
 
         def halfway(one: Setting, other: Setting) -> Alternative | None:
             points = between(space, one, other)
@@ -145,9 +151,18 @@ class Beside:
             best,
             self._better(alternatives, incumbent),
             halfway,
-            lambda each: self._around(each, seeds.further(ROBUSTNESS_SEEDS), "alternatives"),
-            lambda each: self._around(each, seeds.comparison[:ROBUSTNESS_SEEDS], "alternatives"),
+            lambda each: self._around(each, others, more, "alternatives"),
+            lambda each: self._around(each, self._same, self._further(most), "alternatives"),
         )
+
+    @property
+    def _same(self) -> tuple[int, ...]:
+        """The seeds that every setting shown meets around the conditions."""
+        return self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
+
+    def _further(self, count: int) -> tuple[int, ...]:
+        """So many seeds for what is undecided with those; alternatives alone meet those between."""
+        return self.tuning.seeds.further(ROBUSTNESS_SEEDS + count)[ROBUSTNESS_SEEDS:]
 
     def _better(
         self, settings: Sequence[Setting], incumbent: Sequence[Result]
@@ -178,8 +193,10 @@ class Beside:
                 found.append(Alternative(setting, comparison, price, evaluation.objective))
         return sorted(found, key=lambda each: each.value)
 
-    def _around(self, best: Setting, seeds: Sequence[int], stage: Stage) -> Robustness:
-        """How a setting fares around the conditions, with these seeds."""
+    def _around(
+        self, best: Setting, seeds: Sequence[int], further: Sequence[int], stage: Stage
+    ) -> Robustness:
+        """How a setting fares around the conditions, with these seeds, and more where in doubt."""
         tuning, case, session = self.tuning, self.case, self.session
         total = 2 * len(seeds) * len(neighbours(case.scenario, tuning.links))
         self._report(stage, 0, total)
@@ -196,7 +213,8 @@ class Beside:
             threads=session.threads,
             workers=self._runner,
             deadline_s=self._seconds,
-            progress=lambda done: self._report(stage, done, total),
+            progress=lambda done: self._report(stage, done, max(done, total)),
+            further_seeds=further,
         )
 
     def _met(self, incumbent: Sequence[Result]) -> tuple[int, ...]:

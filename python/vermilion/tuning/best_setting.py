@@ -167,13 +167,13 @@ def _warnings_of_use(
 def _none_sturdier(
     outcome: SearchOutcome, robustness: Robustness | None, found: Sturdier | None, end: End
 ) -> tuple[str, ...]:
-    """That another setting was looked for where the best loses somewhere, and none was found."""
+    """That another setting was looked for where the best may lose somewhere, and none was found."""
     if found is not None or robustness is None or robustness.holds:
         return ()
     if end == "interrupted" or not outcome.alternatives:
         return ()
     none = "no setting was found that is better than the one in force"
-    return (f"{none} and loses under fewer of these conditions",)
+    return (f"{none} and loses, or may lose, under fewer of these conditions",)
 
 
 def _offer(tuning: PreparedTuning, sturdier: Sturdier | None) -> SturdierOffer | None:

@@ -1,15 +1,19 @@
 """Whether a recommendation holds around the conditions that it was made for.
 
 The recommended setting and the one in force meet the same seeds under each condition of the
-neighbourhood (:mod:`vermilion.tuning.check.neighbourhood`), all in one batch. Under each of them
-the recommended one is
+neighbourhood (:mod:`vermilion.tuning.check.neighbourhood`), all in one batch. Where it cannot be
+told whether a bound is kept, both meet more seeds, at most :data:`FURTHER_SEEDS` in addition. Under
+each condition the recommended setting is
 
-- *worse* if it breaks a constraint beyond doubt that the one in force keeps there, or a bound of
-  harm by the mean of its seeds, or if its
-  objective is significantly worse (95 % paired t interval) and on average by more than the margin;
+- *worse* if it breaks a constraint or a bound of harm that the one in force keeps there, beyond the
+  doubts of the whole check (:mod:`vermilion.tuning.check.certainty`), or if its objective is worse
+  likewise, and on average by more than the margin;
+- *undecided* if it may break such a bound, or if its objective is significantly worse by more than
+  the margin under this condition alone (95 % paired t interval), but not beyond the doubts of the
+  check;
 - *better* if the one in force breaks a constraint there that it keeps, or if its objective is
-  significantly better;
-- *no different* otherwise.
+  significantly better (95 %), and every bound is shown to be kept;
+- *no different* otherwise; every bound is shown to be kept then too.
 
 What is recommended should be worse under none of them. "Of reference" in a constraint means: of
 what the setting in force reaches there. Flows that a neighbour has in addition are part of the
@@ -20,7 +24,8 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal
+from itertools import accumulate
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import NotMeasuredError
 from vermilion.objectives.harm import meaning_of
@@ -28,8 +33,9 @@ from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval
+from vermilion.tuning.check.certainty import Certainty, bounds_asked, rule
+from vermilion.tuning.check.neighbour_outcome import NeighbourOutcome
 from vermilion.tuning.check.neighbourhood import neighbours
-from vermilion.tuning.judge.verdict import judge
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
 from vermilion.tuning.measure.simulations import needs_flow_delays
@@ -40,6 +46,8 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
+    from vermilion.tuning.check.certainty import Ruling
+    from vermilion.tuning.check.neighbour_outcome import NeighbourVerdict
     from vermilion.tuning.check.neighbourhood import Neighbour
     from vermilion.tuning.judge.verdict import ConstraintVerdict
     from vermilion.tuning.measure.candidates import Setting
@@ -52,73 +60,17 @@ LEAST_SHARE_BETTER: Final = 0.5
 """Of the conditions: where a recommendation gains under fewer, it is narrower than its
 neighbourhood."""
 
-BREAKS: Final = "breaks a bound"
-"""What a table says in place of "worse", where that is why: the objective may well have gained."""
+_LOOKS: Final = (5, 10, 20)
+"""Seeds that both settings meet in addition where something is undecided, one after the other."""
+
+FURTHER_SEEDS: Final = sum(_LOOKS)
+"""Seeds that both settings meet in addition, at most."""
+
+_PART_FOR_DOUBTS: Final = 0.5
+"""Of the time that is left, for each of these looks: other things wait for it too."""
 
 _WORDS: Final = frozenset({0, 3, 5})
 """Columns of the table that are words, and begin at the left."""
-
-NeighbourVerdict = Literal["better", "no difference", "worse", "not measured"]
-
-
-@dataclass(frozen=True, slots=True)
-class NeighbourOutcome:
-    """Two settings under one neighbouring condition.
-
-    Attributes:
-        key: the condition's stable name.
-        label: the condition in words, to follow "with".
-        verdict: on the recommended setting.
-        reason: of the verdict, in words, to follow the condition.
-        best: the objective of the recommended setting; ``None`` where it is not measured.
-        incumbent: the same of the setting in force.
-        difference: recommended - in force, seed by seed, turned so that negative is better.
-        constraints: the verdicts on the recommended setting.
-        breaks: the one that it breaks and the setting in force keeps, if that is why it is worse.
-    """
-
-    key: str
-    label: str
-    verdict: NeighbourVerdict
-    reason: str
-    best: Interval | None
-    incumbent: Interval | None
-    difference: Interval | None
-    constraints: tuple[ConstraintVerdict, ...]
-    breaks: ConstraintVerdict | None = None
-
-    @property
-    def shown_verdict(self) -> str:
-        """The verdict as a table shows it."""
-        return self.verdict if self.breaks is None else BREAKS
-
-    @property
-    def gains(self) -> bool:
-        """Whether the objective is better, even if a bound is broken for it."""
-        if self.breaks is None:
-            return self.verdict == "better"
-        high = None if self.difference is None else self.difference.high
-        return high is not None and high < 0.0
-
-    def to_data(self) -> dict[str, Any]:
-        """For JSON; what could not be computed is absent."""
-        data: dict[str, Any] = {
-            "key": self.key,
-            "condition": self.label,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "gains": self.gains,
-        }
-        if self.breaks is not None:
-            broken = {"constraint": self.breaks.constraint, "figures": self.breaks.figures}
-            data["breaks"] = broken
-        for name in ("best", "incumbent", "difference"):
-            interval: Interval | None = getattr(self, name)
-            if interval is not None:
-                data[name] = {"mean": interval.mean, "count": interval.count}
-                if interval.half_width is not None:
-                    data[name] |= {"low": interval.low, "high": interval.high}
-        return data
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +80,8 @@ class Robustness:
     Attributes:
         objective: its label.
         unit: of its values, "" for a plain number.
-        seeds: that both settings have met under each condition.
+        seeds: that both settings have met under each condition; where something was undecided,
+            more (:attr:`NeighbourOutcome.seeds`).
         margin: the fraction that may be lost before a setting counts as worse.
         outcomes: under each condition that was tried.
         untried: labels of the conditions for which time was up.
@@ -143,13 +96,26 @@ class Robustness:
 
     @property
     def holds(self) -> bool:
-        """Whether the recommended setting is worse under none of the conditions tried."""
-        return not self.lost
+        """Whether the recommended setting is worse under none of the conditions tried, for sure.
+
+        Where nobody can tell it does not hold: what is put on a router should be known to.
+        """
+        return not (self.lost or self.doubtful)
 
     @property
     def lost(self) -> tuple[NeighbourOutcome, ...]:
         """The conditions under which it is worse."""
         return tuple(each for each in self.outcomes if each.verdict == "worse")
+
+    @property
+    def doubtful(self) -> tuple[NeighbourOutcome, ...]:
+        """The conditions under which it may be worse, and nobody can tell."""
+        return tuple(each for each in self.outcomes if each.verdict == "undecided")
+
+    @property
+    def simulations(self) -> int:
+        """How many simulations have shown it, those known before included."""
+        return 2 * sum(each.seeds for each in self.outcomes)
 
     @property
     def is_narrow(self) -> bool:
@@ -164,7 +130,7 @@ class Robustness:
     @property
     def warnings(self) -> tuple[str, ...]:
         """What whoever uses the recommendation has to know, a sentence each."""
-        sentences = self._of_losses()
+        sentences = [*self._of_losses(), *self._of_doubts()]
         if self.is_narrow:
             gains = [each for each in self.outcomes if each.gains]
             count = f"{len(gains)} of {len(self.outcomes)} conditions around those given"
@@ -208,16 +174,38 @@ class Robustness:
             )
         return sentences
 
+    def _of_doubts(self) -> list[str]:
+        """Under which conditions nobody can tell: one sentence."""
+        if not self.doubtful:
+            return []
+        count = f"{len(self.doubtful)} of {len(self.outcomes)} conditions around those given"
+        where = _listed(each.label for each in self.doubtful)
+        most = max(each.seeds for each in self.doubtful)
+        unknown = (
+            "seeds cannot tell whether the recommended setting does worse than the one in force"
+        )
+        return [f"under {count}, {most} {unknown}: with {where}"]
+
     def broken(self, whose: str = "recommended") -> tuple[str, ...]:
-        """Which bound is broken where, and by how much: a line for each condition.
+        """Which bound is broken where, or may be, and by how much: a line for each condition.
 
         Args:
             whose: what the setting is called in the table.
         """
-        return tuple(
+        breaks = [
             f"with {each.label}, the {whose} breaks {each.breaks.constraint}: {each.breaks.figures}"
             for each in self.lost
             if each.breaks is not None
+        ]
+        doubts = [(each.label, each.may_break) for each in self.doubtful]
+        return (
+            *breaks,
+            *(
+                f"with {label}, the {whose} may break {ruling.verdict.constraint}: "
+                f"{ruling.verdict.figures}; {ruling.told_by}"
+                for label, ruling in doubts
+                if ruling is not None
+            ),
         )
 
     def to_data(self) -> dict[str, Any]:
@@ -229,6 +217,7 @@ class Robustness:
             "seeds": list(self.seeds),
             "conditions": [each.to_data() for each in self.outcomes],
             "untried": list(self.untried),
+            "simulations": self.simulations,
             "warnings": list(self.warnings),
         }
 
@@ -285,6 +274,7 @@ def check_robustness(
     workers: Runner | None = None,
     deadline_s: float | None = None,
     progress: Callable[[int], object] | None = None,
+    further_seeds: Sequence[int] | None = None,
 ) -> Robustness:
     """Tries a recommended setting around the conditions of its scenario.
 
@@ -304,6 +294,8 @@ def check_robustness(
         workers: do the longer simulations; ``None`` for this machine.
         deadline_s: wall seconds; conditions that do not fit in are not tried.
         progress: called with the number of simulations done.
+        further_seeds: that both settings meet too where something is undecided; by default
+            :data:`FURTHER_SEEDS`, those that follow the largest of ``seeds``. None if empty.
 
     Raises:
         ValueError: fewer than two seeds, which say nothing about chance.
@@ -321,35 +313,69 @@ def check_robustness(
     if in_force is not None:
         known = {each.key: each for each in neighbours(in_force, links or None)}
         beside = {key: each for key, each in known.items() if _has(each, (*incumbent,))}
-    shared = [key for key in around if key in beside]
-    texts = []
-    for key in shared:
-        texts.append(Candidates(around[key].scenario, best).text(best))
-        texts.append(Candidates(beside[key].scenario, incumbent).text(incumbent))
-    left = None if deadline_s is None else max(0.0, deadline_s - (time.monotonic() - start))
-    run = run_many if workers is None else workers.run_many
-    rows = run(
-        texts,
-        list(seeds),
-        threads=threads,
-        deadline_s=left,
-        progress=progress,
-        flow_delays=any(needs_flow_delays(each) for each in (objective, *constraints)),
-    )
-    outcomes, untried = [], []
-    for number, key in enumerate(shared):
-        mine, other = (
-            [_own(result, around[key]) for result in row if result is not None]
-            for row in rows[2 * number : 2 * number + 2]
+    further = range(max(seeds) + 1, max(seeds) + 1 + FURTHER_SEEDS)
+    batches = _batches(further if further_seeds is None else further_seeds)
+    texts = {
+        key: (
+            Candidates(around[key].scenario, best).text(best),
+            Candidates(beside[key].scenario, incumbent).text(incumbent),
         )
-        if min(len(mine), len(other)) < len(seeds):
-            untried.append(around[key].label)
-            continue
-        runs = _Runs(seeds, mine, other)
-        outcomes.append(_outcome(around[key], runs, objective, constraints, margin, least_loss))
-    return Robustness(
-        objective.label, objective.unit, tuple(seeds), margin, tuple(outcomes), tuple(untried)
-    )
+        for key in around
+        if key in beside
+    }
+    judge = _Judge(objective, constraints, margin, least_loss, len(seeds))
+    done = 0
+
+    def simulated(keys: Sequence[str], seeds: Sequence[int], part: float = 1.0) -> dict[str, _Runs]:
+        """The runs of both settings under conditions, where there was time for all of them."""
+        nonlocal done
+        before = done
+        left = None if deadline_s is None else deadline_s - (time.monotonic() - start)
+        rows = (run_many if workers is None else workers.run_many)(
+            [text for key in keys for text in texts[key]],
+            list(seeds),
+            threads=threads,
+            deadline_s=None if left is None else max(0.0, part * left),
+            progress=None if progress is None else lambda count: progress(before + count),
+            flow_delays=any(needs_flow_delays(each) for each in (objective, *constraints)),
+        )
+        done += 2 * len(keys) * len(seeds)
+        found = {}
+        for number, key in enumerate(keys):
+            mine, other = (
+                [_own(result, around[key]) for result in row if result is not None]
+                for row in rows[2 * number : 2 * number + 2]
+            )
+            if min(len(mine), len(other)) == len(seeds):
+                found[key] = _Runs(tuple(seeds), mine, other)
+        return found
+
+    runs = simulated([*texts], seeds)
+    asked = sum(judge.bounds(each) for each in runs.values())
+    counts = accumulate(map(len, batches), initial=len(seeds))
+    certainty = Certainty(asked, len(runs), tuple(counts))
+    outcomes = {key: judge.outcome(around[key], each, certainty) for key, each in runs.items()}
+    for batch in batches:
+        doubtful = [key for key, each in outcomes.items() if each.verdict == "undecided"]
+        if not doubtful:
+            break
+        for key, more in simulated(doubtful, batch, _PART_FOR_DOUBTS).items():
+            runs[key] = runs[key].with_more(more)
+            outcomes[key] = judge.outcome(around[key], runs[key], certainty)
+    untried = tuple(around[key].label for key in texts if key not in runs)
+    found = tuple(outcomes.values())
+    return Robustness(objective.label, objective.unit, tuple(seeds), margin, found, untried)
+
+
+def _batches(seeds: Sequence[int]) -> list[Sequence[int]]:
+    """What is met at each further look."""
+    found, begin = [], 0
+    for count in _LOOKS:
+        batch = seeds[begin : begin + count]
+        begin += count
+        if batch:
+            found.append(batch)
+    return found
 
 
 def _has(neighbour: Neighbour, paths: Sequence[str]) -> bool:
@@ -380,80 +406,143 @@ class _Runs:
     best: Sequence[Result]
     incumbent: Sequence[Result]
 
-
-def _outcome(
-    neighbour: Neighbour,
-    runs: _Runs,
-    objective: Objective,
-    constraints: Sequence[Constraint],
-    margin: float,
-    least_loss: float,
-) -> NeighbourOutcome:
-    """The verdict under one condition."""
-    absent = None
-    if objective.needs_incumbent:
-        try:
-            objective = objective.relative_to(runs.incumbent)
-        except NotMeasuredError as error:
-            absent = error
-    best, incumbent = Evaluation({}), Evaluation({})
-    for evaluation, results in ((best, runs.best), (incumbent, runs.incumbent)):
-        for seed, result in zip(runs.seeds, results, strict=True):
-            evaluation.add(seed, result, objective, constraints)
-    verdicts = judge(constraints, best, incumbent)
-    by_constraints = _by_constraints(verdicts, judge(constraints, incumbent, incumbent))
-    absent = absent or best.not_measured or incumbent.not_measured
-    if absent is not None:
-        verdict, reason, breaks = by_constraints or ("not measured", str(absent), None)
-        return NeighbourOutcome(
-            neighbour.key, neighbour.label, verdict, reason, None, None, None, verdicts, breaks
+    def with_more(self, more: _Runs) -> _Runs:
+        """The same with further seeds."""
+        return _Runs(
+            (*self.seeds, *more.seeds),
+            [*self.best, *more.best],
+            [*self.incumbent, *more.incumbent],
         )
-    compared = _compared(best, incumbent, objective)
-    by_objective = (*_by_objective(compared, objective, margin, least_loss), None)
-    verdict, reason, breaks = by_constraints or by_objective
-    return NeighbourOutcome(
-        neighbour.key, neighbour.label, verdict, reason, *compared, verdicts, breaks
-    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Says how the recommended setting fares under one condition."""
+
+    objective: Objective
+    constraints: Sequence[Constraint]
+    margin: float
+    least_loss: float
+    common: int
+
+    def bounds(self, runs: _Runs) -> int:
+        """How many bounds there are under a condition, each phase counted."""
+        _, best, incumbent, _ = self._evaluated(runs)
+        return bounds_asked(self.constraints, best, incumbent)
+
+    def outcome(self, neighbour: Neighbour, runs: _Runs, certainty: Certainty) -> NeighbourOutcome:
+        """The verdict under one condition."""
+        objective, best, incumbent, absent = self._evaluated(runs)
+        confidences = certainty.at(len(runs.seeds))
+        mine = rule(self.constraints, best, incumbent, confidences)
+        other = rule(self.constraints, incumbent, incumbent, confidences)
+        verdict, reason, breaks, may_break = _by_constraints(mine, other)
+        compared: tuple[Interval | None, Interval | None, Interval | None] = (None, None, None)
+        absent = absent or best.not_measured or incumbent.not_measured
+        if absent is None:
+            # Only where it seems to lose it is judged, and shown, by more than the common seeds.
+            for count in (self.common, len(runs.seeds)):
+                compared = known = _compared(
+                    best.objectives, incumbent.objectives, objective, count
+                )
+                relevant = max(self.margin * abs(known[1].mean), self.least_loss)
+                by_objective = _by_objective(known, objective, relevant)
+                if by_objective[0] != "worse":
+                    break
+            pairs = zip(best.objectives, incumbent.objectives, strict=True)
+            if by_objective[0] == "worse" and not confidences.is_worse([a - b for a, b in pairs]):
+                by_objective = "undecided", by_objective[1]
+            # Of two doubts that about a bound is told; a loss is none.
+            if verdict is None or (verdict == "undecided" and by_objective[0] == "worse"):
+                verdict, reason = by_objective
+                may_break = None
+        elif verdict is None:
+            verdict, reason = "not measured", str(absent)
+        return NeighbourOutcome(
+            neighbour.key,
+            neighbour.label,
+            verdict,
+            reason,
+            *compared,
+            tuple(each.verdict for each in mine),
+            breaks,
+            may_break,
+            len(runs.seeds),
+        )
+
+    def _evaluated(
+        self, runs: _Runs
+    ) -> tuple[Objective, Evaluation, Evaluation, NotMeasuredError | None]:
+        """The objective, both settings by it, and why it could not be made relative."""
+        objective, absent = self.objective, None
+        if objective.needs_incumbent:
+            try:
+                objective = objective.relative_to(runs.incumbent)
+            except NotMeasuredError as error:
+                absent = error
+        best, incumbent = Evaluation({}), Evaluation({})
+        for evaluation, results in ((best, runs.best), (incumbent, runs.incumbent)):
+            for seed, result in zip(runs.seeds, results, strict=True):
+                evaluation.add(seed, result, objective, self.constraints)
+        return objective, best, incumbent, absent
 
 
 def _compared(
-    best: Evaluation, incumbent: Evaluation, objective: Objective
+    best: Sequence[float], incumbent: Sequence[float], objective: Objective, count: int
 ) -> tuple[Interval, Interval, Interval]:
-    """Both objectives in their own unit, and the difference turned so that negative is better."""
+    """Both objectives in their own unit, and the difference turned so that negative is better.
+
+    Args:
+        best: what is to be minimised, seed by seed.
+        incumbent: the same of the setting in force.
+        objective: that was measured.
+        count: of the seeds, from the first on.
+    """
     sign = -1.0 if objective.maximised else 1.0
-    pairs = zip(best.objectives, incumbent.objectives, strict=True)
+    best, incumbent = best[:count], incumbent[:count]
     return (
-        mean_interval(sign * value for value in best.objectives),
-        mean_interval(sign * value for value in incumbent.objectives),
-        mean_interval(new - old for new, old in pairs),
+        mean_interval(sign * value for value in best),
+        mean_interval(sign * value for value in incumbent),
+        mean_interval(new - old for new, old in zip(best, incumbent, strict=True)),
     )
 
 
 def _by_constraints(
-    best: Sequence[ConstraintVerdict], incumbent: Sequence[ConstraintVerdict]
-) -> tuple[NeighbourVerdict, str, ConstraintVerdict | None] | None:
-    """The verdict where the constraints alone decide, and what is broken if it is worse."""
-    for mine, other in zip(best, incumbent, strict=True):
-        if mine.holds == "broken" and other.holds in {"met", "unproven"}:
-            return "worse", f"it breaks a constraint that the other keeps ({mine})", mine
-    for mine, other in zip(best, incumbent, strict=True):
-        if other.holds == "broken" and mine.holds == "met":
-            return "better", f"it keeps a constraint that the other breaks ({other})", None
-    return None
+    best: Sequence[Ruling], incumbent: Sequence[Ruling]
+) -> tuple[NeighbourVerdict | None, str, ConstraintVerdict | None, Ruling | None]:
+    """The verdict where the constraints alone decide, and what is broken, or may be."""
+    pairs = [(mine, other.verdict) for mine, other in zip(best, incumbent, strict=True)]
+    for mine, other in pairs:
+        if mine.verdict.holds == "broken" and other.holds in {"met", "unproven"}:
+            reason = f"it breaks a constraint that the other keeps ({mine.verdict})"
+            return "worse", reason, mine.verdict, None
+    doubts = [
+        mine for mine, other in pairs if mine.verdict.holds == "unproven" and other.holds == "met"
+    ]
+    if doubts:
+        worst = min(doubts, key=lambda each: each.standing)
+        figures = f"({worst.verdict}): {worst.told_by}"
+        return "undecided", f"it may break a constraint that the other keeps {figures}", None, worst
+    for mine, other in pairs:
+        if other.holds == "broken" and mine.verdict.holds == "met":
+            return "better", f"it keeps a constraint that the other breaks ({other})", None, None
+    return None, "", None, None
 
 
 def _by_objective(
-    compared: tuple[Interval, Interval, Interval],
-    objective: Objective,
-    margin: float,
-    least_loss: float,
+    compared: tuple[Interval, Interval, Interval], objective: Objective, relevant: float
 ) -> tuple[NeighbourVerdict, str]:
-    """The verdict where the constraints leave it to the objective."""
+    """The verdict where the constraints leave it to the objective, of this condition alone.
+
+    Args:
+        compared: both objectives and their difference.
+        objective: that is compared.
+        relevant: what may be lost.
+    """
     best, incumbent, difference = compared
     unit = f" {objective.unit}" if objective.unit else ""
     reason = f"{objective.label} {best.mean:.3g}{unit} instead of {incumbent.mean:.3g}{unit}"
     low, high = difference.low, difference.high
-    relevant = max(margin * abs(incumbent.mean), least_loss)
     if low is not None and low > 0.0 and difference.mean > relevant:
         return "worse", reason
     if high is not None and high < 0.0:

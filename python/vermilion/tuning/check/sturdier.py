@@ -7,7 +7,8 @@ for that
 
 - on the fresh seeds of the comparison is better than the one in force beyond doubt, and keeps every
   constraint and every bound of harm; at 99 %, because several are looked at;
-- is worse than the one in force under fewer of the conditions around than the best found.
+- is worse than the one in force under fewer of the conditions around than the best found. What may
+  be worse counts as what is: a setting is offered for what is known of it.
 
 The better ones are tried first, and the first that is worse under none ends it; else the one that
 loses under the fewest conditions counts. Then the way from the best found to that one is halved
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     """Tries a setting around its conditions."""
 
     Halfway = Callable[[Setting, Setting], "Alternative | None"]
+
+Losses = tuple[int, int]
+"""The smaller the better, the first number first: see :func:`losses`."""
 
 _HALVED: Final = 2
 """How often the way from the best found is halved."""
@@ -98,31 +102,38 @@ def sturdier_setting(
         with_same: tries it with those that the best found has met.
     """
 
-    def tried(each: Alternative, most: int) -> tuple[int, Sturdier] | None:
-        """Under how many conditions one loses with either seeds, if not under too many."""
+    def tried(each: Alternative, most: Losses, *, fewer: bool) -> tuple[Losses, Sturdier] | None:
+        """How often one loses with either seeds, if not too often."""
         first = with_others(each.setting)
-        if first.untried or len(first.lost) > most:
+        lost = losses(first)
+        if first.untried or lost > most or (fewer and lost == most):
             return None
         shown = with_same(each.setting)
-        lost = max(len(first.lost), len(shown.lost))
-        if shown.untried or lost > most:
+        lost = max(lost, losses(shown))
+        if shown.untried or lost > most or (fewer and lost == most):
             return None
         return lost, Sturdier(each.setting, each.comparison, each.metrics, each.value, shown)
 
     chosen: Sturdier | None = None
-    fewest = len(best.robustness.lost)
+    fewest = losses(best.robustness)
     for each in alternatives:
-        if fewest == 0:
+        if fewest == (0, 0):
             break
-        fewest, chosen = tried(each, fewest - 1) or (fewest, chosen)
+        fewest, chosen = tried(each, fewest, fewer=True) or (fewest, chosen)
     near = best.setting
     for _ in range(_HALVED):
         middle = None if chosen is None else halfway(near, chosen.setting)
         if chosen is None or middle is None:
             break
-        found = tried(middle, fewest) if middle.value < chosen.value else None
+        found = tried(middle, fewest, fewer=False) if middle.value < chosen.value else None
         if found is None:
             near = middle.setting
         else:
             fewest, chosen = found
     return chosen
+
+
+def losses(robustness: Robustness) -> Losses:
+    """Under how many conditions a setting is worse or may be, and under how many it is."""
+    lost = len(robustness.lost)
+    return lost + len(robustness.doubtful), lost

@@ -205,13 +205,14 @@ def _judge(
     bounds = [constraint.bounds(values[seed], reference[seed]) for seed in seeds]
     phases = len(values[0])
     verdicts = [
-        _judge_phase(
+        judge_phase(
             constraint,
             phase + 1 if phases > 1 else 0,
             [values[seed][phase] for seed in seeds],
             [margins[seed][phase] for seed in seeds],
             [bounds[seed][phase] for seed in seeds],
             confidence,
+            by_mean=constraint.of_harm,
         )
         for phase in range(phases)
     ]
@@ -221,15 +222,27 @@ def _judge(
     return max(verdicts, key=lambda verdict: verdict[0], default=(0.0, nothing_asked))[1]
 
 
-def _judge_phase(
+def judge_phase(
     constraint: Constraint,
     phase: int,
     values: Sequence[float | None],
     margins: Sequence[float | None],
     bounds: Sequence[float | None],
     confidence: float,
+    *,
+    by_mean: bool,
 ) -> tuple[float, ConstraintVerdict]:
-    """The verdict in one phase, after a number that is the larger the worse it is."""
+    """The verdict in one phase, after a number that is the larger the worse it is.
+
+    Args:
+        constraint: that is judged.
+        phase: its number, from 1; 0 if there is only one.
+        values: of the metric, seed by seed.
+        margins: by how much the bound is kept, likewise.
+        bounds: the bound itself, likewise.
+        confidence: of the intervals.
+        by_mean: whether the mean decides, and not the interval.
+    """
     if None in margins:
         verdict = ConstraintVerdict(
             constraint.text,
@@ -255,9 +268,8 @@ def _judge_phase(
     known, margin, bound = zip(*asked, strict=True)
     distance = mean_interval(margin, confidence)
     # What a user has asked for must be proven; of what a change may cost, the mean decides.
-    sure = not constraint.of_harm
-    low = distance.low if sure and distance.low is not None else distance.mean
-    high = distance.high if sure and distance.high is not None else distance.mean
+    low = distance.mean if by_mean or distance.low is None else distance.low
+    high = distance.mean if by_mean or distance.high is None else distance.high
     mean_bound = math.fsum(bound) / len(bound)
     of_bound = mean_interval(bound, confidence)
     verdict = ConstraintVerdict(

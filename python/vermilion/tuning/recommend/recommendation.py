@@ -140,7 +140,7 @@ class Recommendation:
             not asked, or nothing was accepted.
         warnings: what to know before using it, a sentence each.
         sturdier: a setting that gains less and is worse under fewer of the conditions around;
-            ``None`` where the best found is worse under none, or none was found.
+            ``None`` where the best found is surely worse under none, or none was found.
     """
 
     scenario: str
@@ -301,6 +301,8 @@ class Recommendation:
         reached = f"{self.objective} {_text(found.comparison.best)} {self.unit}".rstrip()
         lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
         under = f"under {lost or 'none'} of these {conditions} conditions"
+        if found.robustness.doubtful:
+            under += f", and may be under {len(found.robustness.doubtful)}"
         instead = "use this setting if you do not know the conditions exactly"
         sturdier = f"It reaches {reached} as given, and is worse than the one in force {under}"
         return [*warnings, f"sturdier: {instead}. {sturdier}"]
