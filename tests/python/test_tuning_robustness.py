@@ -246,6 +246,74 @@ def test_what_both_break_is_left_to_the_objective_and_keeping_it_wins(monkeypatc
     assert set(others.values()) == {"better"}
 
 
+def swinging(step):
+    """Utilisation that swings around a bound of 0.95 with the seed, under half as many flows."""
+
+    def metrics(threshold, groups, seed):
+        swing = step * (-1) ** seed if threshold == 20.0 and groups["all"]["count"] == 8 else 0.0
+        return (29.0 if threshold == 20.0 else 20.0) + noise(seed), 0.951 + swing
+
+    return metrics
+
+
+def test_of_a_bound_that_nobody_can_tell_it_is_said_that_it_may_be_broken(monkeypatch):
+    robustness, core = check(monkeypatch, swinging(0.03), ["links.bottleneck.utilization >= 0.95"])
+    assert verdicts(robustness)["flows-halved"] == "undecided"
+    assert set(verdicts(robustness).values()) == {"undecided", "better"}
+    # What is put on a router should be known to hold; but nothing is claimed to be lost either.
+    assert not robustness.holds
+    assert robustness.lost == ()
+    [doubt] = robustness.doubtful
+    assert doubt.gains
+    # More seeds for this condition alone: 5, then 5, 10 and 20 in addition, and no more.
+    assert [(texts, seeds[0], len(seeds)) for texts, seeds, _ in core.calls] == [
+        (18, 1, 5),
+        (2, 6, 5),
+        (2, 11, 10),
+        (2, 21, 20),
+    ]
+    assert robustness.simulations == 2 * (8 * 5 + 40)
+    [warning] = robustness.warnings
+    assert warning == (
+        "under 1 of 9 conditions around those given, 40 seeds cannot tell whether the recommended "
+        "setting does worse than the one in force: with half as many flows"
+    )
+    text = str(robustness)
+    assert "may break links.bottleneck.utilization >= 0.95: 95.1 +- 0.97 %" in text
+    assert "40 seeds cannot tell, more than a thousand could" in text
+    data = json.loads(json.dumps(robustness.to_data(), allow_nan=False))
+    [row] = [each for each in data["conditions"] if each["verdict"] == "undecided"]
+    assert row["may_break"]["constraint"] == "links.bottleneck.utilization >= 0.95"
+    assert row["may_break"]["seeds"] == row["seeds"] == 40
+    assert "breaks" not in row
+
+
+def test_a_doubt_ends_as_soon_as_seeds_can_tell(monkeypatch):
+    robustness, core = check(monkeypatch, swinging(0.0015), ["links.bottleneck.utilization >= 0.95"])
+    # 0.001 above the bound on average, give or take 0.0015: with 20 seeds 2.9 standard errors, of
+    # which 2.4 are needed (Student's t, 19 degrees, 5 % x 20 / 75 on one side).
+    assert verdicts(robustness)["flows-halved"] == "better"
+    assert len(core.calls) == 3
+    [halved] = [each for each in robustness.outcomes if each.key == "flows-halved"]
+    assert halved.seeds == 20
+    # The objective is shown by the seeds that all conditions have met.
+    assert halved.best.count == 5
+
+
+def test_without_further_seeds_or_time_a_doubt_stays_one(monkeypatch):
+    bound = ["links.bottleneck.utilization >= 0.95"]
+    robustness, core = check(monkeypatch, swinging(0.002), bound, further_seeds=())
+    assert len(core.calls) == 1
+    assert verdicts(robustness)["flows-halved"] == "undecided"
+
+    def late(threshold, groups, seed):
+        return None if seed > 5 else swinging(0.002)(threshold, groups, seed)
+
+    robustness, _ = check(monkeypatch, late, bound, deadline_s=5.0)
+    assert verdicts(robustness)["flows-halved"] == "undecided"
+    assert robustness.untried == ()
+
+
 def test_flows_that_only_a_neighbour_has_are_not_judged(monkeypatch):
     def metrics(threshold, _, seed):
         return (29.0 if threshold == 20.0 else 20.0) + noise(seed), 1.0

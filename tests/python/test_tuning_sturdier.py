@@ -22,13 +22,17 @@ from vermilion.tuning.measure.seeds import Seeds
 CONDITIONS = 9
 
 
-def around(lost, *, untried=()):
-    """How a setting fares that is worse under so many conditions."""
+def around(lost, *, doubtful=0, untried=()):
+    """How a setting fares that is worse under so many conditions, and may be under so many."""
     outcomes = tuple(
         NeighbourOutcome(
             key=f"c{number}",
             label=f"condition {number}",
-            verdict="worse" if number < lost else "better",
+            verdict="worse"
+            if number < lost
+            else "undecided"
+            if number < lost + doubtful
+            else "better",
             reason="",
             best=None,
             incumbent=None,
@@ -92,6 +96,17 @@ def test_where_all_lose_somewhere_it_is_the_one_that_loses_least_often():
 def test_nothing_is_offered_that_loses_as_often_as_the_best():
     assert chosen(2, {1.0: 2, 2.0: 7})[0] is None
     assert chosen(2, {})[0] is None
+
+
+def test_what_may_be_worse_counts_as_what_is():
+    # It is surely worse under fewer conditions, but may be under as many as the best.
+    assert chosen(2, {1.0: around(0, doubtful=3)})[0] is None
+    found, asked, _ = chosen(3, {1.0: around(0, doubtful=2), 2.0: around(0)})
+    assert found.setting == {"a": 2.0}
+    assert asked == [1.0, 2.0]
+    # Of as many, the one that is surely worse under fewer is the sturdier one.
+    found, _, _ = chosen(3, {1.0: around(0, doubtful=3)})
+    assert found.setting == {"a": 1.0}
 
 
 def test_who_holds_by_luck_is_found_out_with_the_seeds_of_the_best():
