@@ -7,6 +7,7 @@ import pytest
 
 from vermilion.objectives import Constraint
 from vermilion.tuning.check.certainty import Certainty, bounds_asked, rule
+from vermilion.tuning.judge.verdict import judge
 from vermilion.tuning.measure.evaluation import Evaluation
 
 TEXT = "flows.*.jain_index >= reference - 0.05"
@@ -85,6 +86,17 @@ def test_the_phase_that_is_broken_beyond_doubt_is_the_worst_however_others_swing
     assert bounds_asked([BOUND], best, now) == 2
     [ruling] = rule([BOUND], best, now, Certainty(2, 1, (5,)).at(5))
     assert (ruling.verdict.holds, ruling.verdict.phase) == ("broken", 2)
+
+
+def test_a_decision_too_names_the_broken_phase_and_not_one_that_swings():
+    best, now = Evaluation({}), Evaluation({})
+    for each in (best, now):
+        each.seeds.extend(range(5))
+    swings = [0.6, -0.9, 0.5, -0.8, 0.4]
+    best.constrained.append([[0.9 + each, 0.70 + 0.001 * each] for each in swings])
+    now.constrained.append([[0.9, 0.9]] * 5)
+    [verdict] = judge([Constraint.parse(TEXT)], best, now)
+    assert (verdict.holds, verdict.phase) == ("broken", 2)
 
 
 def share(shift, looks=(5, 10, 20, 40), checks=300):

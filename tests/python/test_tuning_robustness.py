@@ -289,7 +289,9 @@ def test_of_a_bound_that_nobody_can_tell_it_is_said_that_it_may_be_broken(monkey
 
 
 def test_a_doubt_ends_as_soon_as_seeds_can_tell(monkeypatch):
-    robustness, core = check(monkeypatch, swinging(0.0015), ["links.bottleneck.utilization >= 0.95"])
+    robustness, core = check(
+        monkeypatch, swinging(0.0015), ["links.bottleneck.utilization >= 0.95"]
+    )
     # 0.001 above the bound on average, give or take 0.0015: with 20 seeds 2.9 standard errors, of
     # which 2.4 are needed (Student's t, 19 degrees, 5 % x 20 / 75 on one side).
     assert verdicts(robustness)["flows-halved"] == "better"

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.simulate.statistics import Interval, mean_interval, t_quantile
 from vermilion.tuning.judge.verdict import (
     USUAL_CONFIDENCE,
+    WORST_FIRST,
     ConstraintVerdict,
     judge_phase,
     paired_margins,
@@ -43,8 +44,6 @@ kept is not."""
 
 MOST_NEEDED: Final = 1000
 """Seeds; where more would be needed nobody is told to take them."""
-
-_WORST_FIRST: Final = ("broken", "not measured", "unproven", "met")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +156,7 @@ def rule(
 
 def _badness(ruling: Ruling) -> tuple[int, float]:
     """The smaller the worse."""
-    return _WORST_FIRST.index(ruling.verdict.holds), ruling.standing
+    return WORST_FIRST.index(ruling.verdict.holds), ruling.standing
 
 
 def _rule(

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 USUAL_CONFIDENCE: Final = 0.95
 """Of intervals that are shown without a word about it."""
 
+WORST_FIRST: Final = ("broken", "not measured", "unproven", "met")
+"""What can be said of a constraint. Of several phases the worst counts, however wide others are."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConstraintVerdict:
@@ -199,7 +202,7 @@ def _judge(
     reference: Sequence[Sequence[float | None]],
     confidence: float,
 ) -> ConstraintVerdict:
-    """The verdict in the phase where the interval's worse end is worst."""
+    """The verdict in the worst phase; of those alike, where the interval's worse end is worst."""
     seeds = range(len(values))
     margins = [constraint.margins(values[seed], reference[seed]) for seed in seeds]
     bounds = [constraint.bounds(values[seed], reference[seed]) for seed in seeds]
@@ -219,7 +222,12 @@ def _judge(
     nothing_asked = ConstraintVerdict(
         constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
     )
-    return max(verdicts, key=lambda verdict: verdict[0], default=(0.0, nothing_asked))[1]
+
+    def badness(judged: tuple[float, ConstraintVerdict]) -> tuple[int, float]:
+        beyond, verdict = judged
+        return -WORST_FIRST.index(verdict.holds), beyond
+
+    return max(verdicts, key=badness, default=(0.0, nothing_asked))[1]
 
 
 def judge_phase(
