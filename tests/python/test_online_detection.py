@@ -4,6 +4,8 @@ import math
 import random
 from dataclasses import replace
 
+import pytest
+
 from online_world import SIXTEEN_FLOWS
 from vermilion.online.decide.detection import ConditionWatch, QueueWatch
 from vermilion.online.sense.sampler import Sample
@@ -145,3 +147,53 @@ def test_a_queue_that_leaves_the_prediction_is_noticed_within_seconds():
 def test_an_error_the_outer_correction_handles_is_left_to_it():
     watch = QueueWatch.begin(predicted_mean=30, noise=1.0, scale=30)
     assert queue_alarms(watch, wandering_queue(32.5, 2, 600, 0.3, seed=4)) == []
+
+
+@pytest.mark.parametrize(
+    ("noise", "backlog", "seconds"),
+    [
+        # A standard deviation of 8: the slack is 0.75 of it, 6, and the threshold 6 of it, 48.
+        (8.0, 30 + 6, None),
+        (8.0, 30 - 6, None),
+        (8.0, 30 + 11, 10.0),  # 5 a second beyond the slack: 45 after 9 s, and 50 after 10
+        (8.0, 30 - 11, 10.0),
+        # One of 1: the slack is a tenth of the length of 30, 3, and the threshold half of it, 15.
+        (1.0, 30 + 3, None),
+        (1.0, 30 + 7, 4.0),  # 4 a second beyond the slack: 12 after 3 s, and 16 after 4
+        (1.0, 30 - 7, 4.0),
+    ],
+)
+def test_the_slack_and_the_threshold_are_those_of_the_documentation(noise, backlog, seconds):
+    watch = QueueWatch.begin(predicted_mean=30, noise=noise, scale=30)
+    alarms = queue_alarms(watch, [backlog] * 400)
+    if seconds is None:
+        assert alarms == []
+    else:
+        assert alarms[0].time_s == pytest.approx(seconds)
+
+
+@pytest.mark.parametrize(
+    ("changed", "samples"),
+    [
+        ({"rate_bit_per_s": 10.39e6}, None),  # 4 % off, twice in a row
+        ({"rate_bit_per_s": 10.41e6}, 2),
+        ({"rate_bit_per_s": 9.61e6}, None),
+        ({"rate_bit_per_s": 9.59e6}, 2),
+        ({"flows": 18}, 3),  # 10 % of 16 are 1.6; three in a row
+        ({"flows": 14}, 3),
+        # Of 28 ms and a queue of 24 ms 20 % are 10.4 ms; five in a row
+        ({"base_rtts_s": (0.028 + 0.0102,) * 16}, None),
+        ({"base_rtts_s": (0.028 + 0.0130,) * 16}, 5),
+        # Where they are estimated, at least twice the doubt.
+        ({"flows": 20, "flows_doubt": 0.13}, None),  # 25 % off
+        ({"flows": 20, "flows_doubt": 0.12}, 3),
+        ({"base_rtts_s": (0.028 + 0.0130,) * 16, "rtts_doubt": 0.13}, None),
+    ],
+)
+def test_a_change_counts_beyond_the_tolerances_of_the_documentation(changed, samples):
+    now = replace(SIXTEEN_FLOWS, **changed)
+    alarm = first_alarm(ConditionWatch(SIXTEEN_FLOWS, QUEUEING_S), [now] * 20)
+    if samples is None:
+        assert alarm is None
+    else:
+        assert alarm.time_s == pytest.approx(samples * 0.1)

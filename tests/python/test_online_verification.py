@@ -9,6 +9,7 @@ import pytest
 from vermilion.objectives import Constraint
 from vermilion.objectives.mean_sojourn import MeanSojourn
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.objectives.utilization import Utilization
 from vermilion.online.decide.verification import Expectation, clearly_worse, verify
 from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample
@@ -119,6 +120,81 @@ def test_a_little_more_traffic_does_not_excuse_a_longer_queue():
 def test_without_time_to_measure_before_the_model_stands_in():
     assert verify(measured(35, 6), None, EXPECTED, POLICY).verdict == "unproven"
     assert verify(measured(60, 10), None, EXPECTED, POLICY).verdict == "worse"
+
+
+def steady(packets_waiting, packets=125, seconds=5.0):
+    """Always so many packets of 1000 bytes wait: 0.8 ms each at 10 Mbit/s, and 125 fill 0.1 s."""
+    return measured(packets_waiting, 0.0, seconds=seconds, packets=packets)
+
+
+WAITS = Policy(link="bottleneck", objective=MeanSojourn("bottleneck"), parameters=("weight",))
+
+
+@pytest.mark.parametrize(("packets", "verdict"), [(37, "unproven"), (38, "worse")])
+def test_half_as_bad_again_as_the_model_of_the_old_setting_is_taken_back(packets, verdict):
+    """20 ms and a half of it are 30 ms: 37 packets wait 29.6 ms, and 38 wait 30.4 ms."""
+    expected = replace(EXPECTED, cost_before=20.0)
+    assert verify(steady(packets), None, expected, WAITS).verdict == verdict
+
+
+@pytest.mark.parametrize(("packets", "verdict"), [(57, "unproven"), (56, "worse")])
+def test_half_of_what_the_model_of_the_old_setting_carries_is_taken_back(packets, verdict):
+    """Of 90 % of the link half is 45 %: 57 packets of 125 are 45.6 %, and 56 are 44.8 %."""
+    expected = replace(EXPECTED, cost_before=0.9)
+    carries = replace(WAITS, objective=Utilization("bottleneck"))
+    assert verify(steady(10, packets), None, expected, carries).verdict == verdict
+
+
+@pytest.mark.parametrize(("packets", "verdict"), [(112, "unproven"), (113, "worse")])
+def test_a_tenth_of_the_rate_more_excuses_a_longer_queue(packets, verdict):
+    """The link is full afterwards: 112 packets of 125 before are 10.4 % less, and 113 are 9.6 %."""
+    outcome = verify(steady(10), steady(1, packets), EXPECTED, WAITS)
+    assert outcome.verdict == verdict
+    assert outcome.reason.startswith("the link carries far more") == (verdict == "unproven")
+    moments = Stretch(tuple(batches_of(samples(10, 0.0, seconds=2), 10e6, 0.25)))
+    early = clearly_worse(moments, steady(1, packets), EXPECTED, WAITS.objective)
+    assert (early is None) == (verdict == "unproven")
+
+
+@pytest.mark.parametrize(("packets", "verdict"), [(123, "unproven"), (122, "worse")])
+def test_two_hundredths_of_the_rate_less_are_taken_back(packets, verdict):
+    """123 packets of 125 are 1.6 % less than all, and 122 are 2.4 % less."""
+    assert verify(steady(10, packets), steady(10), EXPECTED, WAITS).verdict == verdict
+
+
+@pytest.mark.parametrize(
+    ("seconds", "packets", "is_known"),
+    [
+        (1.2, 41, True),
+        (1.2, 39, False),  # less than twice the 20 packets of before
+        (0.9, 41, False),  # three moments
+    ],
+)
+def test_four_moments_must_be_twice_as_bad_for_an_early_verdict(seconds, packets, is_known):
+    moments = Stretch(tuple(batches_of(samples(packets, 0.0, seconds), 10e6, 0.25)))
+    found = clearly_worse(moments, steady(20), EXPECTED, WAITS.objective)
+    assert (found is not None) == is_known
+
+
+def test_an_early_verdict_needs_every_moment_to_be_worse_than_the_worst_second():
+    """The seconds before are of 10 and 40 packets: 20 on average, and moments of 41 are worse."""
+    before = Stretch(
+        tuple(each for length in (10, 10, 40) for each in steady(length, seconds=3.0).batches[:1])
+    )
+    for packets, is_known in ((41, True), (40, False)):
+        moments = Stretch(tuple(batches_of(samples(packets, 0.0, 1.2), 10e6, 0.25)))
+        found = clearly_worse(moments, before, EXPECTED, WAITS.objective)
+        assert (found is not None) == is_known
+
+
+def test_of_what_is_maximised_less_is_worse_at_every_moment():
+    """A link of which less than half is carried of what was, and one that carries more."""
+    carries = Utilization("bottleneck")
+    for packets, is_known in ((0, True), (60, False), (125, False)):
+        full = samples(10, 0.0, 1.2, packets=packets)
+        moments = Stretch(tuple(batches_of(full, 10e6, 0.25)))
+        found = clearly_worse(moments, steady(10, 100), EXPECTED, carries)
+        assert (found is not None) == is_known
 
 
 def test_chance_alone_rolls_back_less_than_once_in_a_hundred():
