@@ -6,7 +6,7 @@ import random
 import numpy as np
 import pytest
 
-from vermilion.online.sense.round_trips import BaseRoundTrips
+from vermilion.online.sense.round_trips import BaseRoundTrips, _weighted_medians
 from vermilion.routers.base import RttSamples
 
 RATE = 10e6
@@ -118,3 +118,63 @@ def test_between_readings_a_second_apart_the_queue_counts_only_where_it_was_read
         trips = trips.updated(float(step), 1.0, samples(seen), RATE, PACKET)
     assert trips.estimates(4, np.arange(4)) == pytest.approx([0.028] * 4)
     assert trips.estimates(1, np.array([9])) == pytest.approx([0.078])
+
+
+RISE = 0.05
+"""Seconds that the queueing delay grows in a second, in the tests below."""
+
+
+def under_a_rising_queue(base, interval_s, intervals):
+    """A flow with a sample every hundredth of an interval, while the queue grows evenly.
+
+    A packet was in the queue half a base round trip before its acknowledgement passed the monitor.
+    """
+    trips = BaseRoundTrips.begin()
+    for step in range(1, intervals + 1):
+        time_s = step * interval_s
+        trips = trips.with_backlog(time_s, RISE * (1 + time_s) * RATE / 8)
+        passed = time_s - interval_s + interval_s * (np.arange(100) + 0.5) / 100
+        waited = RISE * (1 + passed - base / 2)
+        seen = [(1, base + each + TRANSMISSION_S) for each in waited]
+        trips = trips.updated(time_s, interval_s, samples(seen), RATE, PACKET)
+    return trips
+
+
+def test_a_packet_met_the_queue_of_half_a_round_trip_and_half_an_interval_ago():
+    """By hand: with a whole round trip of 200 ms it is 5 ms off, with a whole interval 2.5 ms.
+
+    How much the queue grows in the time between is left out, a twentieth of that.
+    """
+    trips = under_a_rising_queue(0.2, 0.1, 10)
+    assert trips.estimates(1) == pytest.approx([0.200], abs=0.0005)
+
+
+def test_readings_far_apart_count_half_a_round_trip_after_what_they_tell():
+    """By hand, with readings a second apart: at a whole round trip of 200 ms it is 5 ms off."""
+    trips = under_a_rising_queue(0.2, 1.0, 5)
+    assert trips.estimates(1) == pytest.approx([0.200], abs=0.0025)
+
+
+def test_an_interval_says_less_the_more_the_queue_moved_in_it():
+    """By hand: 5 ms in 0.1 s beside the 2 ms that are as good as none."""
+    trips = under_a_rising_queue(0.2, 0.1, 10)
+    assert trips.weights[0, 0] == pytest.approx(1.0 / (0.002 + 0.005), rel=1e-6)
+
+
+def test_the_estimate_is_the_value_that_splits_the_weights_in_half():
+    """With a queue that is empty all weigh the same: of 10, 20, 30, 40, 50 ms it is 30 ms."""
+    trips = BaseRoundTrips.begin()
+    for step, base in enumerate((0.050, 0.030, 0.010, 0.040, 0.020), start=1):
+        trips = trips.with_backlog(0.1 * step, 0)
+        told = samples([(1, base + TRANSMISSION_S), (1, base + TRANSMISSION_S)])
+        trips = trips.updated(0.1 * step, 0.1, told, RATE, PACKET)
+    # None of the samples is shorter than the base, so that the shortest bounds it.
+    assert trips.estimates(1) == pytest.approx([0.010])
+    assert _weighted_medians(trips.bases_s, trips.weights) == pytest.approx([0.030])
+
+
+@pytest.mark.parametrize(("silent_s", "is_known"), [(9.9, True), (10.1, False)])
+def test_a_flow_is_forgotten_after_ten_seconds(silent_s, is_known):
+    trips = observed({1: 0.028}, lambda _: 0.0, intervals=1)
+    trips = trips.updated(0.1 + silent_s, 0.1, samples([]), RATE, PACKET)
+    assert len(trips.estimates(1)) == is_known
