@@ -10,6 +10,7 @@ from vermilion.objectives import Constraint
 from vermilion.objectives.mean_sojourn import MeanSojourn
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.utilization import Utilization
+from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.verification import Expectation, clearly_worse, verify
 from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample
@@ -250,6 +251,105 @@ def test_what_keeps_a_constraint_that_was_broken_before_may_cost_the_objective()
     after, before = measured(60, 10, drops=5), measured(38, 9, drops=20)
     assert verify(after, before, EXPECTED, asked).verdict == "unproven"
     assert verify(after, measured(38, 9, drops=5), EXPECTED, asked).verdict == "worse"
+
+
+BUSY = Constraint.parse("links.bottleneck.utilization >= 95 %")
+DROPS = Constraint.parse("links.bottleneck.drop_rate <= 10 %")
+SHORT = Constraint.parse("links.bottleneck.sojourn_ms.p95 <= 20 ms")
+
+
+def both_break_one(*bounds):
+    """A link that is used by 80 % before and after, so that both break what is asked of its use."""
+    asked = replace(WAITS, bounds=(BUSY, *bounds))
+    before = measured(10, 0.0, packets=100, drops=2)
+    after = measured(5, 0.0, packets=100, drops=25)  # 20 % dropped, where 2 % were
+    return verify(after, before, EXPECTED, asked), verify(steady(5, 100), before, EXPECTED, asked)
+
+
+@pytest.mark.parametrize("harm", [DROPS, replace(NO_MORE_DROPS, of_harm=True)])
+def test_a_bound_that_neither_keeps_hides_no_other_that_is_broken_now(harm):
+    worse, better = both_break_one(harm)
+    assert worse.verdict == "worse"
+    assert worse.reason.startswith("it breaks a bound that the setting before kept, ")
+    assert f"{harm.text} (measured 20 %)" in worse.reason
+    assert better.verdict == "better"
+    assert better.broken.constraint is BUSY
+
+
+def test_of_two_broken_bounds_to_keep_one_may_cost_the_objective():
+    """Before, 23 % are dropped and the link is used by 80 %; then 1.6 % at a use of 100 or 80 %."""
+    asked = replace(WAITS, bounds=(DROPS, BUSY))
+    before = measured(10, 0.0, packets=100, drops=30)
+    for packets in (125, 100):
+        after = measured(20, 0.0, packets=packets, drops=2)
+        assert verify(after, before, EXPECTED, asked).verdict == "unproven"
+    # What was broken before and is now is no reason either way: the queue is longer.
+    after = measured(20, 0.0, packets=100, drops=30)
+    assert verify(after, before, EXPECTED, asked).reason.startswith("worse than before")
+
+
+def test_another_bound_that_is_broken_instead_is_worse():
+    """Before, 16.7 % are dropped; afterwards 1.6 %, and 30 packets wait 24 ms."""
+    asked = replace(WAITS, bounds=(DROPS, SHORT))
+    outcome = verify(steady(30), measured(10, 0.0, drops=25), EXPECTED, asked)
+    assert outcome.verdict == "worse"
+    assert f"{SHORT.text} (measured 24 ms)" in outcome.reason
+
+
+def test_of_what_is_maximised_any_noticeable_loss_is_taken_back():
+    """1.6 % of the rate is less than 2 %, and more than the half per cent that is noticed."""
+    carries = replace(WAITS, objective=Utilization("bottleneck"))
+    outcome = verify(steady(10, 123), steady(10), EXPECTED, carries)
+    assert outcome.verdict == "worse"
+    assert outcome.reason.startswith("worse than before")
+
+
+def drops_of(*rates):
+    """Of successive seconds, each with 1000 packets that came."""
+    batches = [
+        replace(steady(5, seconds=3.0).batches[0], packets=1000 - drops, drops=drops)
+        for drops in (round(1000 * rate) for rate in rates)
+    ]
+    return Stretch(tuple(batches))
+
+
+def uses_of(*shares):
+    """Of successive seconds of a link of 10 Mbit/s."""
+    batch = steady(5, seconds=3.0).batches[0]
+    return Stretch(tuple(replace(batch, bits=share * 10e6 * batch.seconds) for share in shares))
+
+
+def test_a_bound_is_broken_where_the_whole_interval_is_beyond_it():
+    """By hand: t(2) is 9.925 at 99 %. 12 % and 1 % are 6.3 to 17.7 %, and 0.1 % 11.4 to 12.6 %."""
+    assert first_broken(drops_of(0.11, 0.12, 0.13), None, [DROPS]) is None
+    assert first_broken(drops_of(0.119, 0.12, 0.121), None, [DROPS]).constraint is DROPS
+    assert first_broken(uses_of(0.92, 0.93, 0.94), None, [BUSY]) is None
+    assert first_broken(uses_of(0.929, 0.93, 0.931), None, [BUSY]).constraint is BUSY
+
+
+def test_a_bound_on_what_was_before_is_of_the_end_that_is_easier_to_keep():
+    """By hand: 5 and 1 % dropped before are up to 10.7 %; a use of 94 and 1 % begins at 88.3 %."""
+    drops = Constraint.parse("links.bottleneck.drop_rate <= reference + 1 %")
+    before = drops_of(0.04, 0.05, 0.06)
+    assert first_broken(drops_of(0.116, 0.116, 0.116), before, [drops]) is None
+    assert first_broken(drops_of(0.118, 0.118, 0.118), before, [drops]) is not None
+    used = Constraint.parse("links.bottleneck.utilization >= reference - 0.01")
+    before = uses_of(0.93, 0.94, 0.95)
+    assert first_broken(uses_of(0.88, 0.88, 0.88), before, [used]) is None
+    assert first_broken(uses_of(0.87, 0.87, 0.87), before, [used]) is not None
+
+
+@pytest.mark.parametrize("more", [0.2, 0.0])
+def test_a_bound_of_harm_is_never_harder_to_keep_than_what_was_before(more):
+    """Under the first setting a fifth of the rate more would be carried than before, or as much."""
+    used = replace(
+        Constraint.parse("links.bottleneck.utilization >= reference - 0.05"), of_harm=True
+    )
+    first = {"links.bottleneck.utilization": more}
+    before = uses_of(0.7, 0.7, 0.7)
+    assert first_broken(before, before, [used], first) is None
+    less = uses_of(0.66, 0.66, 0.66)  # from 70 % on with the first, and from 65 % on without it
+    assert (first_broken(less, before, [used], first) is not None) == (more > 0.0)
 
 
 def test_harm_is_bounded_by_what_was_measured_before():

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.metric_words import metric_in_words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from vermilion.objectives import Constraint
     from vermilion.online.sense.stretch import Stretch
@@ -56,7 +56,17 @@ def first_broken(
     bounds: Sequence[Constraint],
     first_beside_reference: Mapping[str, float] | None = None,
 ) -> BrokenBound | None:
-    """The first bound that is surely broken in a stretch; ``None`` where none is.
+    """The first of :func:`all_broken`; ``None`` where there is none."""
+    return next(all_broken(stretch, reference, bounds, first_beside_reference), None)
+
+
+def all_broken(
+    stretch: Stretch,
+    reference: Stretch | None,
+    bounds: Sequence[Constraint],
+    first_beside_reference: Mapping[str, float] | None = None,
+) -> Iterator[BrokenBound]:
+    """The bounds that are surely broken in a stretch, in their order.
 
     Args:
         stretch: what was measured.
@@ -73,8 +83,7 @@ def first_broken(
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
         if sure:
-            return BrokenBound(bound, limit, measured)
-    return None
+            yield BrokenBound(bound, limit, measured)
 
 
 def _limit_of(bound: Constraint, reference: Stretch | None, first_beside: float) -> float | None:

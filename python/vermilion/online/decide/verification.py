@@ -22,7 +22,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.online.decide.broken_bound import first_broken
+from vermilion.online.decide.broken_bound import all_broken, first_broken
 from vermilion.online.decide.figures import Expectation, Figures
 from vermilion.online.sense.stretch import value_of
 
@@ -143,12 +143,13 @@ def _why_worse(
         return ""
     far_more = _carries_far_more(after, before)
     bounds = [each for each in policy.bounds if not (far_more and each.of_harm)]
-    broken = first_broken(after, before, bounds, expected.first_beside_previous)
-    broken_before = first_broken(before, None, policy.bounds)
-    if broken and (broken_before is None or broken_before.bound != broken.bound):
-        return f"it breaks a bound that the setting before kept, {broken.in_words()}"
+    broken = list(all_broken(after, before, bounds, expected.first_beside_previous))
+    broken_before = {each.bound for each in all_broken(before, None, policy.bounds)}
+    for each in broken:
+        if each.bound not in broken_before:
+            return f"it breaks a bound that the setting before kept, {each.in_words()}"
     # What the operator asked for comes first: to keep it may cost what is optimised.
-    mends = mends or bool(broken_before and not broken)
+    mends = mends or len(broken) < len(broken_before)
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
         return "the link is used less than before"
     then = before.objective(objective)
