@@ -198,6 +198,11 @@ def test_the_probability_of_red_comes_from_plog_where_it_is_zero():
     assert state.options.after(told, TIMER_HZ).max_p == state.options.max_p
 
 
+def test_the_slope_of_red_is_the_first_that_exceeds_one():
+    """As tc_red_eval_P of tc has it: a probability of 2^-2 over 2^10 bytes is 1 times 2^-12."""
+    assert probability_log(1024, 2048, 0.25) == 13
+
+
 def test_flags_of_red_go_where_they_work():
     _, plan = after(RED, {"adaptive": True, "ecn": True})
     assert plan.request.flag_values is None
@@ -266,6 +271,42 @@ def test_undoing_a_change_of_a_red_that_keeps_packets_brings_its_limit_back(chan
     undo = options.restoring(told)
     assert undo.block.limit == limit
     assert not options.after(told, TIMER_HZ).after(undo, TIMER_HZ).differences(options)
+
+
+def test_undoing_a_change_that_keeps_packets_has_the_kernel_say_the_limit_again():
+    """Before it the kernel said 400000 bytes; afterwards it says 0, until it is told again."""
+    options = answered(RED).options
+    told = options.request({"ecn": True, "keep_packets": True}, AROUND)
+    assert options.restoring(told).block.limit == 400_000
+
+
+def test_another_weight_of_red_keeps_the_time_that_a_packet_takes():
+    """By hand, as tc does it: 1000 bytes at 10 Mbit/s are 800 us, or 12500 ticks.
+
+    With 2^-8 nothing is left after 31 / -ln(1 - 2^-8) packets, 9.9e7 ticks: in less than 512 cells
+    only of 2^18 ticks. With 2^-5, 1.22e7 ticks: of 2^15.
+    """
+    assert answered(RED).options.block.cell_log == 15
+    _, plan = after(RED, {"weight_log": 8})
+    assert plan.request.block.cell_log == 18
+    assert plan.request.table[1] == int(2**18 * 0.0039139 / 12_500)
+    assert plan.request.table[100] == int(100 * 2**18 * 0.0039139 / 12_500)
+    assert plan.undo.block.cell_log == 15
+
+
+def test_the_thresholds_of_red_may_be_the_same():
+    """The kernel refuses only a maximum below the minimum (red_check_params)."""
+    _, plan = after(RED, {"min_threshold": 90_000})
+    assert (plan.request.block.low, plan.request.block.high) == (90_000, 90_000)
+    assert "no more than max_threshold, which is 90000" in refusal(RED, {"min_threshold": 90_001})
+
+
+def test_a_red_that_has_both_flags_can_still_be_changed_otherwise():
+    both = replace(answered(MARKING).options, flag_values=1 | 4 | 8)
+    told = both.request({"max_probability": 0.1}, AROUND)
+    assert told.flag_values == 1 | 4 | 8
+    with pytest.raises(FieldError, match="no one message of the kernel sets both"):
+        both.request({"drop_above_maximum": True}, AROUND)
 
 
 def test_the_price_of_a_lower_limit_is_what_it_has_no_room_for():
