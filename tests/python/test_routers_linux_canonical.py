@@ -21,6 +21,7 @@ from vermilion.routers.linux.kernel_clock import (
 )
 from vermilion.routers.linux.options import Surroundings
 from vermilion.routers.linux.red_block import probability_log
+from vermilion.routers.linux.tc_command import tc_command
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import FieldError
 
@@ -198,6 +199,42 @@ def test_the_probability_of_red_comes_from_plog_where_it_is_zero():
     assert state.options.after(told, TIMER_HZ).max_p == state.options.max_p
 
 
+@pytest.mark.parametrize(
+    ("option", "told", "said"),
+    [
+        ("quantum", 255, 256),
+        ("quantum", 257, 257),
+        ("memory_limit", 2**31 + 1, 2**31),
+        ("memory_limit", 2**31 - 1, 2**31 - 1),
+    ],
+)
+def test_fq_codel_says_back_what_the_kernel_makes_of_it(option, told, said):
+    """As fq_codel_change has it: max(256U, quantum), and min(1 << 31, memory_limit)."""
+    options = answered("fq_codel").options
+    assert options.said_back(option, told, TIMER_HZ) == said
+
+
+@pytest.mark.parametrize(
+    ("queue", "words"),
+    [
+        ("codel target 12345us interval 99999us ce_threshold 1ms", "ce_threshold 1000us"),
+        ("codel", f"ce_threshold {CODEL_OFF_US}us"),
+        ("fq_codel", f"ce_threshold {CODEL_OFF_US}us"),
+        ("pie", "nobytemode no_dq_rate_estimator"),
+    ],
+)
+def test_the_command_that_undoes_a_change_has_what_no_profile_tunes(queue, words):
+    command = tc_command(DUMMY, answered(queue), AROUND)
+    assert command.startswith("tc qdisc change dev dummy0 ")
+    assert f" {words}" in command
+
+
+def test_no_command_undoes_a_change_where_the_kernel_does_not_say_all_of_it():
+    state = answered(RED)
+    assert tc_command(DUMMY, replace(state, options=kept()), AROUND) is not None
+    assert tc_command(DUMMY, replace(state, options=kept(None)), AROUND) is None
+
+
 def test_the_slope_of_red_is_the_first_that_exceeds_one():
     """As tc_red_eval_P of tc has it: a probability of 2^-2 over 2^10 bytes is 1 times 2^-12."""
     assert probability_log(1024, 2048, 0.25) == 13
@@ -242,6 +279,16 @@ def kept(limit=400_000):
     """A RED whose packets have been kept: its limit is told by the queue inside alone."""
     options = answered(RED).options
     return replace(options, block=replace(options.block, limit=0), inner_limit=limit)
+
+
+@pytest.mark.parametrize(
+    ("limit", "waiting", "dropped"), [(100, 127, 0), (100, 128, 1), (127, 200, 73), (128, 255, 0)]
+)
+def test_choke_drops_what_its_smaller_array_has_no_place_for(limit, waiting, dropped):
+    """The array is the power of two above the limit, and one place stays free: 127, or 255."""
+    state = answered(CHOKE)
+    told = state.options.request({"limit": limit, "max_threshold": 90}, AROUND)
+    assert state.options.price(told, waiting).packets == dropped
 
 
 def test_a_limit_that_only_the_queue_inside_knows_is_in_force():
