@@ -2,10 +2,17 @@
 
 import pytest
 
+from test_cli import vermilion
 from vermilion.objectives.metric_words import metric_in_words
 from vermilion.objectives.metrics import MetricPath
 from vermilion.online.decide.setting_words import setting_in_words
+from vermilion.online.entries import SettingInForce
+from vermilion.online.record.journal import Journal
 from vermilion.routers import LinkConfiguration
+from vermilion.routers.queue_set import configuration_of
+from vermilion.scenario import disciplines
+
+__all__ = ["vermilion"]
 
 
 @pytest.mark.parametrize(
@@ -44,3 +51,45 @@ def test_a_discipline_that_nobody_knows_has_numbers_only():
     assert (
         setting_in_words({"speed": 0.5}, LinkConfiguration("wan", "of-my-own", 0.0)) == "speed 0.5"
     )
+
+
+@pytest.mark.parametrize("names", [("red", "pie"), ("pie", "red"), ("red", "red")])
+def test_a_set_of_a_journal_has_the_units_of_each_queues_own_discipline(names):
+    queues = dict(zip(("near", "far"), names, strict=True))
+    setting = {
+        f"{link}.{name}": parameter.default
+        for link, discipline in queues.items()
+        for name, parameter in disciplines()[discipline].parameters.items()
+    }
+    together = "+".join(dict.fromkeys(names))
+    known = configuration_of("near+far", together, setting)
+    assert {each.link: each.discipline for each in known.queues} == queues
+    assert "near.limit 100 packets" in setting_in_words({"near.limit": 100.0}, known)
+
+
+def test_status_says_the_units_of_a_set_of_queues(tmp_path, vermilion):
+    limits = {
+        f"{link}.{name}": parameter.default
+        for link in ("first", "second")
+        for name, parameter in disciplines()["drop-tail"].parameters.items()
+    }
+    path = tmp_path / "journal.sqlite"
+    with Journal(
+        path,
+        version="1.2.3",
+        title="two queues",
+        router="simulated set",
+        link="first+second",
+        discipline="drop-tail",
+        target_packets=None,
+        network="seed 1",
+    ) as book:
+        book.keep(SettingInForce(0.0, {**limits, "first.limit": 50.0, "second.limit": 70.0}))
+    _, words, _ = vermilion("status", path)
+    assert "first.limit 50 packets" in words
+    assert "second.limit 70 packets" in words
+
+
+def test_a_set_with_a_discipline_that_nobody_knows_has_numbers_only_there():
+    known = configuration_of("a+b", "of-my-own", {"a.speed": 0.5, "b.speed": 0.6})
+    assert setting_in_words({"b.speed": 0.6}, known) == "b.speed 0.6"

@@ -100,11 +100,11 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
 def _in_words(queue: "QueueStatus") -> str:
     """The setting with its units, as the log says it; a journal may hold anything."""
     from vermilion.online.decide.setting_words import setting_in_words
-    from vermilion.routers import LinkConfiguration
+    from vermilion.routers.queue_set import configuration_of
 
     try:
         return setting_in_words(
-            queue.setting, LinkConfiguration(queue.link, queue.discipline, delay_s=0.0)
+            queue.setting, configuration_of(queue.link, queue.discipline, queue.setting)
         )
     except (KeyError, TypeError, ValueError, OverflowError):
         return ", ".join(f"{name} {_text(value)}" for name, value in queue.setting.items())

@@ -101,7 +101,7 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
     What a run on real routers has written down is what counts. Of other queues the link's name
     stands for the interface.
     """
-    from vermilion.routers.queue_set import by_queue
+    from vermilion.routers.queue_set import by_queue, configuration_of
 
     if queue.router not in _SETS:
         return {}
@@ -113,20 +113,11 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
         return dict.fromkeys(settings, "")
     if queue.commands:
         return {link: queue.commands.get(link) or "" for link in settings}
+    configuration = configuration_of(queue.link, queue.discipline, queue.original)
     return {
-        link: _command(_discipline(queue, setting), setting, queue, link)
-        for link, setting in settings.items()
+        each.link: _command(each.discipline, settings[each.link], queue, each.link)
+        for each in configuration.queues
     }
-
-
-def _discipline(queue: "Untouched", setting: "Mapping[str, ParameterValue]") -> str:
-    """Which of a set's disciplines has just these parameters."""
-    from vermilion.scenario import disciplines
-
-    for name in queue.discipline.split("+"):
-        if name in disciplines() and set(disciplines()[name].parameters) == set(setting):
-            return name
-    return ""
 
 
 def _show(entry: dict[str, Any]) -> None:

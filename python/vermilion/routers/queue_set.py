@@ -16,7 +16,7 @@ setting of the others can be judged.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from vermilion.routers.base import (
     HeldValues,
@@ -28,6 +28,7 @@ from vermilion.routers.base import (
     RouterError,
     RouterSilent,
 )
+from vermilion.scenario import disciplines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
 
 BETWEEN = "."
 """Between a link's name, which has none of these, and a parameter's."""
+
+AND: Final = "+"
+"""Between the names of a set's links, and of its disciplines."""
 
 
 def joint_name(link: str, parameter: str) -> str:
@@ -52,6 +56,36 @@ def by_queue(
         link, _, parameter = name.partition(BETWEEN)
         settings.setdefault(link, {})[parameter] = value
     return settings
+
+
+def configuration_of(
+    link: str, discipline: str, setting: Mapping[str, ParameterValue]
+) -> LinkConfiguration:
+    """The queue or the queues of a journal, without the delays, which it does not have.
+
+    Args:
+        link: the name of the link or of the set.
+        discipline: of the queue, or each one that there is in the set: "red+pie".
+        setting: every parameter in force. It tells which queue of a set has which discipline.
+    """
+    queues = tuple(
+        LinkConfiguration(each, _discipline_with(own, discipline.split(AND)), delay_s=0.0)
+        for each, own in (by_queue(setting).items() if _is_joint(setting) else ())
+    )
+    return LinkConfiguration(link, discipline, delay_s=0.0, queues=queues)
+
+
+def _is_joint(setting: Mapping[str, ParameterValue]) -> bool:
+    return any(BETWEEN in name for name in setting)
+
+
+def _discipline_with(parameters: Iterable[str], names: Iterable[str]) -> str:
+    """Which of some disciplines has just these parameters; "" for none that is known."""
+    wanted = set(parameters)
+    known = disciplines()
+    return next(
+        (name for name in names if name in known and set(known[name].parameters) == wanted), ""
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +141,8 @@ class QueueSet(ManagedQueue):
             raise RouterError(message)
         configurations = tuple(queue.configuration for queue in known)
         self._configuration = LinkConfiguration(
-            link="+".join(names),
-            discipline="+".join(dict.fromkeys(each.discipline for each in configurations)),
+            link=AND.join(names),
+            discipline=AND.join(dict.fromkeys(each.discipline for each in configurations)),
             delay_s=sum(each.delay_s for each in configurations),
             queues=configurations,
         )
