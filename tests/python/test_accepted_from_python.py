@@ -26,13 +26,62 @@ def compared(scenario):
     return compare({"as it is": scenario, "slower": slower}, np.arange(1, 3))
 
 
-@pytest.mark.parametrize("given", ["varying-load", Path("varying-load"), None, ["varying-load"]])
-def test_what_is_no_scenario_is_refused_with_what_makes_one(given):
-    for do in (vermilion.run, tune, tune_front):
-        with pytest.raises(ScenarioError, match=r"scenario: .*vermilion.load_scenario\(NAME\)"):
-            do(given)
-    with pytest.raises(ScenarioError, match=r"scenarios.0: .*vermilion.load_scenario\(NAME\)"):
-        vermilion.run_many([given], [1])
+TAKE_A_SCENARIO = {
+    "run": vermilion.run,
+    "run_many": lambda given: vermilion.run_many([given], [1]),
+    "run_many by name": lambda given: vermilion.run_many({"it": given}, [1]),
+    "run_online": vermilion.run_online,
+    "grid": lambda given: vermilion.grid(given, {"seed": [1]}),
+    "sweep": lambda given: vermilion.sweep(given, {"discipline": ["red"]}),
+    "compare": vermilion.compare,
+    "compare by name": lambda given: vermilion.compare({"it": given}, seeds=[1, 2]),
+    "tune": tune,
+    "tune_front": tune_front,
+    "tune_robust": lambda given: tune_robust([given, given]),
+    "TuningPlan": lambda given: vermilion.TuningPlan(scenarios=[given]),
+    "run_figure": lambda given: vermilion.run_figure(given, None),
+}
+"""Whatever takes a scenario in Python."""
+
+every_taker = pytest.mark.parametrize("take", TAKE_A_SCENARIO.values(), ids=TAKE_A_SCENARIO)
+
+
+@every_taker
+@pytest.mark.parametrize("given", [None, ["varying-load"], 3])
+def test_what_is_no_scenario_is_refused_with_what_makes_one(take, given):
+    accepted = r"the name of a shipped scenario, .*vermilion.load_scenario\(NAME\)"
+    with pytest.raises(ScenarioError, match=rf"scenario.*: .* expected {accepted}"):
+        take(given)
+
+
+@every_taker
+@pytest.mark.parametrize("given", ["varying-lod", Path("varying-lod")])
+def test_a_misspelt_name_of_a_shipped_scenario_is_met_with_the_nearest_one(take, given):
+    with pytest.raises(ScenarioError, match=r'varying-lod: .*did you mean "varying-load"\?'):
+        take(given)
+
+
+def test_a_shipped_scenario_may_be_given_by_its_name_as_on_the_command_line():
+    whole = vermilion.load_scenario("varying-load")
+    [[by_name]] = vermilion.run_many(["varying-load"], [1])
+    assert vermilion.run("varying-load").data["links"] == by_name.data["links"]
+    assert by_name.data["links"] == vermilion.run(whole).data["links"]
+    values = {"links.bottleneck.rate": [8e6, 9e6]}
+    assert vermilion.grid("varying-load", values) == vermilion.grid(whole, values)
+    assert vermilion.TuningPlan(scenarios=["varying-load"]).scenarios == (whole,)
+
+
+def test_so_may_a_file_by_its_path(scenario, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text(scenario.to_toml(), encoding="utf-8")
+    expected = vermilion.run(scenario).data["links"]
+    for given in (file, str(file)):
+        assert vermilion.run(given).data["links"] == expected
+        [swept] = vermilion.sweep(given, {"discipline": ["red"]}).runs
+        assert swept[1][0].data["links"] == expected
+        named = vermilion.compare({"mine": given}, seeds=[1, 2])
+        carried = named.results[0][0].data["packets_forwarded"]
+        assert carried == expected["bottleneck"]["ledger"]["forwarded"]
 
 
 def test_one_scenario_is_no_list_of_them(scenario):

@@ -27,6 +27,7 @@ from vermilion.report.many_variants_figure import (
 )
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import comparison as simulated
+from vermilion.simulate.accepted import given_scenarios
 from vermilion.simulate.comparison import Comparison
 from vermilion.simulate.notebook import stretch
 from vermilion.simulate.variants import chosen_seeds, make_variants
@@ -177,7 +178,7 @@ class ComparisonReport(Comparison):
 
 
 def compare(
-    scenario: Scenario | str | Path | Mapping[str, Scenario],
+    scenario: Scenario | str | Path | Mapping[str, Scenario | str | Path],
     disciplines: Sequence[str] = (),
     *,
     settings: Sequence[str] = (),
@@ -193,8 +194,8 @@ def compare(
         >>> comparison.save_figure("comparison.html")
 
     Args:
-        scenario: itself, or its name or file; or any scenarios by name, such as :func:`grid`
-            makes, if they have the same links and groups of flows.
+        scenario: itself, or the name or path from which it is loaded; or any of these by names of
+            your own, such as :func:`grid` makes, if they have the same links and groups of flows.
         disciplines: the queue disciplines, each perhaps with parameters of its own:
             "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline keeps its
             parameters; others take over those that they share with it, and have their
@@ -221,7 +222,11 @@ def compare(
             message = "scenarios given by name are compared as they are, without further variants"
             raise ValueError(message)
         return compare_variants(
-            scenario, chosen, flow_delays=flow_delays, threads=threads, progress=progress
+            given_scenarios(scenario),
+            chosen,
+            flow_delays=flow_delays,
+            threads=threads,
+            progress=progress,
         )
     for field, given in (("disciplines", disciplines), ("settings", settings)):
         if not isinstance(given, Sequence):

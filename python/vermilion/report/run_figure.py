@@ -10,9 +10,11 @@ from vermilion.report.chosen_link import check_link
 from vermilion.report.figure_file import picture
 from vermilion.report.window_panel import draw_windows
 from vermilion.scenario.wire import nominal_rate
+from vermilion.simulate.accepted import given_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import numpy as np
     from matplotlib.axes import Axes
@@ -60,7 +62,7 @@ class RunFigure:
     """What there is to be drawn of a run.
 
     Attributes:
-        scenario: what was run.
+        scenario: what was run, or the name or path from which it was loaded.
         result: with time series.
         link: whose queue is drawn.
         windows: whether the windows of the flow series are drawn too.
@@ -295,12 +297,16 @@ class RunFigure:
 
 
 def run_figure(
-    scenario: Scenario, result: Result, link: str | None = None, *, windows: bool = False
+    scenario: Scenario | str | Path,
+    result: Result,
+    link: str | None = None,
+    *,
+    windows: bool = False,
 ) -> RunFigure:
     """The figure of a run that has time series.
 
     Args:
-        scenario: what was run.
+        scenario: what was run, or the name or path from which it was loaded.
         result: with time series, at :func:`probe_interval_s` for instance.
         link: whose queue is drawn; by default the one that the scenario's objective is of, or the
             one at which packets wait longest.
@@ -309,6 +315,7 @@ def run_figure(
     Raises:
         ScenarioError: there is no such link.
     """
+    scenario = given_scenario(scenario)
     if link is None:
         tuning = scenario.tuning
         link = None if tuning is None else tuning.objective.link

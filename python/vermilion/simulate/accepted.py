@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from vermilion.scenario import Scenario, load_scenario
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.whole_numbers import whole_number
 
@@ -18,21 +20,22 @@ MOST_THREADS: Final = 4096
 """More runs at a time than any machine has use for."""
 
 _A_SCENARIO: Final = (
-    "a Scenario, which vermilion.load_scenario(NAME), parse_scenario(TEXT) and Network.scenario() "
-    "make"
+    "the name of a shipped scenario, the path of a TOML file, or a Scenario, which "
+    "vermilion.load_scenario(NAME), parse_scenario(TEXT) and Network.scenario() make"
 )
 
 
-def check_scenario(scenario: object, field: str = "scenario") -> None:
-    """Refuses what is no scenario, such as the name of one.
+def given_scenario(given: object, field: str = "scenario") -> Scenario:
+    """The scenario that is meant: itself, or the one that has this name or path.
 
     Raises:
-        ScenarioError: naming the field.
+        ScenarioError: it is neither; or there is no such scenario, or something is wrong with it.
     """
-    from vermilion.scenario.written_scenario import WrittenScenario
-
-    if not isinstance(scenario, WrittenScenario):
-        raise ScenarioError(field, scenario, _A_SCENARIO)
+    if isinstance(given, Scenario):
+        return given
+    if isinstance(given, str | Path):
+        return load_scenario(given)
+    raise ScenarioError(field, given, _A_SCENARIO)
 
 
 def check_several(scenarios: object) -> None:
@@ -41,26 +44,45 @@ def check_several(scenarios: object) -> None:
     Raises:
         ScenarioError: it is one, or nothing like it.
     """
-    from vermilion.scenario.written_scenario import WrittenScenario
-
     # A scenario is a model, and those can be iterated over, too.
-    if isinstance(scenarios, str | WrittenScenario) or not isinstance(scenarios, Iterable):
+    if isinstance(scenarios, str | Scenario) or not isinstance(scenarios, Iterable):
         raise ScenarioError("scenarios", scenarios, "a list of scenarios, like [scenario]")
 
 
-def check_scenarios(scenarios: Mapping[str, object], *, texts: bool = False) -> None:
-    """Refuses what is no scenario.
-
-    Args:
-        scenarios: by name.
-        texts: whether one may be a text, as the core reads it.
+def given_scenarios(given: Mapping[str, object]) -> dict[str, Scenario]:
+    """The scenarios that are meant, likewise, by the names of their fields.
 
     Raises:
         ScenarioError: naming the one that is not accepted.
     """
-    for name, entry in scenarios.items():
-        if not (texts and isinstance(entry, str) and entry.lstrip().startswith("{")):
-            check_scenario(entry, f"scenarios.{name}")
+    return {name: given_scenario(each, f"scenarios.{name}") for name, each in given.items()}
+
+
+def given_in_order(given: Iterable[object]) -> tuple[Scenario, ...]:
+    """The scenarios of a list, likewise; the only one of a list is called the scenario.
+
+    Raises:
+        ScenarioError: naming the one that is not accepted.
+    """
+    listed = list(given)
+    return tuple(
+        given_scenario(each, f"scenarios.{place}" if len(listed) > 1 else "scenario")
+        for place, each in enumerate(listed)
+    )
+
+
+def given_candidates(given: Mapping[str, object]) -> dict[str, Scenario | str]:
+    """Scenarios to run: as :func:`given_scenarios`, or a text as the core reads it.
+
+    Raises:
+        ScenarioError: naming the one that is not accepted.
+    """
+    return {
+        name: each
+        if isinstance(each, str) and each.lstrip().startswith("{")
+        else given_scenario(each, f"scenarios.{name}")
+        for name, each in given.items()
+    }
 
 
 def check_seed(seed: object, origin: str = "", field: str = "seed") -> int:

@@ -10,7 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from vermilion.scenario.errors import ScenarioError
-from vermilion.simulate.accepted import check_scenarios, check_seeds, check_threads
+from vermilion.simulate.accepted import check_seeds, check_threads, given_scenarios
 from vermilion.simulate.compared_runs import ComparedRuns
 from vermilion.simulate.comparison_frame import comparison_frame
 from vermilion.simulate.comparison_tables import remark, tables
@@ -19,6 +19,7 @@ from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -81,7 +82,7 @@ class Comparison(ComparedRuns):
 
 
 def compare(
-    variants: Mapping[str, Scenario],
+    variants: Mapping[str, Scenario | str | Path],
     seeds: Sequence[int],
     *,
     measures: Mapping[str, Measure] | None = None,
@@ -94,7 +95,8 @@ def compare(
     """Runs every variant with every seed.
 
     Args:
-        variants: scenarios by name; the first is the one the others are compared with.
+        variants: scenarios by name, or what each is loaded from; the first is the one the others
+            are compared with.
         seeds: at least two, for intervals.
         measures: further metrics; see :class:`ComparedRuns`.
         distributions: whether :meth:`Comparison.distribution` will be wanted.
@@ -110,9 +112,8 @@ def compare(
     """
     if not isinstance(variants, Mapping):
         raise ScenarioError("variants", variants, 'scenarios by name, like {"red": scenario}')
-    check_scenarios(variants)
     seeds, threads = check_seeds(seeds), check_threads(threads)
-    scenarios = tuple(variants.values())
+    scenarios = tuple(given_scenarios(variants).values())
     rounds = _rounds(seeds, len(scenarios), threads) if keeps_at_interrupt else [tuple(seeds)]
     met: list[int] = []
     complete: list[list[Result]] = [[] for _ in scenarios]

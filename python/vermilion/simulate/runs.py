@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, overload
 
 from vermilion.scenario.errors import from_core
 from vermilion.simulate.accepted import (
-    check_scenario,
-    check_scenarios,
     check_seed,
     check_seeds,
     check_several,
     check_threads,
+    given_candidates,
+    given_scenario,
 )
 from vermilion.simulate.instruments.recorded import Recorded, check_listed, recorded_run
 from vermilion.simulate.interrupting import Stepper
@@ -23,6 +23,7 @@ from vermilion.simulate.result import Result, result_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from vermilion._core import Simulation
     from vermilion.scenario import Scenario
@@ -34,7 +35,7 @@ STEPS = 200
 
 
 def run(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     seed: int = 1,
     probe_interval_s: float | None = None,
     *,
@@ -50,7 +51,7 @@ def run(
     Another platform's elementary functions may differ in their last bits.
 
     Args:
-        scenario: what to simulate.
+        scenario: what to simulate, or the name or the path from which it is loaded.
         seed: 0 .. 2^64 - 1; every random stream of the run derives from it.
         probe_interval_s: seconds between the points of :meth:`Result.series`; ``None`` for none.
         distributions: add ``sojourn_distribution_ms`` to the metrics of links: ``percent`` and
@@ -77,7 +78,7 @@ def run(
     stepper = Stepper(keeps=keeps_at_interrupt)
     recorded = Recorded()
     warn_if_not_optimised()
-    check_scenario(scenario)
+    scenario = given_scenario(scenario)
     check_listed(instruments, scenario)
     seed = check_seed(seed, scenario.origin)
     text = scenario.core_json(probe_interval_s)
@@ -137,7 +138,7 @@ def _run_in_steps(
 
 @overload
 def run_many(
-    scenarios: Mapping[str, Scenario | str],
+    scenarios: Mapping[str, Scenario | str | Path],
     seeds: Sequence[int],
     *,
     threads: int | None = None,
@@ -150,7 +151,7 @@ def run_many(
 
 @overload
 def run_many(
-    scenarios: Sequence[Scenario | str],
+    scenarios: Sequence[Scenario | str | Path],
     seeds: Sequence[int],
     *,
     threads: int | None = None,
@@ -162,7 +163,7 @@ def run_many(
 
 
 def run_many(
-    scenarios: Mapping[str, Scenario | str] | Sequence[Scenario | str],
+    scenarios: Mapping[str, Scenario | str | Path] | Sequence[Scenario | str | Path],
     seeds: Sequence[int],
     *,
     threads: int | None = None,
@@ -176,8 +177,9 @@ def run_many(
     The results have no ``wall_s`` and ``cpu_s``, no series and no single flows (``each``).
 
     Args:
-        scenarios: the candidates, in a list or by name (:func:`grid` makes many); a text is a
-            scenario as the core reads it (:meth:`Scenario.core_json`).
+        scenarios: the candidates, in a list or by name (:func:`grid` makes many). Each is a
+            scenario, the name or the path from which it is loaded, or a text in JSON as the core
+            reads it (:meth:`Scenario.core_json`).
         seeds: common to all candidates, so that they meet the same random numbers.
         threads: how many runs at a time; ``None`` for one on each core.
         progress: called with the number of runs done, about every 50 ms.
@@ -195,9 +197,8 @@ def run_many(
     """
     check_several(scenarios)
     if isinstance(scenarios, Mapping):
-        check_scenarios(scenarios, texts=True)
         lists = run_many(
-            list(scenarios.values()),
+            list(given_candidates(scenarios).values()),
             seeds,
             threads=threads,
             progress=progress,
@@ -206,13 +207,12 @@ def run_many(
             flow_delays=flow_delays,
         )
         return dict(zip(scenarios, lists, strict=True))
-    scenarios = list(scenarios)
-    check_scenarios({str(place): each for place, each in enumerate(scenarios)}, texts=True)
+    numbered = {str(place): each for place, each in enumerate(scenarios)}
+    candidates = list(given_candidates(numbered).values())
     warn_if_not_optimised()
-    origins = [entry if isinstance(entry, str) else entry.origin for entry in scenarios]
-    first = origins[0] if origins and not isinstance(scenarios[0], str) else ""
-    seeds = check_seeds(seeds, first)
-    texts = [entry if isinstance(entry, str) else entry.core_json() for entry in scenarios]
+    first = candidates[0] if candidates else ""
+    seeds = check_seeds(seeds, "" if isinstance(first, str) else first.origin)
+    texts = [each if isinstance(each, str) else each.core_json() for each in candidates]
     jobs = [(index, seed) for index in range(len(texts)) for seed in seeds]
     results = run_jobs(
         texts,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from vermilion.scenario.errors import ScenarioError
+from vermilion.simulate.accepted import given_scenario
 from vermilion.simulate.metric import metric_of
 from vermilion.simulate.result_frames import COLUMNS, pandas_package, rows_of
 from vermilion.simulate.runs import run_many
@@ -14,6 +15,7 @@ from vermilion.simulate.variants import chosen_seeds, combinations
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
+    from pathlib import Path
 
     import pandas as pd
 
@@ -101,7 +103,7 @@ def _number(result: Result, metric: str) -> float | None:
 
 
 def sweep(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     values: Mapping[str, Iterable[object]],
     seeds: int | Sequence[int] = 1,
     *,
@@ -119,7 +121,7 @@ def sweep(
         >>> swept.to_frame(["links.bottleneck.utilization", "flows.all.jain_index"])
 
     Args:
-        scenario: what all of them have in common.
+        scenario: what all of them have in common, or the name or path from which it is loaded.
         values: as :func:`grid` takes them: disciplines, senders and classes of your own included.
         seeds: so many from 1 on, or those that are listed.
         threads: as for :func:`run_many`.
@@ -129,6 +131,7 @@ def sweep(
     Raises:
         ScenarioError: an unknown path, or a value that is not accepted.
     """
+    scenario = given_scenario(scenario)
     if isinstance(values, Mapping) and "seed" in values:
         raise ScenarioError("seed", values["seed"], "the argument seeds", scenario.origin)
     chosen = chosen_seeds(seeds)

@@ -6,18 +6,21 @@ from collections.abc import Iterable, Mapping
 from copy import deepcopy
 from itertools import product
 from operator import index
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario import Scenario, load_scenario, scenario_from_document
 from vermilion.scenario import disciplines as known_disciplines
+from vermilion.scenario import load_scenario, scenario_from_document
 from vermilion.scenario.carry_over import with_discipline, with_sender
 from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.own_names import registered_name
+from vermilion.simulate.accepted import given_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
+
+    from vermilion.scenario import Scenario
 
 ALL: Final = "all"
 """In place of a discipline's name: every one there is."""
@@ -86,7 +89,9 @@ def _left_out(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
     return [f"the queue as written ({name}) is not among them; to see it beside them, name it too"]
 
 
-def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str, Scenario]:
+def grid(
+    scenario: Scenario | str | Path, values: Mapping[str, Iterable[object]]
+) -> dict[str, Scenario]:
     """Every combination of the values of some paths: a full factorial design.
 
         >>> weights = {"links.bottleneck.queue.weight": [0.002, 0.01], "flows.early.count": [4, 16]}
@@ -103,7 +108,7 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
     So are senders, under the key ``sender``, and classes of your own, which are registered then.
 
     Args:
-        scenario: what all of them have in common.
+        scenario: what all of them have in common, or the name or path from which it is loaded.
         values: by path, as :meth:`Scenario.with_values` takes them. ``links.NAME.queue.discipline``
             is the discipline of one link, and the key ``discipline`` that of all links; among
             their values "all" stands for every discipline there is. The key ``sender`` is the
@@ -124,13 +129,14 @@ def grid(scenario: Scenario, values: Mapping[str, Iterable[object]]) -> dict[str
 
 
 def combinations(
-    scenario: Scenario, values: Mapping[str, Iterable[object]]
+    scenario: Scenario | str | Path, values: Mapping[str, Iterable[object]]
 ) -> Iterator[tuple[dict[str, object], Scenario]]:
     """What :func:`grid` makes, each scenario with its values by path.
 
     Raises:
         ScenarioError: as there.
     """
+    scenario = given_scenario(scenario)
     if not isinstance(values, Mapping):
         accepted = 'lists of values by path, like {"links.bottleneck.queue.weight": [0.002, 0.01]}'
         raise ScenarioError("values", values, accepted, scenario.origin)
@@ -178,8 +184,9 @@ def _named(choices: Iterable[str]) -> list[str]:
 
 
 def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> Scenario:
-    if not isinstance(scenario, Scenario):
+    if isinstance(scenario, str | Path):
         return load_scenario(scenario, settings)
+    scenario = given_scenario(scenario)
     if not settings:
         return scenario
     document = deepcopy(dict(scenario.document))

@@ -11,12 +11,13 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from vermilion.scenario.errors import did_you_mean
-from vermilion.simulate.accepted import check_several
+from vermilion.simulate.accepted import check_several, given_in_order
 from vermilion.tuning.prepare.plan import TuningPlan
 from vermilion.tuning.session import TuningSession
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from vermilion.profiles import Place
     from vermilion.scenario import Scenario
@@ -94,13 +95,16 @@ _OF_A_PLAN = frozenset(each.name for each in fields(TuningPlan)) - {"scenarios",
 
 
 def planned(
-    kind: Kind, scenarios: Sequence[Scenario], options: Mapping[str, Any], **more: object
+    kind: Kind,
+    scenarios: Sequence[Scenario | str | Path],
+    options: Mapping[str, Any],
+    **more: object,
 ) -> tuple[TuningPlan, TuningSession]:
     """The plan and the session that keywords mean.
 
     Args:
         kind: of the tuning.
-        scenarios: its scenarios.
+        scenarios: its scenarios, or what they are loaded from.
         options: the keywords; ``objective`` is the only one of ``objectives``.
         more: further attributes of the plan.
 
@@ -120,4 +124,6 @@ def planned(
         more["objectives"] = () if objective is None else (objective,)
     plan: dict[str, Any] = {**said, **more}
     session = {name: value for name, value in options.items() if name in _OF_A_SESSION}
-    return TuningPlan(scenarios=tuple(scenarios), kind=kind, **plan), TuningSession(**session)
+    return TuningPlan(scenarios=given_in_order(scenarios), kind=kind, **plan), TuningSession(
+        **session
+    )

@@ -14,6 +14,7 @@ from vermilion.tuning.options import planned
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
     from typing import Unpack
 
     from vermilion.scenario import Scenario
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.recommend.robust_recommendation import RobustRecommendation
 
 
-def tune(scenario: Scenario, **options: Unpack[SettingOptions]) -> Recommendation:
+def tune(scenario: Scenario | str | Path, **options: Unpack[SettingOptions]) -> Recommendation:
     """Searches the best setting for a scenario and compares it with the scenario's own.
 
     Ctrl-C ends it early with the best so far, which is then not accepted.
@@ -33,7 +34,8 @@ def tune(scenario: Scenario, **options: Unpack[SettingOptions]) -> Recommendatio
         >>> found = vermilion.tune(scenario, objective="flows.*.jain_index", budget=100)
 
     Args:
-        scenario: gives, in its ``[tuning]``, whatever is not said.
+        scenario: itself, or the name or path from which it is loaded. It gives, in its
+            ``[tuning]``, whatever is not said.
         options: attributes of :class:`vermilion.tuning.prepare.plan.TuningPlan` (``objective``
             instead of ``objectives``) and of :class:`vermilion.tuning.session.TuningSession`.
 
@@ -46,15 +48,18 @@ def tune(scenario: Scenario, **options: Unpack[SettingOptions]) -> Recommendatio
 
 
 def tune_robust(
-    scenarios: Sequence[Scenario], over: Over = "worst", **options: Unpack[RobustOptions]
+    scenarios: Sequence[Scenario | str | Path],
+    over: Over = "worst",
+    **options: Unpack[RobustOptions],
 ) -> RobustRecommendation:
     """Searches one setting for several scenarios and compares it with each one's own.
 
     Ctrl-C ends it early with the best so far, which is then not accepted.
 
     Args:
-        scenarios: at least two. Each has, in its ``[tuning]``, its own objective and constraints,
-            unless they are said; the parameters and the box are those of the first.
+        scenarios: at least two, or what they are loaded from. Each has, in its ``[tuning]``, its
+            own objective and constraints, unless they are said; the parameters and the box are
+            those of the first.
         over: "worst" or "mean".
         options: as of :func:`tune`.
 
@@ -67,7 +72,7 @@ def tune_robust(
 
 
 def tune_front(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     objectives: Sequence[Goal] | None = None,
     **options: Unpack[FrontOptions],
 ) -> Front:
@@ -77,7 +82,8 @@ def tune_front(
     too: then the front is of the fresh seeds met so far, or of the search's own.
 
     Args:
-        scenario: gives the parameters that may change, in its ``[tuning]``, unless they are said.
+        scenario: itself, or the name or path from which it is loaded. It gives the parameters
+            that may change, in its ``[tuning]``, unless they are said.
         objectives: two; by default the mean waiting time and the utilisation of the first link
             whose queue is tuned.
         options: as of :func:`tune`, but for what the attributes say is of other kinds.

@@ -24,7 +24,7 @@ from vermilion.online.set_policy import SetPolicy
 from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import OperatedRouter
 from vermilion.scenario import ScenarioError
-from vermilion.simulate.accepted import check_seed
+from vermilion.simulate.accepted import check_seed, given_scenario
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -47,7 +47,7 @@ FIXED_EVALUATIONS = 250
 
 
 def run_online(
-    scenario: Scenario,
+    scenario: Scenario | str | Path,
     *,
     seed: int = 1,
     journal_path: Path | None = None,
@@ -71,8 +71,9 @@ def run_online(
     """Keep a network tuned, and run the same network untouched.
 
     Args:
-        scenario: the network, with a ``[tuning]`` section: the operator's policy. Of the rest
-            the controller gets the link's configuration and nothing else.
+        scenario: the network, or the name or path from which it is loaded, with a ``[tuning]``
+            section: the operator's policy. Of the rest the controller gets the link's
+            configuration and nothing else.
         seed: the networks' hidden seed.
         journal_path: where to keep the journal; ``None`` keeps none.
         on_event: told of every decision as it is made.
@@ -105,6 +106,7 @@ def run_online(
     """
     from vermilion import _core
 
+    scenario = given_scenario(scenario)
     seed = check_seed(seed, scenario.origin)
     policy = replace(
         stated_policy(scenario, deadline_s),

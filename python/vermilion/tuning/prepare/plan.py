@@ -20,7 +20,7 @@ from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.whole_numbers import whole_number
 from vermilion.search import AUTOMATIC, SEARCHES
-from vermilion.simulate.accepted import check_scenario, check_seed
+from vermilion.simulate.accepted import check_seed, given_in_order
 from vermilion.tuning.measure.seeds import Seeds
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class TuningPlan:
     Attributes:
         scenarios: what is tuned: one, or several for one setting that is to do in all of them. Each
             gives, in its ``[tuning]``, whatever the plan does not say; parameters and box are those
-            of the first.
+            of the first. A name or a path is replaced by the scenario that is loaded from it.
         kind: what is searched: "setting", "robust" (for several scenarios) or "front".
         over: of several scenarios: "worst" or "mean".
         weights: of the scenarios in the mean; equal unless given.
@@ -162,9 +162,7 @@ class TuningPlan:
             if isinstance(value, str):
                 raise ScenarioError(name, value, f'a list, like ["{value}"]')
             object.__setattr__(self, name, None if value is None else tuple(value))
-        several = len(self.scenarios) > 1
-        for place, scenario in enumerate(self.scenarios):
-            check_scenario(scenario, f"scenarios.{place}" if several else "scenario")
+        object.__setattr__(self, "scenarios", given_in_order(self.scenarios))
         object.__setattr__(self, "warm_starts", tuple(dict(each) for each in self.warm_starts))
         if self.boxes is not None:
             boxes = {path: (low, high) for path, (low, high) in self.boxes.items()}
