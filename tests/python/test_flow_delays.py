@@ -1,5 +1,6 @@
 """Delay, jitter and loss of a group's packets: measured for those who ask, pooled, searched for."""
 
+import copy
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
@@ -8,11 +9,12 @@ import numpy as np
 import pytest
 
 from vermilion.cli import main
-from vermilion.objectives import FLOW_METRICS, Constraint, MetricPath, flow_windows
+from vermilion.objectives import FLOW_METRICS, CalledFunction, Constraint, MetricPath, flow_windows
 from vermilion.objectives.registry import objective_from_text, read_table
-from vermilion.scenario import load_scenario, parse_scenario
-from vermilion.simulate import run, run_many
+from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
+from vermilion.simulate import run, run_many, sweep
 from vermilion.simulate.batches import BatchRunner
+from vermilion.tuning import Seeds, tune
 from vermilion.tuning.find.front_search import Second
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
@@ -155,6 +157,48 @@ def test_the_metrics_have_units_and_say_that_they_have_to_be_asked_for(scenario)
     assert {metric.partition(".")[0] for metric in asked} == KEYS - {"jitter_pairs"}
     assert not MetricPath("links", "bottleneck", "sojourn_ms.p95").needs_flow_delays
     assert MetricPath("links", "bottleneck", "sojourn_ms.p95").unit == "ms"
+
+
+@pytest.mark.parametrize("key", sorted(KEYS))
+def test_what_was_not_asked_for_says_how_to_ask_for_it(scenario, key):
+    metrics = run(scenario).flows("early")
+    for window in (metrics.total, *metrics.phases):
+        with pytest.raises(KeyError, match=rf"'{key}'.* only with flow_delays=True"):
+            window[key]
+        assert window.get(key) is None
+        assert key not in window
+    with pytest.raises(ScenarioError, match=rf"early\.{key}.* with flow_delays=True"):
+        sweep(scenario, {"discipline": ["red"]}).rows([f"flows.early.{key}"])
+
+
+def test_a_metric_that_there_is_not_says_what_there_is(scenario):
+    result = run(scenario)
+    with pytest.raises(KeyError, match=r"did you mean \"jain_index\""):
+        result.flows("early").total["jain_indx"]
+    with pytest.raises(KeyError, match=r"'sojourn_distribution_ms'.* only with distributions=True"):
+        result.data["links"]["bottleneck"]["total"]["sojourn_distribution_ms"]
+    [[one]] = run_many([scenario], [1])
+    with pytest.raises(KeyError, match=r"'each'.* only a single run"):
+        one.flows("early").total["each"]
+    assert json.loads(result.to_json()) == result.data
+    assert copy.deepcopy(result).data == result.data
+
+
+def test_a_function_that_is_minimised_can_ask_for_delays(scenario):
+    def late(result):
+        return result.flows("early").total["delay_ms"]["p95"]
+
+    options = {
+        "budget": 2,
+        "rivals": False,
+        "robustness": False,
+        "seeds": Seeds((1,), (), (2, 3)),
+    }
+    with pytest.raises(KeyError, match=r"'delay_ms'.*CalledFunction\(.*needs_flow_delays=True"):
+        tune(scenario, objective=late, **options)
+    found = tune(scenario, objective=CalledFunction(late, needs_flow_delays=True), **options)
+    # The base round trip is 28 ms: one way takes 14 ms at least.
+    assert found.comparison.incumbent.mean > 14.0
 
 
 DELAY = "minimise flows.early.delay_ms.p95"

@@ -27,6 +27,8 @@ class CalledFunction(Objective):
         function: returns the number, or ``None`` where the run does not have it.
         title: what a report calls it; by default the function's own name.
         maximise: whether high values are wanted.
+        needs_flow_delays: whether it asks for what :func:`vermilion.run` measures of groups of
+            flows only with ``flow_delays``: ``delay_ms``, ``packet_loss_rate`` and so on.
     """
 
     name: ClassVar[str] = "function"
@@ -37,6 +39,7 @@ class CalledFunction(Objective):
     function: Callable[[Result], float | None]
     title: str = ""
     maximise: bool = False
+    needs_flow_delays: bool = False
 
     @property
     def maximised(self) -> bool:

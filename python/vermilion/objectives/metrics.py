@@ -15,6 +15,7 @@ from vermilion.objectives.windows import flow_windows, is_idle, link_windows, ma
 from vermilion.scenario.errors import FieldError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, RATE, RATIO, SIZE, TIME, Dimension
 from vermilion.simulate.metric import metric_of
+from vermilion.simulate.result_data import WITH_FLOW_DELAYS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,12 +79,6 @@ FLOW_METRICS: Final[Mapping[str, Dimension]] = {
     **_of_distributions({"losses_in_a_row": RATIO}, ("mean", "max")),
 }
 """The metrics of flows, likewise."""
-
-_OF_PACKETS: Final = {
-    "delay_ms", "jitter_ms", "packets_sent", "packets_delivered", "packets_lost",
-    "packet_loss_rate", "losses_in_a_row",
-}  # fmt: skip
-"""Those of flows that a run measures only where it is asked for ``flow_delays``."""
 
 _HIGHER_IS_BETTER: Final = {
     "utilization", "packets_forwarded", "goodput_bit_per_s.total", "goodput_bit_per_s.mean",
@@ -176,7 +171,7 @@ class MetricPath:
     @property
     def needs_flow_delays(self) -> bool:
         """Whether a run measures it only where it is asked for ``flow_delays``."""
-        return self.room == "flows" and self._key in _OF_PACKETS
+        return self.room == "flows" and self._key in WITH_FLOW_DELAYS
 
     @property
     def noticed(self) -> Noticeable:

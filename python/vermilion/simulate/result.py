@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vermilion.simulate.instruments.recorded import Recorded
 from vermilion.simulate.measured_run import MeasuredRun
 from vermilion.simulate.notebook import result_html, result_text
 from vermilion.simulate.result_frames import flows_frame, result_frame, series_frame
 from vermilion.simulate.traces import save_series
+from vermilion.simulate.window_metrics import WindowMetrics
 
 if TYPE_CHECKING:
     import os
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from vermilion.simulate.measured_run import Series
-    from vermilion.simulate.result_data import Measured, ResultData, Timing
+    from vermilion.simulate.result_data import GroupData, LinkData, Measured, ResultData, Timing
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,5 +100,16 @@ def result_of(
 ) -> Result:
     """Makes a result from the core's JSON, the identifying keys first."""
     measured: Measured = json.loads(text)
+    for link in measured["links"].values():
+        _say_what_is_absent(link)
+    for group in measured["flows"].values():
+        _say_what_is_absent(group)
     data: ResultData = {"seed": seed, "version": version, **timing, **measured}
     return Result(data, series, recorded or Recorded())
+
+
+def _say_what_is_absent(place: LinkData | GroupData) -> None:
+    """Has the metrics of every window say why one of them is not there."""
+    windows: Any = place
+    windows["total"] = WindowMetrics(windows["total"])
+    windows["phases"] = [WindowMetrics(each) for each in windows["phases"]]

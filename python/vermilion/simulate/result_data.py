@@ -5,7 +5,7 @@ number means. A key that is not required is absent where its number cannot be co
 it was not asked for.
 """
 
-from typing import NotRequired, TypedDict
+from typing import Final, NotRequired, TypedDict
 
 
 class Stretch(TypedDict):
@@ -139,7 +139,7 @@ class GroupMetrics(Stretch):
     completed: NotRequired[int]
     transfers_refused: NotRequired[int]
     completion_time_s: NotRequired[CompletionTimes]
-    # Where flow_delays were asked for.
+    # Where flow_delays were asked for: WITH_FLOW_DELAYS.
     packets_sent: NotRequired[int]
     packets_delivered: NotRequired[int]
     packets_lost: NotRequired[int]
@@ -150,6 +150,15 @@ class GroupMetrics(Stretch):
     jitter_pairs: NotRequired[int]
     # Of a single run, where flows do not come and go.
     each: NotRequired[list[FlowMetrics]]
+
+
+WITH_FLOW_DELAYS: Final = frozenset(
+    {
+        "packets_sent", "packets_delivered", "packets_lost", "packet_loss_rate", "losses_in_a_row",
+        "delay_ms", "jitter_ms", "jitter_pairs",
+    }
+)  # fmt: skip
+"""The metrics of groups of flows that a run has only where it is asked for ``flow_delays``."""
 
 
 class GroupData(TypedDict):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate.accepted import given_scenario
 from vermilion.simulate.metric import metric_of
+from vermilion.simulate.result_data import WITH_FLOW_DELAYS
 from vermilion.simulate.result_frames import COLUMNS, pandas_package, rows_of
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.variants import chosen_seeds, combinations
@@ -82,9 +83,14 @@ class Sweep:
         ]
         for metric in metrics:
             if rows and all(row[metric] is None for row in rows):
-                accepted = "a number that one of the runs has, like links.NAME.queue_packets.mean"
-                raise ScenarioError("metrics", metric, accepted)
+                raise ScenarioError("metrics", metric, _what_a_run_has(metric))
         return iter(rows)
+
+
+def _what_a_run_has(metric: str) -> str:
+    if WITH_FLOW_DELAYS & set(metric.split(".")):
+        return "a number that the runs have; they have this one with flow_delays=True"
+    return "a number that one of the runs has, like links.NAME.queue_packets.mean"
 
 
 def _number(result: Result, metric: str) -> float | None:
