@@ -52,7 +52,7 @@ def test_the_panels_show_what_was_measured(drawn):
     scenario, result = drawn
     waiting, goodput, lost = run_figure(scenario, result).figure().axes
     series = result.series("b")  # packets wait longest there, and nothing is tuned
-    [line] = [line for line in waiting.lines if line.get_label() == "waiting"]
+    [line] = [line for line in waiting.lines if line.get_label() == "queueing delay"]
     assert line.get_ydata() == pytest.approx(8e3 * series["queue_bytes"] / 1e6)
     p95 = result.link("b").total["sojourn_ms"]["p95"]
     assert any(np.allclose(line.get_ydata(), p95) for line in waiting.lines)
@@ -87,7 +87,7 @@ def test_a_link_whose_rate_varies_has_no_milliseconds():
     )
     result = run(scenario, 1, probe_interval_s(scenario))
     assert run_figure(scenario, result, "b").figure().axes[0].get_ylabel() == "packets that wait"
-    assert run_figure(scenario, result, "a").figure().axes[0].get_ylabel() == "waiting (ms)"
+    assert run_figure(scenario, result, "a").figure().axes[0].get_ylabel() == "queueing delay (ms)"
 
 
 def test_a_link_that_is_not_there_is_refused(drawn):

@@ -69,7 +69,7 @@ def test_no_color_is_obeyed(monkeypatch, vermilion):
     code, out, _ = vermilion("run", "varying-load", *SHORT, "--plot")
     assert code == 0
     assert "\x1b" not in out
-    assert "Queue of bottleneck: waiting (ms)" in out
+    assert "Queue of bottleneck: queueing delay (ms)" in out
     assert dots(out) > 50
 
 
@@ -90,7 +90,7 @@ def test_a_tuning_is_drawn(vermilion, tmp_path, kind):
 def test_a_tuning_draws_both_settings_on_one_scale(vermilion):
     code, out, _ = vermilion("tune", "varying-load", *SHORT, *QUICK, "--plot")
     assert code == 0
-    now, best = (line for line in out.splitlines() if line.endswith(": waiting (ms)"))
+    now, best = (line for line in out.splitlines() if line.endswith(": queueing delay (ms)"))
     assert now.startswith("Now")
     assert best.startswith("Best found")
 

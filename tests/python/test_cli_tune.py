@@ -208,7 +208,7 @@ def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
     page, numbers = tmp_path / "front.html", tmp_path / "front.json"
     code, out, err = vermilion(*QUICK, "--pareto", f"--figure={page}", f"--json={numbers}")
     assert (code, err) == (0, "")
-    assert "the front of less mean wait against more utilisation" in out
+    assert "the front of less mean queueing delay against more utilisation" in out
     assert page.read_text().startswith("<!DOCTYPE html>")
     document = strict(numbers.read_text())
     assert [entry["goal"] for entry in document["objectives"]] == ["minimise", "maximise"]

@@ -9,8 +9,8 @@ from vermilion.objectives.shown_objective import METRIC_WORDS, shown_objective, 
 @pytest.mark.parametrize(
     ("label", "unit", "name", "shown", "factor"),
     [
-        ("links.bottleneck.sojourn_ms.mean", "ms", "mean wait", "ms", 1.0),
-        ("links.uplink.sojourn_ms.p95", "ms", "p95 wait", "ms", 1.0),
+        ("links.bottleneck.sojourn_ms.mean", "ms", "mean queueing delay", "ms", 1.0),
+        ("links.uplink.sojourn_ms.p95", "ms", "p95 queueing delay", "ms", 1.0),
         ("links.bottleneck.utilization", "", "utilisation", "%", 100.0),
         ("links.a.queue_packets.sd", "packets", "standard deviation of the queue", "packets", 1.0),
         ("flows.*.goodput_bit_per_s.total", "bit/s", "goodput", "Mbit/s", 1e-6),

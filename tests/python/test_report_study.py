@@ -106,7 +106,7 @@ def test_the_page_says_what_the_study_holds(page, larger):
     assert float(cells[1].partition(" ±")[0]) == pytest.approx(best["mean"], rel=0.01)
     # The price has every metric that the recommendation has, and each link's wait in ms.
     columns = 2 + len(outcome["rivals"]) + ("sturdier" in outcome)
-    assert len(Page(page).row("waiting time, 95th percentile (ms)")) == columns
+    assert len(Page(page).row("queueing delay, 95th percentile (ms)")) == columns
     assert "vermilion run scenario.toml" in text  # shortened, so not as shipped
     assert "95&nbsp;% intervals from 200 half-samples" in text
 
@@ -156,7 +156,7 @@ def test_rivals_stand_beside_both_settings_and_what_they_break_is_said():
     rows = dict(table["rows"])
     # Times come before all other prices, in ms; shares are in per cent; nothing is marked.
     assert list(rows) == [
-        "stillness (packets²)", "waiting time, 95th percentile (ms)", "packets dropped (%)",
+        "stillness (packets²)", "queueing delay, 95th percentile (ms)", "packets dropped (%)",
         "of_old",
     ]  # fmt: skip
     assert [cell.split(" ")[0] for cell in rows["stillness (packets²)"]] == [

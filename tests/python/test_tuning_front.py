@@ -450,7 +450,7 @@ def test_the_price_of_every_setting_stands_beside_its_objectives():
     assert found.incumbent.metrics["drop_rate"].mean == pytest.approx(sum(now) / len(now))
     # Jain's index is an objective already.
     headings = [heading for heading, _ in found.beside]
-    assert headings == ["goodput (Mbit/s)", "p95 wait (ms)", "dropped (%)"]
+    assert headings == ["goodput (Mbit/s)", "p95 queueing delay (ms)", "dropped (%)"]
     line = next(line for line in str(found).splitlines() if line.startswith("now"))
     assert f"{100 * sum(now) / len(now):.2f}" in line.split()
     again = Front.from_data(json.loads(found.to_json()))
@@ -466,14 +466,14 @@ def test_a_front_of_before_prices_were_kept_is_shown_without(monkeypatch):
         point.pop("metrics", None)
     old = Front.from_data(data)
     assert old.beside == []
-    assert "p95 wait" not in str(old)
+    assert "p95 queueing delay" not in str(old)
     assert Page(rendered(old, "html").decode()).row("now")
 
 
 def test_a_reader_is_shown_words_and_their_units(monkeypatch):
     found, _ = front(monkeypatch, budget=40)
     shown = found.shown()
-    assert shown.objectives == ("mean wait", "utilisation")
+    assert shown.objectives == ("mean queueing delay", "utilisation")
     assert shown.units == ("ms", "%")
     for point, in_words in zip(found.points, shown.points, strict=True):
         assert in_words.values[0] == point.values[0]
@@ -489,7 +489,7 @@ def test_a_reader_is_shown_words_and_their_units(monkeypatch):
         "name": path, "unit": "ms", "goal": "minimise"
     }  # fmt: skip
     page = rendered(found, "html").decode()
-    assert "What less mean wait costs in utilisation." in page
+    assert "What less mean queueing delay costs in utilisation." in page
     assert "utilisation (%)" in page
 
 

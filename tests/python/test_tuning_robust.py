@@ -424,7 +424,7 @@ def test_the_price_is_that_of_the_same_seeds_in_each_scenario(monkeypatch):
             shown = case["metrics"]["sojourn_ms.p95"][key]
             assert shown["mean"] == pytest.approx(sum(means) / len(means))
             assert shown["count"] == len(SEEDS.comparison)
-    assert "waiting time, 95th percentile (ms)" in str(outcome)
+    assert "queueing delay, 95th percentile (ms)" in str(outcome)
 
 
 def test_real_scenarios_are_tuned_together_and_printed_for_a_device():

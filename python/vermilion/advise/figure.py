@@ -68,7 +68,7 @@ def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         between = "\n" if narrow else " "
-        axes.set_xlabel(f"waiting time, ms:{between}median to 95th percentile (dot)")
+        axes.set_xlabel(f"queueing delay, ms:{between}median to 95th percentile (dot)")
         figure.legend(loc="outside upper left", ncols=3)
     return figure
 

@@ -79,7 +79,7 @@ class Judgement:
 
 
 def worst_p95_ms(measured: Measured) -> float:
-    """The longest 95th percentile of the waiting time in a nominal condition."""
+    """The longest 95th percentile of the queueing delay in a nominal condition."""
     return max(measured.p95_ms(each) for each in nominal(measured.runs))
 
 

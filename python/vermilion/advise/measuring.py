@@ -90,7 +90,7 @@ class Measured:
         return math.fsum(values) / len(values) if values else None
 
     def p95_ms(self, at: Condition) -> float:
-        """The 95th percentile of the waiting time; without end where no packet came through."""
+        """The 95th percentile of the queueing delay; without end where no packet came through."""
         value = self.mean(at, "delay_p95_ms")
         return math.inf if value is None else value
 

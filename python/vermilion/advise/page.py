@@ -35,7 +35,7 @@ def advice_page(advice: Advice) -> str:
     figure = drawing.svg_for_both_widths(
         partial(advice_figure, advice),
         name="delay",
-        description="Waiting times in each condition, now and with what is recommended",
+        description="Queueing delays in each condition, now and with what is recommended",
     )
     measured = advice.shown
     return template.render(

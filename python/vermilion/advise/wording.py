@@ -54,7 +54,7 @@ _METRIC_WORDS: Final = {
     "goodput_bit_per_s": "goodput",
     "jain_index": "Jain's index of fairness",
     "starved_flows": "starved flows",
-    "delay_p95_ms": "the delay (p95)",
+    "delay_p95_ms": "the queueing delay (p95)",
     "drop_rate": "the part of the packets that is dropped",
     SHORT_TRANSFER: "the time that a short transfer takes",
     CALL_DELAY: "the time that 95 % of a call's packets wait at most",

@@ -68,7 +68,7 @@ class Plan:
             "cubic:option_set=linux".
         packet_bytes: size of their packets.
         target_delay_s: what the default objective asks for: goodput while the 95th percentile of
-            the waiting time is at most this. Boxes of thresholds are laid around it in any case.
+            the queueing delay is at most this. Boxes of thresholds are laid around it in any case.
         hold_at_s: the queue that is to be held instead, as the time that it takes to send; then
             the objective is the queue's squared distance from it, and the boxes are laid around it.
         objective: a text as ``vermilion tune`` takes it, of the link ``bottleneck`` and the flows

@@ -26,7 +26,7 @@ _OF_THE_LINK: Final[Mapping[str, str]] = {
 }
 PRICE: Final = (*_OF_FLOWS, *_OF_THE_LINK)
 """Keys of a price: goodput of all flows, Jain's index, starved flows, drops per arrival, and
-percentiles of the waiting time."""
+percentiles of the queueing delay."""
 
 
 def price(results: Sequence[Result]) -> dict[str, float]:

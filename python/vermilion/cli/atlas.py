@@ -82,7 +82,7 @@ def atlas(
         typer.Option(
             metavar="TEXT",
             help="As tune takes it, of the link 'bottleneck' and the flows 'bulk' (default: "
-            "goodput while waits keep to --target-delay).",
+            "goodput while queueing delays keep to --target-delay).",
             show_default=False,
         ),
     ] = None,

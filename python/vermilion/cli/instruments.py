@@ -90,7 +90,7 @@ DistributionsFile = Annotated[
     _option(
         "--distributions",
         "FILE",
-        "Write exact histograms of the waiting times and gaps between drops of every link, "
+        "Write exact histograms of the queueing delays and gaps between drops of every link, "
         "and of the one-way delays and gaps of every group, as CSV in bins of 10 us.",
     ),
 ]

@@ -191,7 +191,7 @@ def link(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw waiting times, throughput, drops and marks over time, of the way on which "
+            help="Draw queueing delays, throughput, drops and marks over time, of the way on which "
             "packets wait longest: .svg, .png, or a page with the tables, .html.",
             show_default=False,
         ),

@@ -69,7 +69,7 @@ def print_price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> None
     for words in answers:
         screen.print(_plain(words), markup=False)
     if answers:
-        screen.print("(5th to 95th percentile of the waiting time, mean over the seeds)")
+        screen.print("(5th to 95th percentile of the queueing delay, mean over the seeds)")
 
 
 def _plain(words: str) -> str:

@@ -69,7 +69,7 @@ def run(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw waiting times, the goodput of each group, and drops and marks over time: "
+            help="Draw queueing delays, the goodput of each group, and drops and marks over time: "
             ".svg, .png, or a page with the tables, .html.",
             show_default=False,
         ),

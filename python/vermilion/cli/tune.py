@@ -142,7 +142,7 @@ def tune(
         typer.Option(
             "--pareto",
             help="Search the front of two objectives instead of one setting: what each costs in "
-            "the other. By default waiting time against utilisation.",
+            "the other. By default queueing delay against utilisation.",
         ),
     ] = False,
     figure: Annotated[

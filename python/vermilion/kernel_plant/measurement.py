@@ -2,7 +2,7 @@
 
 The kernel counts packets, bytes, drops and marks, so that these are exact. How long its queue is
 has to be asked, every :data:`SAMPLE_NS`: mean, spread and percentiles of the queue are those of
-the samples. The waiting time is derived: of a first-in, first-out queue, what waits over the rate
+the samples. The queueing delay is derived: of a first-in, first-out queue, what waits over the rate
 at each sample; of queues that serve flows in turns only its mean, by Little's law. What the kernel
 does not tell is absent: RED's average, and why a packet was dropped.
 """

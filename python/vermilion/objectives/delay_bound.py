@@ -1,6 +1,6 @@
 """As much as can be had while nobody waits longer than a bound: what an operator signs.
 
-Most goodput subject to a percentile of the waiting time at a link being at most a bound. A queue
+Most goodput subject to a percentile of the queueing delay at a link being at most a bound. A queue
 that is shorter than the bound is no worse for it; to hold a queue *at* a length is another
 objective, ``queue-deviation``. The bound is what the objective is about, so it holds even where a
 list of constraints is empty.
@@ -27,13 +27,13 @@ class DelayBound(FlowsObjective):
     Attributes:
         link: where packets wait.
         at_most: the bound, s.
-        percentile: of the waiting time, that keeps it: "p50", "p95" or "p99"; a table has the
+        percentile: of the queueing delay, that keeps it: "p50", "p95" or "p99"; a table has the
             number alone.
     """
 
     name: ClassVar[str] = "delay-bound"
     summary: ClassVar[str] = (
-        "goodput while a percentile of the waiting time keeps a bound; maximised"
+        "goodput while a percentile of the queueing delay keeps a bound; maximised"
     )
     unit: ClassVar[str] = "bit/s"
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"

@@ -1,7 +1,7 @@
 """Least delay for nearly all goodput: what is meant where nothing else is said.
 
 A longer queue carries more, until it carries all there is; from there on it only delays. The knee
-of that curve is the least waiting time with which nearly all goodput of the setting in force is
+of that curve is the least queueing delay with which nearly all goodput of the setting in force is
 still there. Waiting is measured at a percentile, because what interactive traffic feels is not
 the mean. That the goodput stays is a part of the objective, so it holds even where a list of
 constraints is empty: the least delay of all is that of a link that carries nothing.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Knee(NoticesDelay, LinkObjective):
-    """A percentile of the waiting time at a link, ms, while nearly all goodput stays.
+    """A percentile of the queueing delay at a link, ms, while nearly all goodput stays.
 
     Attributes:
         percentile: "p50", "p95" or "p99"; a table has the number alone.
@@ -37,7 +37,7 @@ class Knee(NoticesDelay, LinkObjective):
     """
 
     name: ClassVar[str] = "knee"
-    summary: ClassVar[str] = "least waiting time for nearly all goodput of now"
+    summary: ClassVar[str] = "least queueing delay for nearly all goodput of now"
     unit: ClassVar[str] = "ms"
     measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.p95",)
 
@@ -58,5 +58,5 @@ class Knee(NoticesDelay, LinkObjective):
         return (f"flows.{self.flows}.goodput_bit_per_s.total >= {share} of reference",)
 
     def value(self, window: LinkMetrics) -> float:
-        """The percentile of the waiting time over the window, ms."""
+        """The percentile of the queueing delay over the window, ms."""
         return waiting_ms(self.name, window, self.percentile)

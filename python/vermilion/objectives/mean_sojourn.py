@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MeanSojourn(NoticesDelay, LinkObjective):
-    """Mean waiting time of the packets that were sent, ms."""
+    """Mean queueing delay of the packets that were sent, ms."""
 
     name: ClassVar[str] = "mean-sojourn"
-    summary: ClassVar[str] = "mean waiting time in the queue"
+    summary: ClassVar[str] = "mean queueing delay in the queue"
     unit: ClassVar[str] = "ms"
     measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.mean",)
     noticeable: ClassVar[float] = 1.0
 
     def value(self, window: LinkMetrics) -> float:
-        """The mean waiting time over the window, ms."""
+        """The mean queueing delay over the window, ms."""
         return waiting_ms(self.name, window, "mean")

@@ -4,7 +4,7 @@ A. Giessler, J. Hänle, A. König, E. Pade, "Free buffer allocation - an investi
 simulation", Computer Networks 2, 1978; L. Kleinrock, "Power and deterministic rules of thumb for
 probabilistic problems in computer communications", ICC 1979: throughput over response time. The
 response time is the delay without queue, which no queue can do anything about, plus the mean
-waiting time. Without the former, an empty queue would have infinite power at any throughput.
+queueing delay. Without the former, an empty queue would have infinite power at any throughput.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Power(LinkObjective):
-    """Goodput of the flows per (base delay + mean waiting time at the link), bit/s^2; maximised.
+    """Goodput of the flows per (base delay + mean queueing delay at the link), bit/s^2; maximised.
 
     Attributes:
         base_delay: the delay without queue, such as the flows' round trip, s.

@@ -54,9 +54,9 @@ class PriceRow:
 PRICE: Final[tuple[PriceRow, ...]] = (
     PriceRow("goodput_bit_per_s.total", "goodput", "Mbit/s", 1e-6, of_flows=True),
     PriceRow("utilization", "utilisation", "%", 100.0, 2),
-    PriceRow("sojourn_ms.p50", "waiting time, median", "ms", 1.0, 2),
-    PriceRow("sojourn_ms.p95", "waiting time, 95th percentile", "ms", 1.0, 2),
-    PriceRow("sojourn_ms.p99", "waiting time, 99th percentile", "ms", 1.0, 2),
+    PriceRow("sojourn_ms.p50", "queueing delay, median", "ms", 1.0, 2),
+    PriceRow("sojourn_ms.p95", "queueing delay, 95th percentile", "ms", 1.0, 2),
+    PriceRow("sojourn_ms.p99", "queueing delay, 99th percentile", "ms", 1.0, 2),
     PriceRow("drop_rate", "packets dropped", "%", 100.0, 2),
     PriceRow("mark_rate", "packets marked", "%", 100.0, 2),
     PriceRow("jain_index", "Jain's fairness index", of_flows=True),

@@ -11,7 +11,7 @@ from typing import Final
 
 from vermilion.objectives.price import PRICE
 
-_WAIT: Final = {"mean": "mean", "p50": "median", "p95": "p95", "p99": "p99", "max": "longest"}
+_DELAY: Final = {"mean": "mean", "p50": "median", "p95": "p95", "p99": "p99", "max": "longest"}
 _QUEUE: Final = {"mean": "mean", "p95": "p95", "max": "longest"}
 
 METRIC_WORDS: Final = {
@@ -22,7 +22,7 @@ METRIC_WORDS: Final = {
     "jain_index": "fairness (Jain)",
     "slowest_share": "slowest flow, of the mean",
     "starved": "starved flows",
-    **{f"sojourn_ms.{key}": f"{word} wait" for key, word in _WAIT.items()},
+    **{f"sojourn_ms.{key}": f"{word} queueing delay" for key, word in _DELAY.items()},
     "queue_packets.sd": "standard deviation of the queue",
     **{f"queue_packets.{key}": f"{word} queue" for key, word in _QUEUE.items()},
 }

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SojournPercentile(NoticesDelay, LinkObjective):
-    """The waiting time that so many percent of the packets sent did not exceed, ms.
+    """The queueing delay that so many percent of the packets sent did not exceed, ms.
 
     Attributes:
         percentile: "p5", "p50", "p95" or "p99"; a table has the number alone.
     """
 
     name: ClassVar[str] = "sojourn-percentile"
-    summary: ClassVar[str] = "a percentile of the waiting time in the queue"
+    summary: ClassVar[str] = "a percentile of the queueing delay in the queue"
     unit: ClassVar[str] = "ms"
     measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.p95",)
     noticeable: ClassVar[float] = 1.0
@@ -36,5 +36,5 @@ class SojournPercentile(NoticesDelay, LinkObjective):
         return f"{self.name} {self.percentile}"
 
     def value(self, window: LinkMetrics) -> float:
-        """The percentile of the waiting time over the window, ms."""
+        """The percentile of the queueing delay over the window, ms."""
         return waiting_ms(self.name, window, self.percentile)

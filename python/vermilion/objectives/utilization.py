@@ -1,6 +1,6 @@
 """How much of a link's capacity is used.
 
-Alone it asks for a queue that is never empty, however long: bound the waiting time, or look at
+Alone it asks for a queue that is never empty, however long: bound the queueing delay, or look at
 the front of both (``vermilion tune --pareto``).
 """
 

@@ -14,7 +14,7 @@ _MS_PER_S = 1e3
 
 
 def waiting_ms(name: str, window: LinkMetrics, key: str) -> float:
-    """A summary of the waiting times of a window's packets, ms.
+    """A summary of the queueing delays of a window's packets, ms.
 
     Where packets came and none got through, it is the window's length: whoever wanted to send has
     waited for all of it. So a setting that shuts its queue is a bad one, and not one that nothing

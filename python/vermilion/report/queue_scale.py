@@ -78,7 +78,7 @@ def draw_band(
     axes.fill_between(
         middle, low, high, color=drawing.SKY_BLUE, linewidth=0.7, label="queue, least to greatest"
     )
-    axes.set_ylabel("queue (packets)" if each_ms is None else "waiting (ms)")
+    axes.set_ylabel("queue (packets)" if each_ms is None else "queueing delay (ms)")
 
 
 def target_label(packets: float, each_ms: float | None) -> str:

@@ -149,7 +149,7 @@ class RunFigure:
 
     def waiting_unit(self) -> str:
         """What is known of waiting: a time, or a length where the link's rate varies."""
-        return "packets that wait" if self._rate() is None else "waiting (ms)"
+        return "packets that wait" if self._rate() is None else "queueing delay (ms)"
 
     def waiting_panel(self) -> Panel:
         """How long packets wait, for a terminal."""
@@ -192,9 +192,11 @@ class RunFigure:
                 axes.plot(*drawing.thinned(time, average), color=drawing.ORANGE, lw=1.6)
                 axes.lines[-1].set_label("its average, as\nthe discipline has it")
             return
-        axes.set_ylabel("waiting (ms)")
+        axes.set_ylabel("queueing delay (ms)")
         waiting = 8e3 * series["queue_bytes"] / rate
-        axes.plot(*drawing.thinned(time, waiting), color=drawing.BLUE, lw=1.0, label="waiting")
+        axes.plot(
+            *drawing.thinned(time, waiting), color=drawing.BLUE, lw=1.0, label="queueing delay"
+        )
         mean = self.result.link(self.link).total.get("sojourn_ms")
         if mean is not None:
             axes.axhline(mean["p95"], color=drawing.INK, lw=1.2, ls=(0, (5, 3)), zorder=3)

@@ -41,7 +41,7 @@ class TunedFigure:
     seed: int
 
     def figure(self, *, narrow: bool = False) -> Figure:
-        """The waiting times of both, on the same axes.
+        """The queueing delays of both, on the same axes.
 
         Args:
             narrow: for a phone, where what the lines mean stands below both panels.

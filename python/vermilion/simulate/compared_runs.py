@@ -186,7 +186,7 @@ class ComparedRuns:
     def distribution(
         self, variant: int, link: str, window: int
     ) -> tuple[list[float], list[Interval]] | None:
-        """The distribution of the waiting times of single packets, in ms.
+        """The distribution of the queueing delays of single packets, in ms.
 
         Returns:
             Percents from 0 to 100, and for each the mean over the seeds of that percentile with

@@ -97,7 +97,7 @@ class MeasuredRun:
 
     @property
     def raw_distributions(self) -> RawDistributionsData | None:
-        """Every waiting time, delay and gap, if it had a :class:`~vermilion.RawDistributions`."""
+        """Every queueing delay, delay and gap, if it had a :class:`~vermilion.RawDistributions`."""
         return self._recorded.raw_distributions
 
     @property

@@ -55,7 +55,7 @@ def run(
         seed: 0 .. 2^64 - 1; every random stream of the run derives from it.
         probe_interval_s: seconds between the points of :meth:`Result.series`; ``None`` for none.
         distributions: add ``sojourn_distribution_ms`` to the metrics of links: ``percent`` and
-            ``value``, the quantiles of the waiting times from 0 % to 100 %.
+            ``value``, the quantiles of the queueing delays from 0 % to 100 %.
         flow_delays: add to the metrics of groups of flows ``delay_ms``, ``jitter_ms``,
             ``packet_loss_rate`` and ``losses_in_a_row`` of their data packets, which takes about
             half as long again.
@@ -244,7 +244,7 @@ def run_jobs(
         threads: as there, and so are the others.
         progress: called with the number of runs done.
         deadline_s: wall seconds.
-        distributions: of waiting times.
+        distributions: of queueing delays.
         flow_delays: and of packets of groups of flows.
 
     Returns:

@@ -84,7 +84,7 @@ def tune_front(
     Args:
         scenario: itself, or the name or path from which it is loaded. It gives the parameters
             that may change, in its ``[tuning]``, unless they are said.
-        objectives: two; by default the mean waiting time and the utilisation of the first link
+        objectives: two; by default the mean queueing delay and the utilisation of the first link
             whose queue is tuned.
         options: as of :func:`tune`, but for what the attributes say is of other kinds.
 

@@ -1,4 +1,4 @@
-"""Raw distributions: every packet's waiting time and one-way delay, every gap between drops."""
+"""Raw distributions: every packet's queueing delay and one-way delay, every gap between drops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RawDistributions:
     """Of what the distributions are.
 
     Attributes:
-        links: waiting times, and gaps between drops, of these links.
+        links: queueing delays, and gaps between drops, of these links.
         flows: one-way delays, and gaps between drops, of the data of these groups.
         width_s: of the histograms' bins, in seconds.
         values: most single values that are kept of each, in the order in which they came.
@@ -115,7 +115,7 @@ class RawDistributionsData:
     """The raw distributions of a run, after its warm-up.
 
     Attributes:
-        sojourn: waiting times of the packets that left a queue, by link.
+        sojourn: queueing delays of the packets that left a queue, by link.
         delay: one-way delays of the data packets that arrived, by group.
         drop_gap: times between two drops, by link or group: ``links.NAME`` and ``flows.NAME``.
     """

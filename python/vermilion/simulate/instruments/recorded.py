@@ -38,7 +38,7 @@ class Recorded:
     Attributes:
         flow_series: windows over time.
         packets: packets one by one.
-        raw_distributions: waiting times, delays, gaps between drops.
+        raw_distributions: queueing delays, delays, gaps between drops.
     """
 
     flow_series: FlowSeriesData | None = None

@@ -38,7 +38,7 @@ def told_delay(
     """What a discipline that holds a delay would be told at one link.
 
     - An objective with a target in packets: as long as they take to send at the link's rate.
-    - A bound on a link's waiting time or queue ("links.bottleneck.sojourn_ms.p95 <= 20"): the
+    - A bound on a link's queueing delay or queue ("links.bottleneck.sojourn_ms.p95 <= 20"): the
       bound itself, the tightest of several. That is generous to a percentile, because the
       discipline holds its mean there; a half of it would be a guess.
 

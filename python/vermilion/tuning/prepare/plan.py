@@ -93,8 +93,8 @@ class TuningPlan:
             over, and unless ``parameters`` are given its own box is searched. The incumbent is then
             the queue as carried over.
         objectives: of a front two, else one at most; by default the scenario's own, of a front the
-            mean waiting time and the utilisation of the first link whose queue is tuned. Each is an
-            objective; or a text like "minimise links.bottleneck.sojourn_ms.p99 subject to
+            mean queueing delay and the utilisation of the first link whose queue is tuned. Each is
+            an objective; or a text like "minimise links.bottleneck.sojourn_ms.p99 subject to
             links.bottleneck.utilization >= 0.98"; or a function of a result, to be minimised.
         constraints: like "links.bottleneck.utilization >= 0.95"; an empty list means none. By
             default the scenario's own, or of a front none: the usual one would cut it off.

@@ -276,7 +276,7 @@ class Front:
         return json.dumps(data, indent=indent, allow_nan=False)
 
     def shown(self) -> Front:
-        """The same in the words and units of a reader: "mean wait", "%"."""
+        """The same in the words and units of a reader: "mean queueing delay", "%"."""
         objectives = shown_objectives(self.objectives, self.units)
         first, second = (each.factor for each in objectives)
         return replace(

@@ -141,7 +141,7 @@ async function ask(address) {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const CHARTS = [
-  { title: "Waiting in the queue", unit: "ms", names: ["waiting_ms"] },
+  { title: "Queueing delay", unit: "ms", names: ["waiting_ms"] },
   { title: "Queue", unit: "packets", names: ["queue_packets", "queue_most_packets"], target: true,
     note: "light: the most within each point" },
   { title: "Forwarded", unit: "Mbit/s", names: ["throughput_mbit_per_s"] },
@@ -362,7 +362,7 @@ function showTiles() {
   const now = (name) => mean(series[name].slice(-4));
   const target = targetPackets();
   const tiles = [
-    ["Packets wait", text(now("waiting_ms"), 3, "ms"),
+    ["Queueing delay", text(now("waiting_ms"), 3, "ms"),
       `last minute: ${text(mean(minute("waiting_ms")))} on average, 95 % below ${text(percentile(minute("waiting_ms"), 0.95))}`],
     ["Queue", text(now("queue_packets"), 3, "packets"), target ? `to be held at ${text(target)}` : ""],
     ["Forwarded", text(now("throughput_mbit_per_s"), 3, "Mbit/s"), ""],
