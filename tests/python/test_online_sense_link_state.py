@@ -128,6 +128,34 @@ def test_silence_is_seen_before_it_is_believed():
     assert link.watch.seems_silent
 
 
+def test_a_sample_without_a_packet_may_be_how_a_silence_begins():
+    link = Link().busy()
+    assert not link.watch.may_be_silent
+    link.go_on(0.1, flows=16)
+    assert link.watch.may_be_silent
+    link.go_on(0.1, packets=125, backlog=30, flows=16)
+    assert not link.watch.may_be_silent
+    assert link.watch.silent_s < 0.0  # it was a moment
+
+
+def test_when_a_link_was_silent_last_is_remembered():
+    link = Link().busy()
+    link.go_on(1.5, flows=16)
+    ended_s = link.samples[-1].time_s
+    link.go_on(5.0, packets=125, backlog=30, flows=16)
+    assert link.watch.silent_s == ended_s
+
+
+def test_a_slow_link_may_be_silent_after_the_time_of_two_packets():
+    """At 12 kbit/s a packet of 1000 bytes takes 0.67 s."""
+    link = Link(rate=12e3)
+    link.go_on(2.0, packets=1, backlog=5, flows=2)
+    link.go_on(1.3, backlog=5, flows=2)
+    assert not link.watch.may_be_silent
+    link.go_on(0.1, backlog=5, flows=2)
+    assert link.watch.may_be_silent
+
+
 def test_a_link_that_another_one_starves_is_told_from_a_busy_one():
     link = Link().busy()
     assert link.go_on(3.5, packets=60, flows=16).kind == "busy"

@@ -287,10 +287,26 @@ def test_one_link_that_is_cut_off_makes_the_others_tell_nothing():
     assert "packets in the queue, and none has left" in senses.link_state.words
 
 
+def test_one_link_at_which_packets_stand_may_be_the_beginning_of_an_outage():
+    cut = SetWorld()
+    senses = sensed(cut, 3.0)
+    assert not senses.may_be_silent
+    cut.far.packets = 0
+    senses = sensed(cut, 3.2, senses, 3.0)
+    assert senses.may_be_silent
+    assert not senses.seems_silent
+    senses = sensed(cut, 4.5, senses, 3.2)
+    cut.far.packets = 60
+    senses = sensed(cut, 6.0, senses, 4.5)
+    assert not senses.may_be_silent
+    assert senses.told_since(0.0)[0].time_s == pytest.approx(4.6)
+
+
 def test_one_link_without_traffic_is_no_outage():
     world = SetWorld(through=0)
     world.far.flows = 0
     senses = sensed(world, 8.0)
+    assert not senses.may_be_silent
     assert senses.parts["far"].link_state.kind == "outage"  # there are flows, as far as it knows
     assert senses.link_state.kind == "busy"
 

@@ -39,7 +39,7 @@ def look(turn: Turn) -> None:
     if isinstance(controller.state, _SILENT) or controller.senses.link_state.kind in _NOT_THIS_LINK:
         turn.change(bounds_watch=replace(watch, since_s=turn.now_s))
         return
-    if turn.now_s - watch.looked_s < _LOOK_S:
+    if turn.now_s - watch.looked_s < _LOOK_S or controller.senses.may_be_silent:
         return
     begun_s = watch.since_s
     if not controller.fluctuation.lasts:

@@ -175,6 +175,14 @@ class QueueWatch:
             )
         )
 
+    def after_silence(self, sample: Sample) -> QueueWatch:
+        """The watch after a sample in which nothing left: a second that ends so does not count."""
+        seconds = self.seconds + sample.interval_s
+        if seconds > _BATCH_S - 1e-6:
+            return QueueWatch(self.test)
+        area = self.area + sample.backlog_packets * sample.interval_s
+        return replace(self, area=area, seconds=seconds)
+
     def after(self, sample: Sample) -> tuple[QueueWatch, Alarm | None]:
         """The watch after one sample; alarms are given at the end of a batch of one second."""
         area = self.area + sample.backlog_packets * sample.interval_s

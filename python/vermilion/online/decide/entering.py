@@ -170,7 +170,10 @@ def refine(
         return False
     watch_conditions(turn, picture, traffic)
     # Young flows do not behave as flows do: they are still finding their windows.
-    settled = turn.controller.senses.since(max(since_s, grown_s(turn, traffic)))
+    since_s = max(since_s, grown_s(turn, traffic))
+    settled = turn.controller.senses.told_since(since_s)
+    if not are_enough(settled):
+        settled = turn.controller.senses.since(since_s)
     # No model of one moment explains a stretch in which conditions come and go.
     if not are_enough(settled) or turn.controller.fluctuation.lasts:
         settled = ()
@@ -459,12 +462,19 @@ def settled_s(turn: Turn, traffic: Traffic) -> float:
     return since_s
 
 
+def just_silent(turn: Turn) -> bool:
+    """Whether the link is silent, or was so lately that little has been seen since."""
+    told_s = FEWEST_SAMPLES * SAMPLE_INTERVAL_S - EPSILON_S
+    senses = turn.controller.senses
+    return senses.may_be_silent or turn.now_s - senses.silent_s < told_s
+
+
 def learn_from_promise(turn: Turn) -> None:
     """Learn the shortfall from what the last quick answer has delivered since last time."""
-    promise = turn.controller.promise
-    if promise is None or turn.controller.policy.target_packets is None:
+    promise, senses = turn.controller.promise, turn.controller.senses
+    if promise is None or turn.controller.policy.target_packets is None or senses.may_be_silent:
         return
-    samples = turn.controller.senses.since(promise.since_s)
+    samples = senses.told_since(promise.since_s)
     if samples:
         correction = turn.controller.correction.learned_shortfall(
             *mean_and_seconds(samples), promise.noise, promise.mean
@@ -476,11 +486,11 @@ def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) 
     """Learn the model's bias from the samples since ``since_s``."""
     if turn.controller.policy.target_packets is None:
         return
-    samples = turn.controller.senses.since(since_s)
+    samples = turn.controller.senses.told_since(since_s)
     if samples:
         traffic = turn.traffic(turn.picture)
         begun_s = since_s if traffic is None else min(since_s, settled_s(turn, traffic))
-        lately = turn.controller.senses.since(max(begun_s, since_s - _SCATTER_S))
+        lately = turn.controller.senses.told_since(max(begun_s, since_s - _SCATTER_S))
         correction = turn.controller.correction.learned(
             *mean_and_seconds(samples), noise, predicted_mean, scatter(lately)
         )

@@ -21,6 +21,8 @@ _LONGEST_OBSERVING_S = 8.0  # beyond its schedule: for new flows to grow up, and
 
 def on_observed(turn: Turn, state: Observing, _event: Observed) -> None:
     """Refine the answer once enough was seen, or at once where it fails."""
+    if turn.controller.senses.may_be_silent:
+        return  # it may be how an outage begins, which says nothing of senders
     promise, schedule = turn.controller.promise, state.schedule
     if promise is not None and turn.now_s - promise.since_s > 1.0 - entering.EPSILON_S:
         entering.learn_from_promise(turn)
@@ -31,10 +33,11 @@ def on_observed(turn: Turn, state: Observing, _event: Observed) -> None:
     grown_s = entering.grown_s(turn, traffic)
     last_s = schedule.observed_s + _LONGEST_OBSERVING_S
     due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
-    if not are_enough(turn.controller.senses.since(max(schedule.half_settled_s, grown_s))):
-        due_s = last_s  # of a router that is asked rarely
+    if not are_enough(turn.controller.senses.told_since(max(schedule.half_settled_s, grown_s))):
+        due_s = last_s  # of a router that is asked rarely, or after a silence
     holding = turn.controller.policy.target_packets is not None
-    failing = holding and turn.controller.correction.due and turn.now_s > schedule.settled_s
+    due = holding and turn.controller.correction.due
+    failing = due and turn.now_s > schedule.settled_s and not entering.just_silent(turn)
     if turn.now_s > due_s - entering.EPSILON_S or failing:
         entering.refine(
             turn,

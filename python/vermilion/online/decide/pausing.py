@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vermilion.online.events import Observed
 
 _TELLING = frozenset({"busy", "unknown"})  # of the second nobody knows that it does not
+_BUSY_AGAIN = "the link is busy again"
 _WORDS = {
     "idle": "there is nothing to carry",
     "outage": "nothing gets through",
@@ -85,18 +86,25 @@ def on_observed(turn: Turn, state: Paused, _event: Observed) -> None:
             entering.wait_anew(turn, why, cause)
 
 
+def _waiting(turn: Turn) -> Waiting:
+    """To look at what there is when the link is busy again, as for the first time."""
+    return Waiting(turn.now_s, turn.now_s, _BUSY_AGAIN)
+
+
 def _to_resume(turn: Turn, state: State) -> Verifying | Watching | Waiting | None:
     """What to go on with later; ``None`` for states that do not pause."""
     match state:
-        case Watching(owed=None, queue=queue) if queue is not None:
+        case Watching(owed=None, queue=None, doubt=None, ask_again_s=again_s) if (
+            turn.now_s >= again_s
+        ):
+            return _waiting(turn)  # without a model only a search that is due can be held back
+        case Watching(owed=None, queue=queue, doubt=doubt) if queue or doubt:
             return state
         case Verifying():
             return state
         case Observing(unverified=unverified) | Searching(unverified=unverified):
-            if unverified is not None:
-                return unverified
-            return Waiting(turn.now_s, turn.now_s, "the link is busy again")
+            return unverified or _waiting(turn)
         case Waiting() if turn.controller.modelled is not None:
-            return replace(state, why="the link is busy again", cause={})
+            return replace(state, why=_BUSY_AGAIN, cause={})
         case _:
             return None

@@ -362,7 +362,7 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     if traffic is None or several:  # whose means are no prediction for what is there
         return False
     since_s = entering.settled_s(turn, traffic)
-    seen = before_silence(controller.senses.since(since_s))
+    seen = before_silence(controller.senses.told_since(since_s))
     bias = 0.0 if answer.internal_target is None else controller.correction.packets
     scale = turn.scale_packets(answer.picture)
     found = [misfits(replace(answer, incumbent=each), seen, scale, bias) for each in kinds]

@@ -37,11 +37,11 @@ def step_on(turn: Turn, state: Watching) -> bool:
         or controller.paused_by_person
         or not controller.budget.allows(turn.now_s)
         or turn.now_s - state.since_s < _LEAST_S
+        or not controller.senses.link_state.is_bottleneck
     ):
         return False
-    before = turn.measured_since(
-        max(state.since_s, controller.conditions_since_s, turn.now_s - _MEASURED_S)
-    )
+    told_s = max(controller.conditions_since_s, controller.senses.silent_s)
+    before = turn.measured_since(max(state.since_s, told_s, turn.now_s - _MEASURED_S))
     measured = None if before is None else before.objective(policy.objective)
     traffic = turn.traffic(turn.picture)
     if before is None or measured is None or before.seconds < _LEAST_S or traffic is None:

@@ -14,6 +14,7 @@ from vermilion.online.plan.correction import LARGEST
 from vermilion.online.plan.regimes import Regime
 
 if TYPE_CHECKING:
+    from vermilion.online.decide.states import Schedule
     from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Verification
     from vermilion.online.events import Observed
@@ -26,20 +27,24 @@ _LOOK_AGAIN_S = 20.0  # at a setting that is unproven; then after twice as long,
 _MOST_LOOKS = 4
 _MOMENT_S = 0.25  # of which several must all be worse, for a verdict before its time
 _EXPLAIN_S = 5.0  # of further samples before another model is looked for
+_LATEST_S = 10.0  # by which a silence may put a verdict off
 _SURELY = 3.0  # standard deviations
 _EARLY_S = 1.0  # after settling; from then on it may be given
 
 
 def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
     """Learn from what is seen, and judge once enough was seen."""
+    if turn.controller.senses.may_be_silent:
+        return  # it may be how an outage begins, which says nothing of a setting
     if not state.is_step and turn.now_s - state.learned_s > LEARNING_S - entering.EPSILON_S:
         entering.learn_bias(turn, state.learned_s, state.expected.mean_after, state.noise)
         state = replace(state, learned_s=turn.now_s)
         turn.become(state)
-    if turn.now_s < state.schedule.verified_s - entering.EPSILON_S:
-        _judge_early(turn, state)
+    settled_s, verified_s = _due(turn, state.schedule)
+    if turn.now_s < verified_s - entering.EPSILON_S:
+        _judge_early(turn, state, settled_s)
         return
-    after = turn.measured_since(state.schedule.settled_s)
+    after = turn.measured_since(settled_s)
     if after is None:  # samples were lost: nothing can be said yet
         turn.decide(
             DecisionKind.UNVERIFIED,
@@ -53,11 +58,22 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
     judge(turn, state, after, looks=1)
 
 
-def _judge_early(turn: Turn, state: Verifying) -> None:
+def _due(turn: Turn, schedule: Schedule) -> tuple[float, float]:
+    """From when on measurements count, and when there are enough: after a silence it starts over.
+
+    Where silences come again and again, they are what the setting is measured in.
+    """
+    late_s = turn.controller.senses.silent_s - schedule.begun_s
+    if not 0.0 < late_s < _LATEST_S:
+        late_s = 0.0
+    return schedule.settled_s + late_s, schedule.verified_s + late_s
+
+
+def _judge_early(turn: Turn, state: Verifying, settled_s: float) -> None:
     """Take a setting back before its time, where all that was seen of it is worse than before."""
-    if turn.now_s < state.schedule.settled_s + _EARLY_S - entering.EPSILON_S:
+    if turn.now_s < settled_s + _EARLY_S - entering.EPSILON_S:
         return
-    moments = turn.moments_since(state.schedule.settled_s, _MOMENT_S)
+    moments = turn.moments_since(settled_s, _MOMENT_S)
     if moments is None:
         return
     objective = turn.controller.policy.objective

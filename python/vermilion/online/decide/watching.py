@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.broken_bound import first_broken
+from vermilion.online.decide.detection import QueueWatch
 from vermilion.online.decide.fluctuation import CALM_S
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.kinds import DecisionKind
@@ -27,7 +28,15 @@ def on_observed(turn: Turn, state: Watching, _event: Observed) -> None:
         if turn.now_s >= state.owed.not_before_s:
             applying.owed_again(turn, state.owed)
         return
-    if turn.now_s >= state.ask_again_s:
+    if turn.controller.senses.may_be_silent:
+        _leave_out(turn, state)
+        return  # it may be how an outage begins, which says nothing of senders or settings
+    _look(turn, state)
+
+
+def _look(turn: Turn, state: Watching) -> None:
+    """The same, where nothing is owed and packets leave."""
+    if turn.now_s >= state.ask_again_s and not entering.just_silent(turn):
         turn.become(replace(state, ask_again_s=float("inf")))
         entering.refine(turn, turn.picture, "another try", state.since_s, None)
         return
@@ -92,10 +101,20 @@ def _check_starvation(turn: Turn) -> bool:
     return bool(harm)
 
 
+def _leave_out(turn: Turn, state: Watching) -> None:
+    """Do not hold a silence against the model."""
+    sample = turn.controller.senses.latest
+    if state.queue is not None and sample is not None:
+        turn.become(replace(state, queue=state.queue.after_silence(sample)))
+
+
 def _check_queue(turn: Turn, state: Watching) -> bool:
     """Whether the queue has drifted away from what the model predicts, and is looked into."""
     sample = turn.controller.senses.latest
     if state.queue is None or sample is None:
+        return False
+    if entering.just_silent(turn):
+        turn.become(replace(state, queue=QueueWatch(state.queue.test)))
         return False
     queue, alarm = state.queue.after(sample)
     turn.become(replace(state, queue=queue))
@@ -178,14 +197,14 @@ def _improve(turn: Turn, state: Watching) -> None:
         if traffic is None or turn.now_s <= entering.grown_s(turn, traffic) + _LATELY_S[0]:
             return
         # Else the search would be as blind as the first, and the next would follow at once.
-        if are_enough(turn.controller.senses.since(_told_since_s(turn, state))):
+        if are_enough(turn.controller.senses.told_since(_told_since_s(turn, state))):
             _refine(turn, state, "flows have settled", _LATELY_S[1])
 
 
 def _refine(turn: Turn, state: Watching, why: str, lately_s: float) -> None:
     told_s = _told_since_s(turn, state)
     since_s = max(told_s, turn.now_s - lately_s)
-    if not are_enough(turn.controller.senses.since(since_s)):
+    if not are_enough(turn.controller.senses.told_since(since_s)):
         since_s = told_s
     entering.refine(turn, turn.picture, why, since_s, None)
 
@@ -200,6 +219,6 @@ def _told_since_s(turn: Turn, state: Watching) -> float:
     if traffic is None:
         return state.since_s
     watched_s = max(state.since_s, entering.grown_s(turn, traffic))
-    if are_enough(turn.controller.senses.since(watched_s)):
+    if are_enough(turn.controller.senses.told_since(watched_s)):
         return watched_s
     return min(watched_s, entering.settled_s(turn, traffic))

@@ -6,7 +6,8 @@ starves, or of one that is down. None of them can be tuned, and nothing can be l
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import math
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.scenario.how_many import how_many
@@ -33,6 +34,7 @@ _MOSTLY_EMPTY = 0.9  # share of readings that find no packet
 _MOSTLY_WAITING = 0.5  # share of readings that find one
 _ALMOST_NOTHING = 0.01  # of the link's rate
 _FEWEST_PACKETS = 10  # that a stretch should have room for
+_STILL_PACKETS = 2  # that would have left by now: one may just have been on its way
 _LEAST_S = 0.25  # less than that says nothing
 _EPSILON_S = 1e-6  # times are sums of tenths
 
@@ -69,11 +71,15 @@ class LinkWatch:
         state: what is believed.
         seen: what was seen last.
         seen_since_s: since when without a break.
+        silent_s: when it seemed silent last.
+        still: whether nothing has left lately, however short that was.
     """
 
     state: LinkState = LinkState()
     seen: LinkKind = "unknown"
     seen_since_s: float = 0.0
+    silent_s: float = -math.inf
+    still: bool = False
 
     @property
     def seems_silent(self) -> bool:
@@ -82,6 +88,11 @@ class LinkWatch:
         It need not have lasted long enough to be believed.
         """
         return self.seen in {"idle", "outage"}
+
+    @property
+    def may_be_silent(self) -> bool:
+        """Whether nothing leaves now: that is a moment, or how a silence begins."""
+        return self.still or self.seems_silent
 
     def updated(
         self, samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
@@ -93,6 +104,16 @@ class LinkWatch:
             rate_bit_per_s: the link's service rate, where it is known.
             flows: how many exist, where that is known.
         """
+        after = self._seeing(samples, rate_bit_per_s, flows)
+        return replace(
+            after,
+            silent_s=samples[-1].time_s if after.seems_silent else self.silent_s,
+            still=_stands_still(samples, rate_bit_per_s),
+        )
+
+    def _seeing(
+        self, samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
+    ) -> LinkWatch:
         now_s = samples[-1].time_s
         found = look(samples, rate_bit_per_s, flows)
         if found is None:
@@ -236,13 +257,7 @@ def _look_at_traffic(stretch: _Stretch, signals: int) -> _Look | None:
 
 def _lately(samples: Sequence[Sample], rate_bit_per_s: float | None) -> list[Sample]:
     """The samples by which the state is judged, the latest first."""
-    stretch_s = LOOKED_AT_S
-    if rate_bit_per_s is not None:
-        largest = max(
-            (sample.bytes / sample.packets for sample in samples[-20:] if sample.packets > 0),
-            default=0.0,
-        )
-        stretch_s = max(stretch_s, _FEWEST_PACKETS * 8.0 * largest / rate_bit_per_s)
+    stretch_s = max(LOOKED_AT_S, _FEWEST_PACKETS * _packet_s(samples, rate_bit_per_s))
     lately: list[Sample] = []
     seconds = 0.0
     for sample in reversed(samples):
@@ -251,3 +266,21 @@ def _lately(samples: Sequence[Sample], rate_bit_per_s: float | None) -> list[Sam
         lately.append(sample)
         seconds += sample.interval_s
     return lately
+
+
+def _stands_still(samples: Sequence[Sample], rate_bit_per_s: float | None) -> bool:
+    """Whether nothing left in the latest sample, nor for so long that something should have."""
+    seconds = 0.0
+    for sample in reversed(samples):
+        if sample.packets > 0:
+            break
+        seconds += sample.interval_s
+    return seconds > _STILL_PACKETS * _packet_s(samples, rate_bit_per_s)
+
+
+def _packet_s(samples: Sequence[Sample], rate_bit_per_s: float | None) -> float:
+    """How long the largest packet of late takes; 0 where that is not known."""
+    if rate_bit_per_s is None:
+        return 0.0
+    sizes = (sample.bytes / sample.packets for sample in samples[-20:] if sample.packets > 0)
+    return 8.0 * max(sizes, default=0.0) / rate_bit_per_s

@@ -217,6 +217,16 @@ class Senses:
         return self.watch.seems_silent
 
     @property
+    def may_be_silent(self) -> bool:
+        """Whether nothing leaves now: nothing is concluded from a moment that may be an outage."""
+        return self.watch.may_be_silent
+
+    @property
+    def silent_s(self) -> float:
+        """When the link has seemed silent last."""
+        return self.watch.silent_s
+
+    @property
     def blackouts(self) -> Mapping[str, Blackout]:
         """The queue under "" while it drops every packet although none waits; else nothing."""
         found = blackout_of(self.history)
@@ -225,6 +235,10 @@ class Senses:
     def since(self, time_s: float) -> tuple[Sample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return _since(self.history, time_s)
+
+    def told_since(self, time_s: float) -> tuple[Sample, ...]:
+        """Those of them after the last silence: one tells nothing of senders, nor of a setting."""
+        return self.since(max(time_s, self.silent_s))
 
     def stretch(self, time_s: float) -> Stretch | None:
         """What was measured since then; ``None`` where that is too short to say anything."""

@@ -8,6 +8,7 @@ the queues of their path.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -110,6 +111,7 @@ class SetSenses:
         flows: the numbers of the flows of each path.
         configured: paths that the operator knows.
         history: the samples of the last :data:`HISTORY_S`, oldest first.
+        silent_s: when they have seemed silent last.
     """
 
     parts: Mapping[str, Senses]
@@ -117,6 +119,7 @@ class SetSenses:
     flows: Mapping[Path, NDArray[np.int64]]
     configured: tuple[Path, ...]
     history: tuple[SetSample, ...]
+    silent_s: float
     _picture: SetPicture | None
 
     @classmethod
@@ -128,7 +131,7 @@ class SetSenses:
             configured: paths that the operator knows.
         """
         parts = {link: Senses.begin() for link in links}
-        return cls(parts, {}, {}, tuple(configured), (), None)
+        return cls(parts, {}, {}, tuple(configured), (), -math.inf, None)
 
     def restarted(self, observation: Observation) -> frozenset[str]:
         """The links of the queues whose counters have fallen since they were last read."""
@@ -171,9 +174,11 @@ class SetSenses:
             flows=flows,
             configured=self.configured,
             history=(*self.history[begin:], sample),
+            silent_s=self.silent_s,
             _picture=None,
         )
-        return replace(after, _picture=after._seen()), sample
+        silent_s = sample.time_s if after.seems_silent else self.silent_s
+        return replace(after, silent_s=silent_s, _picture=after._seen()), sample
 
     @property
     def activity(self) -> SetActivity:
@@ -201,11 +206,19 @@ class SetSenses:
     @property
     def seems_silent(self) -> bool:
         """Whether nothing leaves one of the links lately, or nothing comes to any of them."""
+        return self._are_cut_off([each.seems_silent for each in self.parts.values()])
+
+    @property
+    def may_be_silent(self) -> bool:
+        """Whether that is so now: nothing is concluded from a moment that may be an outage."""
+        return self._are_cut_off([each.may_be_silent for each in self.parts.values()])
+
+    def _are_cut_off(self, silent: Sequence[bool]) -> bool:
+        """Whether one of those that are silent has packets waiting, or all are silent."""
         waiting = [
             each.latest is not None and each.latest.backlog_packets > 0
             for each in self.parts.values()
         ]
-        silent = [each.seems_silent for each in self.parts.values()]
         cut_off = any(each and holds for each, holds in zip(silent, waiting, strict=True))
         return cut_off or all(silent)
 
@@ -218,6 +231,10 @@ class SetSenses:
     def since(self, time_s: float) -> tuple[SetSample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return self.history[bisect_right(self.history, time_s, key=lambda each: each.time_s) :]
+
+    def told_since(self, time_s: float) -> tuple[SetSample, ...]:
+        """Those of them after the last silence: one tells nothing of senders, nor of a setting."""
+        return self.since(max(time_s, self.silent_s))
 
     def picture(self) -> SetPicture | None:
         """The traffic as it looks now; ``None`` before the first sample."""
