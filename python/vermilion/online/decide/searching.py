@@ -167,7 +167,7 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
     change = _without_a_model(turn, state)
     turn.decide(
         DecisionKind.UNEXPLAINED,
-        f"{finding.obstacle}; {_what_becomes_of_it(change)}",
+        f"{finding.obstacle}; {_what_becomes_of_it(turn, change)}",
         **_figures(explanation.figures),
     )
     if change is not None:
@@ -196,13 +196,24 @@ def _figures(figures: Sequence[Figure]) -> dict[str, object]:
     }
 
 
-def _what_becomes_of_it(change: RouterChange | None) -> str:
+def _what_becomes_of_it(turn: Turn, change: RouterChange | None) -> str:
     """What an unexplained network means for the setting in force."""
     if change is None:
         return "the setting in force stays"
     if change.is_free:
         return "the setting in force is taken back"
-    return "nothing speaks for the setting in force, and another did no harm in these conditions"
+    first = _first_in_force(turn)
+    stands = f"{first} is in force" if first else "nothing speaks for the setting in force"
+    return f"{stands}, and another setting did no harm in these conditions"
+
+
+def _first_in_force(turn: Turn) -> str:
+    """What stands, in words, where it is what the operator had; that needs no model's word."""
+    controller = turn.controller
+    if not controller.held.holds(controller.way_back, controller.in_force):
+        return ""
+    but = ", but for what shut the queue," if controller.reopening else ""
+    return f"what stood at the beginning{but}"
 
 
 def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
@@ -239,11 +250,16 @@ def _known_to_do_no_harm(turn: Turn, regime: Regime) -> RouterChange | None:
     setting, controller = turn.setting_of(regime), turn.controller
     if controller.held.holds(setting, controller.in_force):
         return None
+    first = _first_in_force(turn)
+    stands = (
+        f"{first} is in force, and no model explains this network"
+        if first
+        else "only a model spoke for the setting in force, and it does not explain this network"
+    )
     return RouterChange(
         "recall",
         setting,
-        "only a model spoke for the setting in force, and it does not explain this network; this "
-        "one did no harm in these conditions before",
+        f"{stands}; this one did no harm in these conditions before",
         verifying=entering.verifying_of(turn, regime, turn.picture),
     )
 
