@@ -81,6 +81,7 @@ def test_the_note_says_where_it_drops():
     assert "as it treats what it forwards" in fq
     assert "paces what this machine itself sends is not simulated" in fq
     assert "where one has depth packets waiting" in sfq
+    assert "as one buffer of all flows" in sfq
     assert "pace" not in sfq
 
 

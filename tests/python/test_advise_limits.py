@@ -273,7 +273,8 @@ class TestHarm:
         assert found["own_margins"] == ["flows.*.jain_index >= reference - 0.1"]
         assert set(found["margins"]) == {
             "starved_flows", "starved_share", "drop_rate", "delay_ratio", "delay_ms",
-            "short_transfer_ratio", "call_loss_rate", "call_loss_rate_where_the_bound_was_broken",
+            "delay_part_of_gain", "short_transfer_ratio", "call_loss_rate",
+            "call_loss_rate_where_the_bound_was_broken",
         }  # fmt: skip
 
 
@@ -294,6 +295,44 @@ class TestWiderMargins:
         before = measured(asked, delay_p95_ms=60.0)
         after = measured(asked, goodput_bit_per_s=9e6 * 0.985, drop_rate=0.05)
         assert widened(asked, before, after) == []
+
+    @pytest.mark.parametrize(
+        ("worst", "elsewhere", "harmful"),
+        [
+            ((177.0, 26.0), (30.0, 41.0), False),  # a tenth of 136 ms is 13.6
+            ((177.0, 60.0), (30.0, 41.0), False),  # of 117 ms: 11.7
+            ((177.0, 60.0), (30.0, 42.0), True),
+            ((60.0, 40.0), (30.0, 33.0), True),  # of 20 ms: 2, and 5 % are 1.5
+        ],
+    )
+    def test_what_becomes_longer_is_weighed_against_what_the_worst_case_gains(
+        self, worst, elsewhere, harmful
+    ):
+        asked = question()
+        before, after = (measured(asked, delay_p95_ms=each) for each in worst)
+        at = nominal(before.runs)[0]
+        for rows, delay in zip((before, after), elsewhere, strict=True):
+            for run in rows.runs[at]:
+                run["delay_p95_ms"] = delay
+        assert [each.what for each in harms(asked, before, after)] == (
+            ["delay_p95_ms"] if harmful else []
+        )
+        told = [each.what for each in widened(asked, before, after)]
+        assert ("delay_p95_ms" in told) is not harmful
+        said = " ".join(document(answer(asked, before, after))["warnings"])
+        assert ("packets wait longer than now" in said) is not harmful
+
+    def test_what_becomes_the_longest_where_nobody_asked_is_not(self):
+        # The worst case gains 117 ms. Twice a tenth of that may be lost with web traffic, but not
+        # so much that packets wait longest there.
+        asked = question()
+        before, after = (measured(asked, delay_p95_ms=each) for each in (177.0, 60.0))
+        [web] = [at for at in before.runs if at.traffic == "web"]
+        for delay, harmful in ((50.0, False), (62.0, True)):
+            for rows, value in ((before, 30.0), (after, delay)):
+                for run in rows.runs[web]:
+                    run["delay_p95_ms"] = value
+            assert bool(harms(asked, before, after)) is harmful
 
     def test_where_the_bound_is_kept_there_are_none(self):
         asked = question()

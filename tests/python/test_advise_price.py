@@ -296,6 +296,14 @@ class TestCalls:
         ]  # fmt: skip
         assert [each.kind for each in unselected(own[5:])] == ["fq_codel", "fq_pie"]
         assert unselected(own[:2]) == own[:2]
+        # Where only a queue for each flow may be recommended, there may be time for one alone.
+        kinds = [each.kind for each in unselected(own, isolated=True)]
+        assert kinds == ["fq_codel", "fq_pie", "pie", "codel", "red"]
+        # Runs in which transfers begin have put these into an order that means nothing.
+        by_chance = [own[6], *own[:6]]
+        usual = ["fq_codel", "fq_pie"]
+        assert [each.kind for each in unselected(by_chance, usual, isolated=True)][:2] == usual
+        assert [each.kind for each in unselected(by_chance, usual)][:2] == ["fq_pie", "fq_codel"]
 
     def test_what_keeps_flows_apart_is_preferred_unless_it_costs_much_goodput(self, asked):
         now = rows(asked, delay_p95_ms=40.0, queue=QueueSetting("", "pfifo", "drop-tail"))

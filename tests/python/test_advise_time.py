@@ -128,6 +128,16 @@ def test_a_search_that_is_cut_short_gives_what_it_has(monkeypatch):
         assert machine.now <= 1000.0 + 3.0 * share + 1e-6
 
 
+def test_where_there_was_no_selection_more_than_one_is_compared(monkeypatch):
+    # What shorter runs have ranked first may be the one that does harm.
+    monkeypatch.setattr(Selector, "_select", lambda *_: None)
+    for each_s in (0.02, 0.05):
+        found, took = answered(monkeypatch, each_s)
+        assert found.settled
+        assert len(found.compared) >= 2
+        assert took <= DEADLINE_S + 1e-6
+
+
 def test_what_is_planned_follows_the_pace_so_far():
     now = [0.0]
     keeper = Timekeeper(lambda: now[0], until=10.0)

@@ -82,6 +82,9 @@ _PART: Final = 0.9
 
 _COMPARISON: Final = 0.3
 
+_UNSELECTED_COMPARED: Final = 3
+"""Queues in a comparison, that in force among them, where there was no selection before."""
+
 _SEARCH_TIME: Final = 0.6
 _COMPARISON_TIME: Final = 0.75
 _AIMING_TIME: Final = 0.6
@@ -387,11 +390,15 @@ class _Case:
         left = max(_COMPARISON * budget, UP_TO_COMPARISON * budget - laboratory.spent)
         with laboratory.time.part(_COMPARISON_TIME):
             left = laboratory.time.in_time(left)
-        long_enough = settled_conditions(conditions, laboratory, left)
+        # Where few runs have ranked what is chosen, more of it is compared: in fewer conditions
+        # and with fewer seeds, if need be.
+        least = 2 if found.selected else min(len(found.chosen) + 1, _UNSELECTED_COMPARED)
+        long_enough = settled_conditions(conditions, laboratory, left, least)
         self.settled = long_enough is not None
         self.places = conditions = long_enough or conditions
         most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
         count = seeds_for(conditions, laboratory, most, left)
+        count = count if found.selected else min(count, LEAST_SEEDS)
         self.seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
         settings = int(left / laboratory.cost(conditions, 0.0, 1, count)) - 1
         queues = [self.now, *found.chosen[: max(settings, 1)]]

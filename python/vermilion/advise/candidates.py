@@ -54,6 +54,12 @@ _ENOUGH_TRIED: Final = 40
 _MOST_TRIED: Final = 120
 _MOST_KINDS: Final = 4
 _SELECTION_SEEDS: Final = 3
+_USUAL_SELECTION_SEEDS: Final = 2
+"""At the least."""
+
+_LEAST_SELECTION_SEEDS: Final = 1
+"""Where time is short: a long run says more of how the line stays than short ones."""
+
 _SHORT: Final = 0.5
 """Of the full length: enough to rank settings by."""
 
@@ -66,10 +72,13 @@ class Shortlist:
         chosen: in the order in which they are to be taken: the first is the choice, the others
             stand in for it.
         tried: each kind of queue, and how many settings of it were simulated.
+        selected: whether seeds that nothing was chosen by have been met; if not, the order of what
+            is chosen says little.
     """
 
     chosen: list[QueueSetting] = field(default_factory=list)
     tried: dict[str, int] = field(default_factory=dict)
+    selected: bool = True
 
 
 @dataclass(slots=True)
@@ -120,7 +129,13 @@ class Selector:
                 leaders, tried = self._tune(family, starts, seed + 2, share)
                 found.tried[kind] = found.tried.get(kind, 0) + tried
                 tuned += leaders
-        found.chosen = self._select(ranked, tuned, seed + 4)
+        left = self._for_selection(ranked, tuned)
+        chosen = self._select(left, seed + 4)
+        found.selected = chosen is not None
+        kinds = [family.kind for family in self.families]
+        found.chosen = (
+            unselected(left, kinds, isolated=self._isolated) if chosen is None else chosen
+        )
         return found
 
     def _worth_tuning(self, ranked: Sequence[QueueSetting]) -> list[str]:
@@ -268,33 +283,43 @@ class Selector:
         best = sorted(known.values(), key=lambda entry: entry[0])[:_KEPT]
         return [queue for _, queue in best], tried
 
-    def _select(
-        self, ranked: Sequence[QueueSetting], tuned: Sequence[QueueSetting], seed: int
+    def _for_selection(
+        self, ranked: Sequence[QueueSetting], tuned: Sequence[QueueSetting]
     ) -> list[QueueSetting]:
-        """The choice and those that stand in for it, on seeds that none was chosen by."""
-        question, laboratory = self.question, self.laboratory
+        """The best of each sort, in the order of their ranks."""
         plain = ranked[:_PLAIN]
         plain = [*plain, *[each for each in ranked if not each.tuned][:1]]
-        plain = [*plain, *[each for each in ranked if _is_fair(each.kind)][:1]]
+        # Where flows stay apart, little else may be recommended, and few runs rank it by chance.
+        least = _FAIR_WHERE_ISOLATED if self._isolated else 1
+        plain = [*plain, *[each for each in ranked if _is_fair(each.kind)][:least]]
         unique: dict[tuple[object, ...], QueueSetting] = {}
         for each in (*plain, *tuned):  # what a search has found anew keeps its plain name
             unique.setdefault(each.same_as, each)
-        queues = list(unique.values())
-        packets = SELECTION * laboratory.budget
-        count = _SELECTION_SEEDS
-        conditions = self._places(len(queues), count, packets, self._choices)
-        if not conditions[0].is_settled:
-            fewer = self._places(len(queues), count - 1, packets, self._choices)
-            if fewer[0].is_settled:
-                count, conditions = count - 1, fewer
+        return list(unique.values())
+
+    def _select(self, queues: Sequence[QueueSetting], seed: int) -> list[QueueSetting] | None:
+        """The choice and those that stand in for it, on seeds that none was chosen by.
+
+        ``None`` where there is no room for that: the comparison has to be enough.
+        """
+        question, laboratory = self.question, self.laboratory
+        wanted = SELECTION * laboratory.budget
+        packets = laboratory.time.in_time(wanted)
+        fewest = _LEAST_SELECTION_SEEDS if packets < wanted else _USUAL_SELECTION_SEEDS
+        for count in range(_SELECTION_SEEDS, fewest - 1, -1):
+            conditions = self._places(len(queues), count, packets, self._choices)
+            if conditions[0].is_settled:
+                break
+        else:
+            count = _SELECTION_SEEDS
         if laboratory.cost(conditions, 0.0, len(queues) + 1, count) > 2.0 * packets:
-            return unselected(queues)  # the comparison has to be enough
+            return None
         seeds = range(seed, seed + count)
         length = self._length(conditions, queues, count, packets)
-        try:
-            now, *rows = laboratory.measure([self.now, *queues], conditions, seeds, length)
-        except TimeUpError:
-            return unselected(queues)
+        both = [self.now, *queues]
+        met, (now, *rows) = laboratory.measure_in_time(both, conditions, seeds, length)
+        if not met:
+            return None
 
         def rank(row: Measured) -> tuple[int, float]:
             return tier(question, now, row), score(question, row, now)
@@ -370,15 +395,31 @@ def finalists(
     return first if fair and fair[0] in first else [*first[: _FINALISTS - len(fair)], *fair]
 
 
-def unselected(queues: Sequence[QueueSetting]) -> list[QueueSetting]:
+def unselected(
+    queues: Sequence[QueueSetting], kinds: Sequence[str] = (), *, isolated: bool = False
+) -> list[QueueSetting]:
     """Those that are compared where there was no selection: the best of each sort come first.
 
-    The best that keeps flows apart has to be among them, for what it would do for a call.
+    The best that keeps flows apart has to be among them, for what it would do for a call. Runs that
+    have not settled rank these by how transfers begin, which says little. So the usual one is taken
+    for the best: that of the first kind, as it is or by a rule of thumb.
+
+    Args:
+        queues: in the order in which few runs have ranked them.
+        kinds: of queues, the usual ones first.
+        isolated: whether a queue for all is told of rather than recommended. Then those that keep
+            flows apart are first: there may be time for no other.
     """
-    fair = [each for each in queues if _is_fair(each.kind)][:1]
-    others = [each for each in queues[1:] if each not in fair]
-    first = [*queues[:1], *(each for each in fair if each not in queues[:1])]
-    return [*first, *others][:_UNSELECTED]
+    fair = sorted(
+        (each for each in queues if _is_fair(each.kind)),
+        key=lambda each: (
+            _origin(each) >= _SEARCHED_FOR,
+            kinds.index(each.kind) if each.kind in kinds else len(kinds),
+        ),
+    )
+    others = [each for each in queues if each not in fair]
+    found = [*fair, *others] if isolated else [*queues[:1], *fair[:1], *queues[1:]]
+    return [each for at, each in enumerate(found) if each not in found[:at]][:_UNSELECTED]
 
 
 def _origin(queue: QueueSetting) -> int:
@@ -415,6 +456,9 @@ _KEPT: Final = 2
 
 _PLAIN: Final = 4
 """Of defaults and rules of thumb likewise."""
+
+_FAIR_WHERE_ISOLATED: Final = 2
+"""Of these, at the least, that keep flows apart, where only such may be recommended."""
 
 _UNSELECTED: Final = 5
 """Where there was no selection, for the comparison as far as there is room for them."""

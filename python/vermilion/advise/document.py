@@ -39,6 +39,7 @@ _METRIC_OF_MARGIN: Final = {
     "drop_rate": "drop_rate",
     "delay_ratio": "delay_p95_ms",
     "delay_ms": "delay_p95_ms",
+    "delay_part_of_gain": "delay_p95_ms",
     "short_transfer_ratio": SHORT_TRANSFER,
     "call_loss_rate": CALL_LOSS,
     "call_loss_rate_where_the_bound_was_broken": CALL_LOSS,

@@ -89,14 +89,14 @@ def least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float
     )
 
 
-def settled_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
+def settled_cost(conditions: Sequence[Condition], laboratory: Laboratory, queues: int = 2) -> float:
     """What the least comparison costs in which no transfer is beginning any more."""
     settled = [each.settled() for each in conditions]
-    return laboratory.cost(settled, 0.0, 2, LEAST_SEEDS)
+    return laboratory.cost(settled, 0.0, queues, LEAST_SEEDS)
 
 
 def settled_conditions(
-    conditions: Sequence[Condition], laboratory: Laboratory, packets: float
+    conditions: Sequence[Condition], laboratory: Laboratory, packets: float, queues: int = 2
 ) -> list[Condition] | None:
     """The conditions with runs that are long enough, or the corners that matter most.
 
@@ -104,12 +104,14 @@ def settled_conditions(
         conditions: of the search.
         laboratory: of which the costs are.
         packets: what the comparison may cost.
+        queues: that are to be compared, that in force among them; if need be, two are.
 
     Returns:
         ``None`` where not even the least comparison is affordable.
     """
-    for some in (conditions, subset(conditions)):
-        if settled_cost(some, laboratory) <= packets:
+    few = subset(conditions)
+    for some, count in ((conditions, queues), (few, queues), (few, 2)):
+        if settled_cost(some, laboratory, count) <= packets:
             return [each.settled() for each in some]
     return None
 

@@ -257,7 +257,7 @@ def _given_up(advice: Advice) -> list[str]:
         )
     if advice.present.known:
         lost = widened(advice.question, advice.before, advice.after)
-        said += [_widened_words(each) for each in lost]
+        said += [_widened_words(each, advice) for each in lost]
     said += _short_interval(advice)
     if not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
@@ -316,9 +316,16 @@ def _short_interval(advice: Advice) -> list[str]:
     return [said]
 
 
-def _widened_words(each: Widened) -> str:
+def _widened_words(each: Widened, advice: Advice) -> str:
     """That a wider margin was used, and why it was there."""
     place = f"With {each.condition.name}"
+    if each.what == "delay_p95_ms":
+        longest = (milliseconds(worst_p95_ms(one)) for one in (advice.before, advice.after))
+        return (
+            f"{place}, packets wait longer than now ({milliseconds(each.before)} -> "
+            f"{milliseconds(each.after)}, p95). That is accepted because the worst case of your "
+            f"range gains ten times as much ({' -> '.join(longest)})."
+        )
     why = "because what you have breaks the bound there"
     slack = 1.0
     if each.condition.robustness:
