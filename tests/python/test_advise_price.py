@@ -368,6 +368,31 @@ class TestCalls:
         few = rows(asked, delay_p95_ms=18.0, call_delay_p95_ms=17.0, call_loss_rate=0.015)
         assert not any("G.107" in each for each in warnings(replace(answer, after=few)))
 
+    def test_it_says_so_too_where_long_transfers_would_wait_longer(self, asked):
+        # A pie at 3.2 Mbit/s: of a call's packets a quarter is lost, with fq_codel nearly none. But
+        # with that the long transfers wait longer behind themselves than now.
+        pie = QueueSetting("", "pie", "pie")
+        call = {"call_delay_p95_ms": 41.0, "call_loss_rate": 0.21}
+        before = rows(asked, queue=pie, delay_p95_ms=29.0, **call)
+        chosen = rows(asked, queue=pie, delay_p95_ms=18.0, **call)
+        fair = rows(asked, delay_p95_ms=96.0, drop_rate=0.08, call_delay_p95_ms=5.8,
+                    call_loss_rate=0.003)  # fmt: skip
+        unfair = replace(fair, runs=rows(asked, delay_p95_ms=96.0, jain_index=0.5, **call).runs)
+        for row, told in ((fair, 1), (unfair, 0)):
+            found = Compared(row, judge(asked, before, row), keeps_bound=False)
+            assert not found.accepted
+            answer = Advice(asked, assumed(asked), "set: bound", before, chosen,
+                            judge(asked, before, chosen), [found], Measured(FQ_CODEL),
+                            Measured(FQ_CODEL))  # fmt: skip
+            said = [each for each in warnings(answer) if "keeps the flows apart" in each]
+            assert len(said) == told
+            for each in said:
+                assert "5.8 ms with it, instead of 41.0 ms" in each
+                assert "0.3 % would be lost, not 21 %" in each
+                assert "95 % wait up to 96.0 ms there, and you asked for 20 ms" in each
+                assert each.endswith("more to you than this bound, set fq_codel instead.")
+                assert "--discipline" not in each  # with which nothing would be set
+
     def test_one_queue_for_all_that_loses_them_does_not_win_over_a_queue_for_each_flow(self, asked):
         before = rows(asked, delay_p95_ms=900.0, queue=QueueSetting("", "pfifo", "drop-tail"),
                       call_delay_p95_ms=900.0, call_loss_rate=0.067)  # fmt: skip

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
 
 _MUCH_SHORTER: Final = 0.5
+_OF_OWN_PACKETS: Final = frozenset({"delay_p95_ms", "drop_rate"})
+"""What a queue for each flow makes worse for the long transfers, and not for a call beside them."""
+
 _HEARD: Final = 0.02
 """Of a call's packets: 7 of 100 points by ITU-T G.107 (:data:`vermilion.advise.harms.MARGINS`)."""
 
@@ -25,11 +28,14 @@ _HEARD: Final = 0.02
 def for_a_call(advice: Advice) -> list[str]:
     """What a queue that keeps flows apart would do for a call, where none is recommended."""
     calls = [at for at, runs in advice.after.runs.items() if any(CALL_DELAY in run for run in runs)]
-    fair = [
-        each.measured
-        for each in advice.compared
-        if each.measured.queue.keeps_apart and all(harm.excusable for harm in each.judgement.harms)
+    apart = [each for each in advice.compared if each.measured.queue.keeps_apart]
+    free = [each for each in apart if all(harm.excusable for harm in each.judgement.harms)]
+    told = [
+        each
+        for each in apart
+        if all(harm.excusable or harm.what in _OF_OWN_PACKETS for harm in each.judgement.harms)
     ]
+    fair = [each.measured for each in free or told]
     if not calls or not fair or advice.chosen.keeps_apart:
         return []
     nearest = min(fair, key=worst_p95_ms)
@@ -50,11 +56,14 @@ def for_a_call(advice: Advice) -> list[str]:
             f"But of all packets together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} "
             f"there, and you asked for {bound:.4g} ms"
         )
+    wish = f"If calls matter more to you: --discipline {kind}."
+    if not free:
+        # With it nothing would be set: of all packets together they wait longer than now.
+        wish = f"If calls matter more to you than this bound, set {kind} instead."
     said = (
         f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
-        f"{milliseconds(there)} with it, instead of {milliseconds(here)}.{losses} {but}. If "
-        "calls matter "
-        f"more to you: --discipline {kind}."
+        f"{milliseconds(there)} with it, instead of {milliseconds(here)}.{losses} {but}. "
+        f"{wish}"
     )
     return [said]
 

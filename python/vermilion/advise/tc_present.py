@@ -427,8 +427,8 @@ _STAND_INS: Final[Mapping[str, str]] = {
     "fq": "fq is simulated as it treats what it forwards. That it paces what this machine itself "
     "sends is not simulated.",
     "sfq": "sfq keeps the flows apart and drops where one has depth packets waiting, or all have "
-    "limit; what is simulated is the nearest there is, a fair queue that holds as many: as one "
-    "buffer of all flows, of which one flow may fill more than its depth.",
+    "limit. It is judged as one buffer of all flows that holds as many: one flow may fill more of "
+    "it than its depth.",
     "cake": "cake is simulated as fq_codel with cake's target and interval below a shaper; its "
     "isolation "
     "of hosts, its priorities and its BLUE are not.",
