@@ -31,6 +31,9 @@ const MEMORY_INTERVALS: i64 = 16;
 /// A unit of the dialect `linux`'s time in nanoseconds, as a power of two.
 const UNIT_LOG: u32 = 10;
 
+/// In place of a time that never comes.
+const NOT_ABOVE: u64 = u64::MAX;
+
 /// What is set and does not move. Times are in the dialect's unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
@@ -64,8 +67,8 @@ pub struct Codel {
 /// What CoDel knows of one queue. Disciplines with many queues have one for each.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
-    /// When the sojourn will have been above the target for an interval; `None` if it is not above.
-    first_above: Option<u64>,
+    /// When the sojourn will have been above the target for an interval; [`NOT_ABOVE`] if it is not above.
+    first_above: u64,
     dropping: bool,
     drop_next: u64,
     count: u32,
@@ -143,7 +146,7 @@ impl<C: Coin> Decide<C> for Codel {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if arrival.idle_since.is_some() {
-            self.control.first_above = None;
+            self.control.first_above = NOT_ABOVE;
             self.control.dropping = false;
             self.control.turn = Turn::Fresh;
         }
@@ -194,7 +197,7 @@ impl Control {
     /// Of a queue that has been empty so far.
     pub(crate) fn new() -> Self {
         Self {
-            first_above: None,
+            first_above: NOT_ABOVE,
             dropping: false,
             drop_next: 0,
             count: 0,
@@ -213,7 +216,9 @@ impl Control {
         let convert = |time: u64| {
             if to.linux { time >> UNIT_LOG } else { time << UNIT_LOG }
         };
-        self.first_above = self.first_above.map(convert);
+        if self.first_above != NOT_ABOVE {
+            self.first_above = convert(self.first_above);
+        }
         self.drop_next = convert(self.drop_next);
         self.inverse_root = (65536.0 / f64::from(self.count.max(1)).sqrt()).min(65535.0) as u16;
     }
@@ -225,7 +230,7 @@ impl Control {
         self.dropping &= turn == Turn::Entered;
         // The kernel forgets only if it has just dropped a packet.
         if turn != Turn::Fresh || !fixed.linux {
-            self.first_above = None;
+            self.first_above = NOT_ABOVE;
         }
     }
 
@@ -291,7 +296,8 @@ impl Control {
         None
     }
 
-    /// Whether sojourn times have been above the target for an interval.
+    /// Whether sojourn times have been above the target for an interval. Of flows that take turns nobody can guess who
+    /// is above it, so nothing branches by that.
     #[inline]
     fn is_due(
         &mut self,
@@ -300,18 +306,13 @@ impl Control {
         now: u64,
         sojourn: u64,
     ) -> bool {
-        if sojourn < fixed.target || departure.queue_bytes <= fixed.maximum_packet_size {
-            self.first_above = None;
-            return false;
-        }
-        match self.first_above {
-            None => {
-                self.first_above = Some(now + fixed.interval);
-                false
-            }
-            Some(first_above) if fixed.linux => now > first_above,
-            Some(first_above) => now >= first_above,
-        }
+        let is_below =
+            (sojourn < fixed.target) | (departure.queue_bytes <= fixed.maximum_packet_size);
+        let first_above = self.first_above;
+        let begun = if first_above == NOT_ABOVE { now + fixed.interval } else { first_above };
+        self.first_above = if is_below { NOT_ABOVE } else { begun };
+        let is_reached = if fixed.linux { now > first_above } else { now >= first_above };
+        is_reached & !is_below
     }
 
     /// A spell of dropping begins.

@@ -25,7 +25,7 @@
 use vermilion_parameters::{Parameter, ParameterError, Settings};
 
 use crate::fattest::Fattest;
-use crate::{Coin, Packet};
+use crate::{Coin, Packet, Standing};
 
 /// In the place of a number: the end of a list.
 const NONE: u32 = u32::MAX;
@@ -68,8 +68,28 @@ struct Queue<C> {
     /// The queue after it in its list.
     next: u32,
     listed: bool,
+    /// Whether its bytes are known to have changed since somebody asked which queue holds most; until then all are.
+    noted: bool,
     deficit: i64,
+    /// Bytes waiting in it.
+    backlog: u64,
     control: C,
+}
+
+/// Packets that wait, and free places.
+#[derive(Clone, Debug)]
+struct Slab<P> {
+    slots: Vec<Slot<P>>,
+    free: u32,
+}
+
+/// One of the queues, looked up once for all that is done with it, and what it shares with the others.
+pub(crate) struct Chosen<'a, P, C> {
+    number: usize,
+    it: &'a mut Queue<C>,
+    slab: &'a mut Slab<P>,
+    fattest: &'a mut Fattest,
+    waiting: &'a mut Standing,
 }
 
 /// Queues in the order of their turns.
@@ -82,16 +102,12 @@ struct List {
 /// See the module's head. `C` is what the discipline's controller knows of each queue.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues<P, C> {
-    slots: Vec<Slot<P>>,
-    free: u32,
+    slab: Slab<P>,
     queues: Vec<Queue<C>>,
-    /// Bytes waiting in each queue: apart, for who compares them.
-    backlogs: Vec<u64>,
     fattest: Fattest,
     new: List,
     old: List,
-    packets: usize,
-    bytes: u64,
+    waiting: Standing,
     quantum: i64,
     /// The key of the hash, if the settings give one.
     given_key: Option<u32>,
@@ -103,20 +119,25 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     /// Empty queues as the settings have them, each with `control`.
     pub(crate) fn new(settings: &Settings, control: C) -> Self {
         let count = settings.number("flows") as usize;
-        let queue =
-            Queue { head: NONE, tail: NONE, next: NONE, listed: false, deficit: 0, control };
+        let queue = Queue {
+            head: NONE,
+            tail: NONE,
+            next: NONE,
+            listed: false,
+            noted: true,
+            deficit: 0,
+            backlog: 0,
+            control,
+        };
         let empty = List { head: NONE, tail: NONE };
         let given_key = given_key(settings);
         Self {
-            slots: Vec::new(),
-            free: NONE,
+            slab: Slab { slots: Vec::new(), free: NONE },
             queues: vec![queue; count],
-            backlogs: vec![0; count],
-            fattest: Fattest::new(count),
+            fattest: Fattest::default(),
             new: empty,
             old: empty,
-            packets: 0,
-            bytes: 0,
+            waiting: Standing::default(),
             quantum: settings.number("quantum") as i64,
             given_key,
             key: given_key,
@@ -148,13 +169,22 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     /// first call draws the key from `coin` unless it was given.
     #[inline]
     pub(crate) fn queue_of(&mut self, flow: u32, coin: &mut impl Coin) -> usize {
-        let key = *self.key.get_or_insert_with(|| (coin.uniform() * KEYS) as u32);
+        let key = match self.key {
+            Some(key) => key,
+            None => self.draw_key(coin),
+        };
         // The constants are those of MurmurHash3's last step (A. Appleby) and the golden ratio.
         let mut hash = flow ^ key.wrapping_mul(0x9e37_79b9);
         hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
         hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
         hash ^= hash >> 16;
         ((u64::from(hash) * self.queues.len() as u64) >> 32) as usize
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn draw_key(&mut self, coin: &mut impl Coin) -> u32 {
+        *self.key.insert((coin.uniform() * KEYS) as u32)
     }
 
     /// Puts a packet at the end of a queue.
@@ -175,60 +205,29 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         deficit: impl FnOnce(i64) -> i64,
     ) {
         let size = u64::from(packet.size());
-        let place = if let Some(slot) = self.slots.get_mut(self.free as usize) {
-            // Each field to its place: together they would be written somewhere else first.
-            slot.packet = Some(packet);
-            slot.arrived = now;
-            std::mem::replace(&mut self.free, std::mem::replace(&mut slot.next, NONE))
-        } else {
-            self.slots.push(Slot { packet: Some(packet), arrived: now, next: NONE });
-            (self.slots.len() - 1) as u32
-        };
+        let place = self.slab.put(packet, now);
         let it = &mut self.queues[queue];
-        let tail = std::mem::replace(&mut it.tail, place);
-        if it.head == NONE {
-            it.head = place;
-        } else {
-            self.slots[tail as usize].next = place;
-        }
+        it.link(place, &mut self.slab.slots);
+        it.backlog += size;
+        it.note_change(queue, &mut self.fattest);
         if !it.listed {
             it.listed = true;
             it.deficit = deficit(it.deficit);
             append(&mut self.new, &mut self.queues, queue as u32);
         }
-        self.backlogs[queue] += size;
-        self.fattest.note_change(queue);
-        self.packets += 1;
-        self.bytes += size;
-    }
-
-    /// Takes the first packet out of a queue, and when it arrived.
-    #[inline(always)] // a call would have the packet written to memory
-    pub(crate) fn pop(&mut self, queue: usize) -> Option<(P, u64)> {
-        let it = &mut self.queues[queue];
-        let place = it.head;
-        let slot = self.slots.get_mut(place as usize)?;
-        let packet = slot.packet.take()?;
-        it.head = slot.next;
-        slot.next = self.free;
-        self.free = place;
-        let size = u64::from(packet.size());
-        self.backlogs[queue] -= size;
-        self.fattest.note_change(queue);
-        self.packets -= 1;
-        self.bytes -= size;
-        Some((packet, slot.arrived))
+        self.waiting.packets += 1;
+        self.waiting.bytes += size;
     }
 
     /// The queue that has the turn, which may be empty; `None` if no queue is in a list.
     #[inline]
-    pub(crate) fn turn(&mut self) -> Option<usize> {
+    pub(crate) fn turn(&mut self) -> Option<Chosen<'_, P, C>> {
         loop {
             let list = if self.new.head == NONE { &mut self.old } else { &mut self.new };
             let queue = list.head;
             let it = self.queues.get_mut(queue as usize)?;
             if it.deficit > 0 {
-                return Some(queue as usize);
+                return Some(self.choose(queue as usize));
             }
             it.deficit += self.quantum;
             list.head = it.next;
@@ -265,10 +264,16 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         !was_new
     }
 
-    /// A packet of `size` bytes of the queue that has the turn is sent.
+    /// One of the queues.
     #[inline]
-    pub(crate) fn charge(&mut self, queue: usize, size: u32) {
-        self.queues[queue].deficit -= i64::from(size);
+    fn choose(&mut self, number: usize) -> Chosen<'_, P, C> {
+        Chosen {
+            number,
+            it: &mut self.queues[number],
+            slab: &mut self.slab,
+            fattest: &mut self.fattest,
+            waiting: &mut self.waiting,
+        }
     }
 
     /// What the controller knows of a queue.
@@ -284,37 +289,130 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
 
     /// What the controller knows of the queues in which packets wait.
     pub(crate) fn busy(&self) -> impl Iterator<Item = &C> {
-        let queues = self.queues.iter().zip(&self.backlogs);
-        queues.filter(|(_, backlog)| **backlog > 0).map(|(queue, _)| &queue.control)
+        self.queues.iter().filter(|it| it.backlog > 0).map(|it| &it.control)
     }
 
     /// Bytes waiting in a queue.
     #[inline]
     pub(crate) fn backlog(&self, queue: usize) -> u64 {
-        self.backlogs[queue]
+        self.queues[queue].backlog
     }
 
     /// The queue in which most bytes wait, the first of those alike.
     #[cold]
-    pub(crate) fn fattest(&mut self) -> usize {
-        self.fattest.find(&self.backlogs)
+    pub(crate) fn fattest(&mut self) -> Chosen<'_, P, C> {
+        let queues = &mut self.queues;
+        let fattest = self.fattest.find(queues.len(), |queue| {
+            let it = &mut queues[queue];
+            it.noted = false;
+            it.backlog
+        });
+        self.choose(fattest)
     }
 
     /// Packets waiting.
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.packets
+        self.waiting.packets as usize
     }
 
     /// Bytes waiting.
     #[inline]
     pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+        self.waiting.bytes
     }
 
     /// Shows every packet that waits.
     pub(crate) fn each(&self, look: &mut impl FnMut(&P)) {
-        self.slots.iter().filter_map(|slot| slot.packet.as_ref()).for_each(look);
+        self.slab.slots.iter().filter_map(|slot| slot.packet.as_ref()).for_each(look);
+    }
+}
+
+impl<P: Packet> Slab<P> {
+    /// Keeps a packet: where.
+    #[inline]
+    fn put(&mut self, packet: P, now: u64) -> u32 {
+        if let Some(slot) = self.slots.get_mut(self.free as usize) {
+            // Each field to its place: together they would be written somewhere else first.
+            slot.packet = Some(packet);
+            slot.arrived = now;
+            std::mem::replace(&mut self.free, slot.next)
+        } else {
+            self.slots.push(Slot { packet: Some(packet), arrived: now, next: NONE });
+            (self.slots.len() - 1) as u32
+        }
+    }
+}
+
+impl<C> Queue<C> {
+    /// The packet at `place` becomes its last one. Whether there are others cannot be guessed, so nothing branches by
+    /// it: the first one comes behind itself for a moment.
+    #[inline]
+    fn link<P>(&mut self, place: u32, slots: &mut [Slot<P>]) {
+        let is_first = self.head == NONE;
+        let last = if is_first { place } else { self.tail };
+        self.head = if is_first { place } else { self.head };
+        self.tail = place;
+        slots[last as usize].next = place;
+        slots[place as usize].next = NONE;
+    }
+
+    /// Its bytes change; it is the queue of that number.
+    #[inline]
+    fn note_change(&mut self, number: usize, fattest: &mut Fattest) {
+        if !self.noted {
+            self.noted = true;
+            fattest.note_change(number);
+        }
+    }
+}
+
+impl<P: Packet, C> Chosen<'_, P, C> {
+    /// Its number.
+    #[inline]
+    pub(crate) fn number(&self) -> usize {
+        self.number
+    }
+
+    /// Takes its first packet out, and when it arrived.
+    #[inline(always)] // a call would have the packet written to memory
+    pub(crate) fn pop(&mut self) -> Option<(P, u64)> {
+        let place = self.it.head;
+        let slot = self.slab.slots.get_mut(place as usize)?;
+        let packet = slot.packet.take()?;
+        self.it.head = slot.next;
+        slot.next = self.slab.free;
+        self.slab.free = place;
+        let size = u64::from(packet.size());
+        self.it.backlog -= size;
+        self.it.note_change(self.number, self.fattest);
+        self.waiting.packets -= 1;
+        self.waiting.bytes -= size;
+        Some((packet, slot.arrived))
+    }
+
+    /// A packet of `size` bytes is sent, in its turn.
+    #[inline]
+    pub(crate) fn charge(&mut self, size: u32) {
+        self.it.deficit -= i64::from(size);
+    }
+
+    /// What the controller knows of it.
+    #[inline]
+    pub(crate) fn control(&mut self) -> &mut C {
+        &mut self.it.control
+    }
+
+    /// Bytes waiting in it.
+    #[inline]
+    pub(crate) fn backlog(&self) -> u64 {
+        self.it.backlog
+    }
+
+    /// What waits in all queues.
+    #[inline]
+    pub(crate) fn waiting(&self) -> Standing {
+        *self.waiting
     }
 }
 

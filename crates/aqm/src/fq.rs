@@ -202,15 +202,16 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for Fq<P> {
             return None; // and those in the lists stay there
         }
         loop {
-            let queue = self.queues.turn()?;
-            let Some((mut packet, arrived)) = self.queues.pop(queue) else {
-                if self.queues.pass_to_old(queue) {
-                    self.queues.control(queue).left = Some(now);
+            let mut queue = self.queues.turn()?;
+            let Some((mut packet, arrived)) = queue.pop() else {
+                let number = queue.number();
+                if self.queues.pass_to_old(number) {
+                    self.queues.control(number).left = Some(now);
                 }
                 continue;
             };
-            self.queues.charge(queue, packet.size());
-            self.queues.control(queue).packets -= 1;
+            queue.charge(packet.size());
+            queue.control().packets -= 1;
             let marked = now - arrived > self.ce_threshold && packet.ecn().is_capable();
             if marked {
                 packet.mark();

@@ -170,9 +170,10 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
-            let queue = self.queues.turn()?;
-            while let Some((mut packet, arrived)) = self.queues.pop(queue) {
+            let mut queue = self.queues.turn()?;
+            while let Some((mut packet, arrived)) = queue.pop() {
                 let size = packet.size();
+                let waiting = queue.waiting();
                 let departure = Departure {
                     now,
                     arrived,
@@ -180,10 +181,10 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
                     flow: packet.flow(),
                     ecn: packet.ecn(),
                     colour: packet.colour(),
-                    queue_packets: self.queues.len() as u32,
-                    queue_bytes: self.queues.bytes(),
+                    queue_packets: waiting.packets,
+                    queue_bytes: waiting.bytes,
                 };
-                let verdict = self.queues.control(queue).decide(&self.fixed, &departure);
+                let verdict = queue.control().decide(&self.fixed, &departure);
                 if let Verdict::Drop(reason) = verdict {
                     dropped(Dropped { packet, arrived, reason });
                     continue;
@@ -192,11 +193,12 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {
                 if marked {
                     packet.mark();
                 }
-                self.queues.charge(queue, size);
+                queue.charge(size);
                 return Some(Sent { packet, arrived, marked });
             }
-            self.queues.control(queue).ran_dry(&self.fixed);
-            self.queues.pass(queue);
+            queue.control().ran_dry(&self.fixed);
+            let number = queue.number();
+            self.queues.pass(number);
         }
     }
 }
@@ -211,15 +213,15 @@ impl<P: Packet> FqCodel<P> {
     /// The buffer is full: the longest queue gives up half of its bytes, or a batch.
     #[cold]
     fn shed(&mut self, dropped: &mut impl FnMut(Dropped<P>)) {
-        let queue = self.queues.fattest();
-        let half = self.queues.backlog(queue) / 2;
+        let mut queue = self.queues.fattest();
+        let half = queue.backlog() / 2;
         let (mut packets, mut bytes) = (0, 0);
         while (packets == 0 || bytes < half) && packets < self.drop_batch {
-            let Some((packet, arrived)) = self.queues.pop(queue) else { break };
+            let Some((packet, arrived)) = queue.pop() else { break };
             packets += 1;
             bytes += u64::from(packet.size());
             dropped(Dropped { packet, arrived, reason: DropReason::Overflow });
         }
-        self.queues.control(queue).count_overflow(packets);
+        queue.control().count_overflow(packets);
     }
 }

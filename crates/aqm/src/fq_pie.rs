@@ -156,9 +156,10 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqPie<P> {
         _dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Sent<P>> {
         loop {
-            let queue = self.queues.turn()?;
-            let Some((packet, arrived)) = self.queues.pop(queue) else {
-                self.queues.pass(queue);
+            let mut queue = self.queues.turn()?;
+            let Some((packet, arrived)) = queue.pop() else {
+                let number = queue.number();
+                self.queues.pass(number);
                 continue;
             };
             let departure = Departure {
@@ -168,11 +169,11 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for FqPie<P> {
                 flow: packet.flow(),
                 ecn: packet.ecn(),
                 colour: packet.colour(),
-                queue_packets: self.queues.len() as u32,
-                queue_bytes: self.queues.backlog(queue),
+                queue_packets: queue.waiting().packets,
+                queue_bytes: queue.backlog(),
             };
-            self.queues.charge(queue, departure.size);
-            self.queues.control(queue).on_departure(&self.fixed, &departure);
+            queue.charge(departure.size);
+            queue.control().on_departure(&self.fixed, &departure);
             return Some(Sent { packet, arrived, marked: false });
         }
     }
