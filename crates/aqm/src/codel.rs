@@ -43,6 +43,10 @@ pub(crate) struct Configuration {
     maximum_packet_size: u64,
     ecn: bool,
     linux: bool,
+    /// The dialect's unit of time in nanoseconds, as a power of two.
+    unit_log: u32,
+    /// How long the sojourn must have been above the target: the interval, or until it is over.
+    patience: u64,
 }
 
 /// What this turn of the link has come to, while it is still looking for a packet to send.
@@ -167,29 +171,26 @@ impl Configuration {
     /// From settings that have CoDel's parameters.
     pub(crate) fn new(settings: &Settings) -> Self {
         let linux = settings.is("dialect", "linux");
-        let time = |seconds: f64| {
-            let nanoseconds = (seconds * 1e9).round() as u64;
-            if linux { nanoseconds >> UNIT_LOG } else { nanoseconds }
-        };
+        let unit_log = if linux { UNIT_LOG } else { 0 };
+        let time = |seconds: f64| (seconds * 1e9).round() as u64 >> unit_log;
+        let interval = time(settings.number("interval"));
         Self {
             target: time(settings.number("target")),
-            interval: time(settings.number("interval")),
+            interval,
             ce_threshold: settings.automatic("ce_threshold").map(time),
             maximum_packet_size: settings.number("maximum_packet_size") as u64,
             ecn: settings.switch("ecn"),
             linux,
+            unit_log,
+            patience: interval + u64::from(linux),
         }
     }
 
     /// Now and the packet's sojourn in the dialect's unit.
     #[inline]
     fn times(&self, departure: &Departure) -> (u64, u64) {
-        if self.linux {
-            let now = departure.now >> UNIT_LOG;
-            (now, now - (departure.arrived >> UNIT_LOG))
-        } else {
-            (departure.now, departure.sojourn())
-        }
+        let now = departure.now >> self.unit_log;
+        (now, now - (departure.arrived >> self.unit_log))
     }
 }
 
@@ -217,7 +218,9 @@ impl Control {
             if to.linux { time >> UNIT_LOG } else { time << UNIT_LOG }
         };
         if self.first_above != NOT_ABOVE {
-            self.first_above = convert(self.first_above);
+            // Where the interval has to be over, the unit after it counts.
+            let reached = self.first_above - u64::from(from.linux);
+            self.first_above = convert(reached) + u64::from(to.linux);
         }
         self.drop_next = convert(self.drop_next);
         self.inverse_root = (65536.0 / f64::from(self.count.max(1)).sqrt()).min(65535.0) as u16;
@@ -309,10 +312,9 @@ impl Control {
         let is_below =
             (sojourn < fixed.target) | (departure.queue_bytes <= fixed.maximum_packet_size);
         let first_above = self.first_above;
-        let begun = if first_above == NOT_ABOVE { now + fixed.interval } else { first_above };
+        let begun = if first_above == NOT_ABOVE { now + fixed.patience } else { first_above };
         self.first_above = if is_below { NOT_ABOVE } else { begun };
-        let is_reached = if fixed.linux { now > first_above } else { now >= first_above };
-        is_reached & !is_below
+        (now >= first_above) & !is_below
     }
 
     /// A spell of dropping begins.
