@@ -184,7 +184,7 @@ fn pass<Q: Scheduler<Waiting, Stream>>(
             // At its time it would have been an event, unless a packet is offered at that instant.
             around.late_turns += u64::from(turn != around.last_offer && turn != now);
             take(turns, around, queue, turn, lines, calendar);
-            if turn != now && !around.gone.is_empty() {
+            if !around.gone.is_empty() && turn != now {
                 around.set_apart();
             }
         }

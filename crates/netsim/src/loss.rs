@@ -75,11 +75,13 @@ impl LossyWire {
     /// Whether the next packet is lost.
     #[inline]
     pub fn loses(&mut self) -> bool {
-        self.model.is_some_and(|model| self.loses_under(model))
+        self.model.is_some() && self.loses_under_model()
     }
 
-    #[inline(never)] // links that lose nothing should not pay for it
-    fn loses_under(&mut self, model: LossModel) -> bool {
+    #[cold] // links that lose nothing should not pay for it
+    #[inline(never)]
+    fn loses_under_model(&mut self) -> bool {
+        let Some(model) = self.model else { return false };
         match model {
             LossModel::Bernoulli { probability } => self.stream.uniform() < probability,
             LossModel::GilbertElliott { good_to_bad, bad_to_good, loss_in_good, loss_in_bad } => {

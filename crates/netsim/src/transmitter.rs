@@ -195,10 +195,7 @@ impl ConstantRate {
     #[inline]
     fn time(&mut self, size: u32) -> u64 {
         if size != self.size {
-            let bits = u64::from(size) * 8_000_000_000;
-            self.size = size;
-            self.whole = bits / self.rate;
-            self.remainder = bits % self.rate;
+            self.take_size(size);
         }
         if self.remainder == 0 {
             return self.whole; // sizes and rates are round as a rule
@@ -208,5 +205,14 @@ impl ConstantRate {
         let (left, is_less) = carried.overflowing_sub(self.rate);
         self.carried = if is_less { carried } else { left };
         self.whole + u64::from(!is_less)
+    }
+
+    #[cold] // packets mostly are as large as the one before
+    #[inline(never)]
+    fn take_size(&mut self, size: u32) {
+        let bits = u64::from(size) * 8_000_000_000;
+        self.size = size;
+        self.whole = bits / self.rate;
+        self.remainder = bits % self.rate;
     }
 }
