@@ -92,7 +92,7 @@ class Confidences:
 
 
 @dataclass(frozen=True, slots=True)
-class Ruling:
+class BoundRuling:
     """What can be claimed of one constraint under one condition, in the phase where it is worst.
 
     Attributes:
@@ -129,7 +129,7 @@ def rule(
     evaluation: Evaluation,
     reference: Evaluation,
     confidences: Confidences,
-) -> tuple[Ruling, ...]:
+) -> tuple[BoundRuling, ...]:
     """What can be claimed of a setting under one condition, constraint by constraint.
 
     Args:
@@ -150,11 +150,11 @@ def rule(
         nothing = ConstraintVerdict(
             constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
         )
-        found.append(min(rulings, key=_badness, default=Ruling(nothing, 0)))
+        found.append(min(rulings, key=_badness, default=BoundRuling(nothing, 0)))
     return tuple(found)
 
 
-def _badness(ruling: Ruling) -> tuple[int, float]:
+def _badness(ruling: BoundRuling) -> tuple[int, float]:
     """The smaller the worse."""
     return WORST_FIRST.index(ruling.verdict.holds), ruling.standing
 
@@ -166,25 +166,25 @@ def _rule(
     margins: Sequence[float | None],
     bounds: Sequence[float | None],
     confidences: Confidences,
-) -> Ruling:
+) -> BoundRuling:
     """The ruling in one phase."""
     _, shown = judge_phase(
         constraint, phase, values, margins, bounds, USUAL_CONFIDENCE, by_mean=False
     )
     finite = [each for each in margins if each is not None and math.isfinite(each)]
     if shown.value is None or not finite:
-        return Ruling(shown, len(finite))
+        return BoundRuling(shown, len(finite))
     broken, kept = (
         mean_interval(finite, each) for each in (confidences.of_broken, confidences.of_kept)
     )
     standing = _standing(kept, confidences.of_kept)
     if broken.high is not None and broken.high < 0.0:
-        return Ruling(replace(shown, holds="broken"), len(finite), None, standing)
+        return BoundRuling(replace(shown, holds="broken"), len(finite), None, standing)
     if kept.low is not None and kept.low >= 0.0:
-        return Ruling(replace(shown, holds="met"), len(finite), None, standing)
+        return BoundRuling(replace(shown, holds="met"), len(finite), None, standing)
     confidence = confidences.of_kept if kept.mean >= 0.0 else confidences.of_broken
     needed = _needed(standing, len(finite), confidence)
-    return Ruling(replace(shown, holds="unproven"), len(finite), needed, standing)
+    return BoundRuling(replace(shown, holds="unproven"), len(finite), needed, standing)
 
 
 def _standing(distance: Interval, confidence: float) -> float:

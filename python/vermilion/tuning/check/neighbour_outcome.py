@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
-    from vermilion.tuning.check.certainty import Ruling
+    from vermilion.tuning.check.certainty import BoundRuling
     from vermilion.tuning.judge.verdict import ConstraintVerdict
 
 BREAKS: Final = "breaks a bound"
@@ -47,7 +47,7 @@ class NeighbourOutcome:
     difference: Interval | None
     constraints: tuple[ConstraintVerdict, ...]
     breaks: ConstraintVerdict | None = None
-    may_break: Ruling | None = None
+    may_break: BoundRuling | None = None
     seeds: int = 0
 
     @property

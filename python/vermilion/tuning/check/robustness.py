@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
-    from vermilion.tuning.check.certainty import Ruling
+    from vermilion.tuning.check.certainty import BoundRuling
     from vermilion.tuning.check.neighbour_outcome import NeighbourVerdict
     from vermilion.tuning.check.neighbourhood import Neighbour
     from vermilion.tuning.judge.verdict import ConstraintVerdict
@@ -508,8 +508,8 @@ def _compared(
 
 
 def _by_constraints(
-    best: Sequence[Ruling], incumbent: Sequence[Ruling]
-) -> tuple[NeighbourVerdict | None, str, ConstraintVerdict | None, Ruling | None]:
+    best: Sequence[BoundRuling], incumbent: Sequence[BoundRuling]
+) -> tuple[NeighbourVerdict | None, str, ConstraintVerdict | None, BoundRuling | None]:
     """The verdict where the constraints alone decide, and what is broken, or may be."""
     pairs = [(mine, other.verdict) for mine, other in zip(best, incumbent, strict=True)]
     for mine, other in pairs:
