@@ -11,7 +11,8 @@
 //!
 //! Of few sources all times are compared at once: one round trip over one link makes three, and most
 //! networks that are simulated are such. Of more, each number of players has a piece of code of its own: how many
-//! matches there are is known to it, and that every place is one of the tournament's need not be checked.
+//! matches there are is known to it, and that every place is one of the tournament's need not be checked. Up to
+//! some hundreds, it is a part of whoever asks for it with [`Calendar::set_likely_more`].
 
 use crate::limits::LONGEST_DURATION;
 
@@ -31,15 +32,24 @@ const _: () = assert!(LONGEST_DURATION < LATEST);
 /// So many sources are few.
 const FEW: usize = 4;
 
+/// The keys of the players. Sources play at the places from the middle on, the two at places `2 n` and
+/// `2 n + 1` against each other, and who wins plays at place `n`. Who would play at place 1 is first. Of few
+/// sources there are those only.
+#[derive(Clone, Debug)]
+enum Keys {
+    Few([u64; FEW]),
+    UpTo16(Box<[u64; 2 * 16]>),
+    UpTo64(Box<[u64; 2 * 64]>),
+    UpTo256(Box<[u64; 2 * 256]>),
+    Many(Vec<u64>),
+}
+
 /// A tournament over numbered sources.
 #[derive(Clone, Debug)]
 pub struct Calendar {
     /// The least of all keys: a time, and in the lowest bits its source.
     first: u64,
-    /// The keys of the players. Sources play at the places from the middle on, the two at places `2 n` and
-    /// `2 n + 1` against each other, and who wins plays at place `n`. Who would play at place 1 is first. Of few
-    /// sources there are those only.
-    keys: Vec<u64>,
+    keys: Keys,
 }
 
 impl Calendar {
@@ -48,7 +58,13 @@ impl Calendar {
     pub fn new(sources: usize) -> Self {
         assert!(sources <= MOST_SOURCES, "{sources} sources");
         let leaves = sources.next_power_of_two();
-        let keys = vec![NEVER; if leaves <= FEW { FEW } else { 2 * leaves }];
+        let keys = match leaves {
+            0..=FEW => Keys::Few([NEVER; FEW]),
+            5..=16 => Keys::UpTo16(Box::new([NEVER; 2 * 16])),
+            17..=64 => Keys::UpTo64(Box::new([NEVER; 2 * 64])),
+            65..=256 => Keys::UpTo256(Box::new([NEVER; 2 * 256])),
+            _ => Keys::Many(vec![NEVER; 2 * leaves]),
+        };
         let mut calendar = Self { first: NEVER, keys };
         (0..leaves).for_each(|source| calendar.set(source, NEVER));
         calendar
@@ -64,8 +80,8 @@ impl Calendar {
     /// Sets the time of a source's earliest event.
     #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
-        let key = time.min(LATEST) << SOURCE_BITS | source as u64;
-        if let Ok(keys) = <&mut [u64; FEW]>::try_from(self.keys.as_mut_slice()) {
+        let key = key_of(source, time);
+        if let Keys::Few(keys) = &mut self.keys {
             keys[source] = key;
             self.first = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
             return;
@@ -73,28 +89,57 @@ impl Calendar {
         self.play(source, key);
     }
 
+    /// The same where there are likely more sources than a few.
+    #[inline(always)] // as above
+    pub fn set_likely_more(&mut self, source: usize, time: u64) {
+        let key = key_of(source, time);
+        self.first = match &mut self.keys {
+            Keys::UpTo16(keys) => replay(keys, source, key),
+            Keys::UpTo64(keys) => replay(keys, source, key),
+            Keys::UpTo256(keys) => replay(keys, source, key),
+            Keys::Few(_) => return self.set(source, time),
+            Keys::Many(_) => return self.play(source, key),
+        };
+    }
+
     /// A source of many has another key: its matches are played again.
     #[cold] // where sources are few, nothing should be kept ready for it
     #[inline(never)] // a piece of code for each number of players
     fn play(&mut self, source: usize, key: u64) {
         macro_rules! with_places {
-            ($($places:literal)*) => {
-                match self.keys.len() {
-                    $($places => replay::<$places>(&mut self.keys, source, key),)*
+            ($keys:ident $($places:literal)*) => {
+                match $keys.len() {
+                    $($places => match $keys.as_mut_slice().try_into() {
+                        Ok(keys) => replay::<$places>(keys, source, key),
+                        Err(_) => key,
+                    },)*
                     places => unreachable!("{places} places"),
                 }
             };
         }
-        self.first = with_places!(16 32 64 128 256 512 1024 2048 4096 8192 16384 32768);
+        self.first = match &mut self.keys {
+            Keys::Few(_) => key, // is set without a match
+            Keys::UpTo16(keys) => replay(keys, source, key),
+            Keys::UpTo64(keys) => replay(keys, source, key),
+            Keys::UpTo256(keys) => replay(keys, source, key),
+            Keys::Many(keys) => {
+                with_places!(keys 1024 2048 4096 8192 16384 32768)
+            }
+        };
     }
 }
 
-const _: () = assert!(FEW == 4 && MOST_SOURCES == 16384, "these are the numbers of places between");
+/// What plays for a source.
+#[inline(always)]
+fn key_of(source: usize, time: u64) -> u64 {
+    time.min(LATEST) << SOURCE_BITS | source as u64
+}
+
+const _: () = assert!(MOST_SOURCES == 16384, "these are the numbers of places between");
 
 /// Plays the matches of a source that has another key; the key of who is first.
 #[inline(always)]
-fn replay<const PLACES: usize>(keys: &mut [u64], source: usize, mut key: u64) -> u64 {
-    let Ok(keys) = <&mut [u64; PLACES]>::try_from(keys) else { return key };
+fn replay<const PLACES: usize>(keys: &mut [u64; PLACES], source: usize, mut key: u64) -> u64 {
     let mut place = PLACES / 2 + source % (PLACES / 2);
     for _ in 1..PLACES.ilog2() {
         keys[place] = key;
@@ -141,7 +186,11 @@ mod tests {
                 state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
                 let source = (state >> 33) as usize % sources;
                 times[source] = (state >> 20) % 50;
-                calendar.set(source, times[source]);
+                if state >> 63 == 0 {
+                    calendar.set(source, times[source]);
+                } else {
+                    calendar.set_likely_more(source, times[source]);
+                }
                 let least = times.iter().enumerate().min_by_key(|it| (it.1, it.0));
                 assert_eq!(Some(calendar.next()), least.map(|(source, &time)| (source, time)));
             }

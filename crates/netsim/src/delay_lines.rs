@@ -146,7 +146,11 @@ impl DelayLines {
             let packet = line.pop()?;
             (line.end, packet, line.next_time())
         };
-        calendar.set(FIRST_LINE + source, next);
+        if STANDING == APART {
+            calendar.set_likely_more(FIRST_LINE + source, next);
+        } else {
+            calendar.set(FIRST_LINE + source, next);
+        }
         Some((end, packet))
     }
 
