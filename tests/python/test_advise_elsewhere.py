@@ -52,6 +52,7 @@ class TestShapersThatHoldNothingBack:
         [
             (CAKE.format("unlimited"), "cake unlimited", "cake bandwidth 50000000bit"),
             (CAKE.format("95Mbit"), "cake bandwidth 95000000bit", "cake bandwidth 50000000bit"),
+            (CAKE.format("56Mbit"), "cake bandwidth 56000000bit", "cake bandwidth 50000000bit"),
             (
                 TBF.format("95Mbit"),
                 "tbf rate 95000000bit burst 5120 latency 400000us",
@@ -81,6 +82,7 @@ class TestShapersThatHoldNothingBack:
         [
             (CAKE.format("50Mbit"), None),
             (CAKE.format("54Mbit"), None),  # --rate is to be a little below it
+            (CAKE.format("55Mbit"), None),  # a tenth is a little
             (TBF.format("50Mbit"), None),
             (CAKE.format("95Mbit"), "50 Mbit/s"),
             (CAKE.format("unlimited"), "50 Mbit/s"),

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import math
 
 import pytest
 
@@ -11,6 +12,7 @@ from vermilion.advise.conditions import PACKET_BYTES
 from vermilion.advise.families import families
 from vermilion.advise.sonic_present import sonic_present
 from vermilion.advise.tc_present import present_of
+from vermilion.advise.tc_red import bandwidth_for
 from vermilion.advise.tc_text import read_tc_text
 from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import ScenarioError
@@ -241,6 +243,32 @@ class TestLinux:
         assert own.save == ""
         assert undo_words(asked, present) == []
 
+    def test_a_queue_of_the_same_kind_below_mq_is_not_told_again_what_cannot_change(self):
+        """fq_codel_change refuses "flows" of a queue that is there (net/sched/sch_fq_codel.c)."""
+        asked = question(interface_rate="10 Mbit/s")
+        text = (
+            "qdisc mq 1: dev eth0 root\n"
+            "qdisc fq_codel 8001: dev eth0 parent 1:1 limit 10240p flows 1024 target 5ms ecn\n"
+        )
+        present = present_of(asked, read_tc_text(text), "")
+        head = "tc qdisc replace dev eth0 parent 1:1 fq_codel limit 10240 "
+        same = commands(asked, present, present.queue, keep=False)
+        assert same.undo == f"{head}target 5000us ecn"
+        other = commands(asked, present, pie(), keep=False)
+        assert other.undo == f"{head}flows 1024 target 5000us ecn"
+
+    @pytest.mark.parametrize(
+        ("shown", "told"), [("999us", 1000), ("997us", 997), ("950us", 950), ("5ms", 5000)]
+    )
+    def test_a_time_that_misses_a_millisecond_by_the_kernels_unit_is_that_millisecond(
+        self, shown, told
+    ):
+        """CoDel's unit is 1024 ns: of 1 ms it keeps 976, or 999.4 us, and tc shows whole ones."""
+        asked = question(interface_rate="10 Mbit/s")
+        text = f"qdisc codel 8001: dev eth0 root limit 1000p target {shown} interval 100ms"
+        own = commands(asked, present_of(asked, read_tc_text(text), ""), pie(), keep=False)
+        assert f" target {told}us " in own.undo
+
     def test_classes_that_a_shaper_does_away_with_are_not_put_below_it(self):
         text = (
             "qdisc prio 1: dev eth0 root bands 3\n"
@@ -321,6 +349,34 @@ class TestLinux:
         rate = float(present.restore.partition("bandwidth ")[2].partition("bit")[0])
         assert bandwidth[0] < rate < bandwidth[1]
 
+    @pytest.mark.parametrize("weight_log", [2, 4, 5, 9, 10, 17])
+    @pytest.mark.parametrize("packet", [64, 500, 1000, 1500])
+    def test_a_bandwidth_makes_the_table_with_older_and_newer_tc(self, packet, weight_log):
+        """By tc_red_eval_idle_damping and tc_calc_xmittime, which rounds up since d947f365."""
+        found = {}
+        for wanted in range(28):
+            bit_per_s = bandwidth_for(wanted, weight_log, packet)
+            if bit_per_s is None:
+                continue
+            us = 1e6 * (packet / (bit_per_s // 8))
+            before, since = int(int(us) * 15.625), math.ceil(us * 15.625)
+            decay = -math.log(1.0 - 1.0 / 2**weight_log)
+            made = [
+                next(log for log in range(32) if 31.0 * each / decay / 2**log < 512.0)
+                for each in (before, since)
+            ]
+            assert made[1] == wanted
+            assert made[0] == wanted or us < 1.0  # which the older has none for
+            found[wanted] = us
+        assert sum(us >= 1.0 for us in found.values()) >= 4
+
+    def test_a_table_that_two_ticks_alone_make_has_a_bandwidth(self):
+        """31 / -ln(1 - 2^-4) is 480: less than 512 of cells of 2 ticks are 2 of them, not 1 or 3.
+
+        64 bytes take more than one tick of 64 ns, and at most two, from 4 to below 8 Gbit/s.
+        """
+        assert 4e9 <= bandwidth_for(1, 4, 64) < 8e9
+
     def test_what_tc_cannot_be_brought_to_is_named(self):
         # With 2^-9 one tick for a packet makes 5; 3 would need a part of a tick.
         text = (
@@ -357,6 +413,20 @@ class TestLinux:
         assert (
             "sfq back, but not all that tc shows of it: ewma, min, max, probability, ecn." in said
         )
+
+
+@pytest.mark.parametrize("rate", [None, "10 Mbit/s"])
+def test_of_the_policies_that_a_cisco_router_gets_none_is_left(rate):
+    """What one names goes after it: a policy map that is in use stays (no policy-map, IOS)."""
+    asked = question(device="cisco", interface="Gi0/1", interface_rate=rate)
+    own = commands(asked, assumed(asked), assumed(asked).queue, keep=False)
+    made = [each for each in own.apply.splitlines() if each.startswith("policy-map ")]
+    assert len(made) == (1 if rate else 2)
+    assert own.undo.splitlines() == [
+        "interface Gi0/1",
+        f" no service-policy output {made[-1].split()[1]}",
+        *(f"no {each}" for each in reversed(made)),
+    ]
 
 
 def test_a_cisco_router_is_said_to_refuse_a_second_policy():

@@ -1,12 +1,14 @@
 """How a red comes back as tc shows it: tc derives its weight and its idle table from other words.
 
 Sources: ``tc_red_eval_ewma`` and ``tc_red_eval_idle_damping`` of tc/tc_red.c, ``tc_calc_xmittime``
-of tc/tc_core.c (iproute2 6.1 to 7.1); include/net/pkt_sched.h (``PSCHED_SHIFT``), whose tick is
-64 ns long.
+of tc/tc_core.c (iproute2 6.1 to 7.1), ``parse_opt`` of tc/q_red.c; include/net/pkt_sched.h
+(``PSCHED_SHIFT``), whose tick is 64 ns long.
 
 The idle table (shown as Scell_log) follows from the weight and from how many ticks a packet of
 avpkt takes at "bandwidth", which says nothing else. So the command has a bandwidth from which tc
-makes the Scell_log that stood there.
+makes the Scell_log that stood there. Up to 6.14 tc leaves out parts of a microsecond, and then
+parts of a tick; since 6.15 it rounds up to whole ticks. Where a packet takes a microsecond or
+more, the bandwidth is one from which both make the same; below that only the newer tc makes any.
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ if TYPE_CHECKING:
 
     from vermilion.advise.tc_queue import TcQueue
 
-_TICKS_PER_S: Final = 1e9 / 64.0
-_BITS_PER_BYTE: Final = 8.0
+_TICKS_PER_US: Final = 15.625
+_US_PER_S: Final = 1e6
+_BITS_PER_BYTE: Final = 8
 _CELLS: Final = 512.0
 _IDLE: Final = 31.0
 """2^-31 of the average is nothing: the longest idle time in the table is that to there."""
@@ -72,16 +75,28 @@ def put_back(queue: TcQueue, words: str, told: Collection[str]) -> tuple[str, Co
 def bandwidth_for(scell_log: int, weight_log: int, packet_bytes: int) -> int | None:
     """A bandwidth, in bit/s, from which tc makes this Scell_log; ``None`` where there is none.
 
-    In the middle of those that do, so that what tc rounds makes no difference.
+    About in the middle of those that do. For a packet of less than a microsecond the newer tc is
+    asked alone: no older one can have made such a table.
     """
     decay = _decay(weight_log)
     middle = _CELLS * 2.0 ** (scell_log - 0.5)
     ticks = max(round(middle * decay / _IDLE), 1)
     if ticks > _LARGEST_TICKS or scell_log_of(ticks, weight_log) != scell_log:
         return None
-    # Half a tick more, because tc leaves out the part of a tick.
-    rate = round(_BITS_PER_BYTE * packet_bytes * _TICKS_PER_S / (ticks + 0.5))
-    return rate if rate < _LARGEST_RATE else None
+    middle_us = ticks / _TICKS_PER_US
+    whole_us = math.floor(middle_us), math.ceil(middle_us)
+    times_us = *filter(None, whole_us), middle_us - 0.5 / _TICKS_PER_US
+    rates = [round(_US_PER_S * _BITS_PER_BYTE * packet_bytes / each) for each in times_us]
+    accepted = [each for each in rates if _BITS_PER_BYTE <= each < _LARGEST_RATE]
+    return next(
+        (rate for rate in accepted if _scell_log(rate, weight_log, packet_bytes) == scell_log), None
+    )
+
+
+def _scell_log(bit_per_s: int, weight_log: int, packet_bytes: int) -> int | None:
+    """What the newer tc makes of a bandwidth."""
+    seconds = packet_bytes / (bit_per_s // _BITS_PER_BYTE)
+    return scell_log_of(math.ceil(_US_PER_S * seconds * _TICKS_PER_US), weight_log)
 
 
 def _decay(weight_log: int) -> float:
