@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from netlink_reference import ANSWERS, DUMMY, TIMER_HZ, answered
 from vermilion.routers import RouterError
+from vermilion.routers.linux.attributes import Attribute, parse_attributes
 from vermilion.routers.linux.change import plan_change
 from vermilion.routers.linux.kernel_clock import (
     CODEL_OFF_US,
@@ -19,6 +20,7 @@ from vermilion.routers.linux.kernel_clock import (
     target_said_back,
     target_to_tell,
 )
+from vermilion.routers.linux.nearest import nearest_settable
 from vermilion.routers.linux.options import Surroundings
 from vermilion.routers.linux.red_block import probability_log
 from vermilion.routers.linux.tc_command import tc_command
@@ -289,6 +291,41 @@ def test_choke_drops_what_its_smaller_array_has_no_place_for(limit, waiting, dro
     state = answered(CHOKE)
     told = state.options.request({"limit": limit, "max_threshold": 90}, AROUND)
     assert state.options.price(told, waiting).packets == dropped
+
+
+def test_a_change_of_choke_is_undone_with_what_tc_tells_and_nothing_else():
+    """A block, a table and a probability (choke_parse_opt): more may be read only."""
+    options = replace(answered(CHOKE).options, unknown=(Attribute(9, b"seen"),))
+    told = options.request({"limit": 500}, AROUND)
+    for message in (told, options.restoring(told)):
+        assert [each.type for each in parse_attributes(message.encode(), "choke")] == [1, 2, 3]
+
+
+def test_the_command_that_undoes_a_change_of_choke_is_one_that_the_kernel_takes():
+    """With a minimum of one packet tc comes to 2^-1 and, for its floating point, to 2^-27.
+
+    The latter is nearer to 2^-15, but 27 and the 8 bits of 250 are more than 31 (red_check_params).
+    """
+    state = answered(CHOKE)
+    block = replace(state.options.block, low=1, high=250, weight_log=15)
+    command = tc_command(DUMMY, replace(state, options=replace(state.options, block=block)), AROUND)
+    assert " min 1 max 250 avpkt 1000 burst 1 bandwidth " in command
+
+
+def test_the_command_that_undoes_a_change_of_choke_has_a_burst_from_which_tc_makes_the_weight():
+    """By tc_red_eval_ewma: the first w with burst + 1 - min <= (1 - (1 - 2^-w)^burst) * 2^w."""
+    state = answered(CHOKE)
+    command = tc_command(DUMMY, state, AROUND)
+    low, burst = (int(command.split(f" {each} ")[1].split()[0]) for each in ("min", "burst"))
+    logs = (w for w in range(1, 32) if burst + 1 - low <= (1 - (1 - 0.5**w) ** burst) * 2**w)
+    assert 0.5 ** next(logs) == state.options.parameters(AROUND)["weight"]
+
+
+@pytest.mark.parametrize("discipline", ["linux-red", "choke"])
+def test_the_highest_probability_is_the_last_that_fits_into_32_bits(discipline):
+    """The kernel's unit is 2^-32, and 2^32 of them would be told as 0: not given."""
+    nearest = nearest_settable(discipline, {"max_probability": 1.0})
+    assert nearest["max_probability"] * 2**32 == 2**32 - 1
 
 
 def test_a_limit_that_only_the_queue_inside_knows_is_in_force():

@@ -25,10 +25,12 @@ from vermilion.routers.linux.message import Refusal
 from vermilion.routers.snmp import mib
 from vermilion.routers.snmp.linux_queues import LinuxQueues
 from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP
+from vermilion.routers.snmp.number_said import number_said
 from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects
 from vermilion.routers.snmp.registry import QueuePlace, TrafficSeen
 from vermilion.routers.snmp.rows import diffserv_numbers, rows
 from vermilion.routers.snmp.seen_traffic import SeenTraffic
+from vermilion.scenario.errors import FieldError
 
 FILE = Path(mib.__file__).with_name("VERMILION-QUEUE-MIB.txt")
 MIB_FOLDERS = (
@@ -354,6 +356,58 @@ def test_only_the_queues_that_are_named_may_be_changed():
         assert queues.queues()[0].may_change is may
     with pytest.raises(RouterError, match='expected "linux:INTERFACE"'):
         red_of_linux(may_change=("eth0",))
+
+
+def test_a_queue_that_is_not_named_is_refused_under_each_of_its_names():
+    """In the table of RED, and in the two tables of DIFFSERV-MIB that can be set (RFC 3289)."""
+    kernel, queues, _ = red_of_linux(may_change=("linux:other0",))
+    [served] = queues.queues()
+    [number] = diffserv_numbers([served]).values()
+    objects = QueueObjects(queues, lambda: 0.0)
+    for name in (
+        setting("red", 1, served.place),
+        (1, 3, 6, 1, 2, 1, 97, 1, 6, 2, 1, 5, number),
+        (1, 3, 6, 1, 2, 1, 97, 1, 6, 4, 1, 2, number),
+    ):
+        with pytest.raises(SetRefused, match="dummy0: this agent must not change it") as refusal:
+            objects.test([Binding(name, ValueType.GAUGE32, 20_000)])
+        assert refusal.value.status == Status.NOT_WRITABLE
+    assert kernel.told == []
+
+
+@pytest.mark.parametrize(("said", "meant"), [(1, 0.001), (20, 0.02), (1000, 1.0)])
+def test_a_probability_of_diffserv_is_so_many_drops_of_a_thousand_packets(said, meant):
+    """As RFC 3289 has it of diffServRandomDropProbMax."""
+    [drops] = [each for each in mib.RANDOM_DROP_SETTINGS if each.number == 6]
+    assert drops.scale.meant(said) == meant
+    assert drops.scale.said(meant) == said
+    assert drops.scale.highest == 1000
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameter", "value", "nearest"),
+    [
+        ("pie", "alpha", 0.13, "0.125"),  # sixteenths: 2.08 of them
+        ("choke", "weight", 0.3, "0.25"),  # powers of two
+        ("fq_pie", "mark_probability", 0.123, "0.12"),  # percents
+        ("red", "limit", 1000.5, "1000"),
+    ],
+)
+def test_a_value_between_two_steps_is_refused_where_the_kernel_would_refuse_it(
+    kind, parameter, value, nearest
+):
+    [own] = [each for each in TABLE_OF[kind].settings if each.parameter == parameter]
+    with pytest.raises(FieldError, match=f"the nearest is {nearest}$"):
+        number_said(own, value)
+
+
+def test_a_time_or_a_probability_between_two_steps_is_the_nearer():
+    for kind, parameter, value, said in (
+        ("fq_codel", "target", 0.0051234, 5123),  # microseconds
+        ("red", "max_probability", 0.1, 429_496_730),  # of 2^-32: 429496729.6
+    ):
+        [own] = [each for each in TABLE_OF[kind].settings if each.parameter == parameter]
+        assert number_said(own, value) == said
 
 
 def test_a_queue_that_is_gone_cannot_be_changed():

@@ -293,6 +293,21 @@ def test_a_value_between_two_steps_is_the_nearer_one_where_the_kernel_rounds_too
         own.apply({"quantum": 1000.5})
 
 
+def test_the_command_that_undoes_a_change_has_the_types_of_the_mib():
+    """As snmpset(1) has them: i is INTEGER, as TruthValue is one; u is Unsigned32."""
+    top = "1.3.6.1.4.1.8072.9999.9999.2002.1.2.1"  # vermilionRedEntry
+    said = [
+        (1, "u", 400_000),
+        (2, "u", 30_000),
+        (3, "u", 90_000),
+        (4, "u", 85_899_346),  # 0.02 * 2^32
+        (5, "u", 5),
+        *((column, "i", 2) for column in (6, 7, 8, 9)),  # false
+    ]
+    words = " ".join(f"{top}.{column}.3.65552 {kind} {value}" for column, kind, value in said)
+    assert router().undo_command() == f"snmpset -v3 -l authPriv -u USER 192.0.2.1 {words}"
+
+
 # --- counters and time -------------------------------------------------------------------
 
 

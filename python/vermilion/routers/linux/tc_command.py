@@ -24,6 +24,7 @@ from vermilion.routers.linux.address import handle_text, parent_text
 from vermilion.routers.linux.fq import FQ_OFF_US
 from vermilion.routers.linux.kernel_clock import CODEL_OFF_US
 from vermilion.routers.linux.message import ROOT
+from vermilion.routers.linux.red_block import BITS
 from vermilion.scenario import disciplines, scenario_from_document
 from vermilion.scenario.errors import ScenarioError
 
@@ -125,16 +126,19 @@ def _choke(
     place: Place,
     around: Surroundings,
 ) -> str | None:
-    weight, low = values.get("weight"), values.get("min_threshold")
-    if not isinstance(weight, float) or not isinstance(low, int):
+    weight, low, high = (values[name] for name in ("weight", "min_threshold", "max_threshold"))
+    if not (isinstance(weight, float) and isinstance(low, int) and isinstance(high, int)):
         return None
     wanted = round(-math.log2(weight))
     bursts = smallest_bursts(low * _USUAL_PACKET, _USUAL_PACKET)
-    nearest = min(bursts, key=lambda log: (abs(log - wanted), -log))
+    taken = [log for log in bursts if log + high.bit_length() <= BITS]  # the kernel refuses others
+    if not taken:
+        return None
+    nearest = min(taken, key=lambda log: abs(log - wanted))
     rate = round(around.rate_bit_per_s or _RATE_BIT_PER_S)
     words = [
         *tc_change(place),
-        f"choke limit {values['limit']} min {low} max {values['max_threshold']}",
+        f"choke limit {values['limit']} min {low} max {high}",
         f"avpkt {_USUAL_PACKET} burst {bursts[nearest]} bandwidth {rate}bit",
         f"probability {values['max_probability']!r}",
     ]
