@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+import pytest
+
 from online_world import SIXTEEN_FLOWS, TICK_S, World, controller_of
 from vermilion.objectives import Constraint
 from vermilion.online.decide.bounds_watch import BoundsWatch
@@ -20,8 +22,11 @@ USED = "links.bottleneck.utilization >= 0.95 of reference"
 GOODPUT = "flows.*.goodput_bit_per_s.total >= 0.98 of reference"
 
 
-def said(*asked, until_s=30.0, begin=None, slows_to=125, slow_s=(0.0, 1e9), **world):
-    """What is said of broken bounds while a search that never ends is waited for."""
+def said(*asked, until_s=30.0, begin=None, slows_to=125, slow_s=(0.0, 1e9), bursts_s=None, **world):
+    """What is said of broken bounds while a search that never ends is waited for.
+
+    In a burst, as many packets are dropped as are forwarded.
+    """
     bounds = tuple(Constraint.parse(each) for each in asked)
     controller = begin or controller_of(bounds=bounds, deadline_s=100.0)
     traffic = World(**world)
@@ -32,6 +37,8 @@ def said(*asked, until_s=30.0, begin=None, slows_to=125, slow_s=(0.0, 1e9), **wo
         # The link is seen to be as fast as its fullest tenths of a second.
         slow = tick % 2 == 0 and slow_s[0] < now_s <= slow_s[1]
         traffic.packets = slows_to if slow else 125
+        if bursts_s is not None:
+            traffic.drops = 125 * any(begun < now_s <= ended for begun, ended in bursts_s)
         controller, effects = step(controller, traffic.observe(now_s), now_s)
         found += [
             each.entry
@@ -48,6 +55,25 @@ def test_all_that_is_broken_is_said_once_also_while_a_search_lasts():
     assert len(reasons) == 2
     assert reasons[0].startswith(f"the network breaks {DROPS} (measured 16.6")  # 25 / 150
     assert reasons[1].startswith(f"the network breaks {DELAY} (measured ")
+
+
+def test_a_bound_is_judged_by_the_last_ten_seconds():
+    """Of the seconds of a burst half is dropped: in 1.5 s at most 9 % of ten, in 3 s 15 %."""
+    assert said(DROPS, bursts_s=[(20.0, 21.5)], until_s=40.0) == []
+    [only] = said(DROPS, bursts_s=[(20.0, 23.0)], until_s=40.0)
+    assert only.reason.startswith(f"the network seems to break {DROPS} (measured 1")
+
+
+def test_eight_seconds_are_enough_to_judge_by():
+    assert said(DROPS, drops=25, until_s=8.0) == []
+    assert len(said(DROPS, drops=25, until_s=9.0)) == 1
+
+
+@pytest.mark.parametrize(("again_s", "times"), [(54.0, 1), (60.0, 2)])
+def test_a_bound_that_was_kept_for_half_a_minute_is_broken_again(again_s, times):
+    """The first burst is seen until 29 to 31 s, the other from 2 to 4 s after its begin."""
+    bursts_s = [(20.0, 23.0), (again_s, again_s + 3.0)]
+    assert len(said(DROPS, bursts_s=bursts_s, until_s=again_s + 8.0)) == times
 
 
 def test_what_is_kept_is_not_said():

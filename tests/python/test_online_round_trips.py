@@ -178,3 +178,24 @@ def test_a_flow_is_forgotten_after_ten_seconds(silent_s, is_known):
     trips = observed({1: 0.028}, lambda _: 0.0, intervals=1)
     trips = trips.updated(0.1 + silent_s, 0.1, samples([]), RATE, PACKET)
     assert len(trips.estimates(1)) == is_known
+
+
+def test_a_packet_counts_that_was_in_the_queue_within_a_twentieth_of_a_second_of_a_reading():
+    """The queue is 30 and 10 ms long at readings, and 60 ms in between.
+
+    Flows 2 to 4 have one sample each, of a packet that met the queue so long before the reading
+    of 10 ms. Held against that one, it says 28 ms; against the readings' middle, 10 ms less.
+    """
+    trips = BaseRoundTrips.begin()
+    for step, waited_s in ((1, 0.030), (2, 0.010)):
+        trips = trips.with_backlog(float(step), waited_s * RATE / 8)
+    met = 1.0 + (np.arange(200) + 0.5) / 200 - 0.014
+    waits = np.where(met < 1.080, 0.030, np.where(met > 1.920, 0.010, 0.060))
+    flows = np.ones(200, dtype=np.int64)
+    for flow, before_s in ((2, 0.030), (3, 0.045), (4, 0.070)):
+        flows[np.argmin(abs(met - 2.0 + before_s))] = flow
+    seen = [(flow, 0.028 + at + TRANSMISSION_S) for flow, at in zip(flows, waits, strict=True)]
+    trips = trips.updated(2.0, 1.0, samples(seen), RATE, PACKET)
+    known = [trips.estimates(1, np.array([flow]))[0] for flow in (2, 3, 4)]
+    assert known[:2] == pytest.approx([0.028] * 2)
+    assert known[2] == pytest.approx(0.018, abs=1e-3)
