@@ -74,6 +74,24 @@ def test_a_queue_that_marks_all_it_does_not_drop_is_blacked_out_as_well():
     assert blackout_of([carried, *unmarked]) is None
 
 
+@pytest.mark.parametrize(("drops", "found"), [(19, True), (18, False)])
+def test_of_twenty_packets_one_may_get_through(drops, found):
+    shut = [sample(2.0 + each, packets=1, drops=drops) for each in range(5)]
+    assert (blackout_of([sample(1.0, packets=700), *shut]) is not None) == found
+
+
+@pytest.mark.parametrize(("waiting", "found"), [(1, True), (2, False)])
+def test_of_ten_readings_one_may_find_a_packet(waiting, found):
+    shut = [sample(2.0 + each, drops=5, backlog=each < waiting) for each in range(10)]
+    assert (blackout_of([sample(1.0, packets=700), *shut]) is not None) == found
+
+
+@pytest.mark.parametrize(("packets", "found"), [(70, True), (71, False)])
+def test_a_link_that_carries_more_than_a_tenth_of_what_it_has_marks_for_a_reason(packets, found):
+    shut = [sample(2.0 + each, packets=packets, marks=packets) for each in range(5)]
+    assert (blackout_of([sample(1.0, packets=700), *shut]) is not None) == found
+
+
 def test_what_is_short_or_has_next_to_nothing_to_carry_is_none():
     assert blackout_of([]) is None
     assert blackout_of([sample(1.0 + each, drops=5) for each in range(4)]) is None
