@@ -5,7 +5,7 @@ import pytest
 from test_advise import measured, question
 from vermilion.advise.conditions import most_goodput
 from vermilion.advise.harms import harms
-from vermilion.advise.judgement import drops_less, judge
+from vermilion.advise.judgement import drops_less, judge, score
 
 
 def harmed(before, after, asked=None):
@@ -77,6 +77,47 @@ def test_in_the_conditions_for_robustness_twice_as_much_is_allowed(goodput, harm
     found = harms(asked, before, after)
     assert bool(found) == harmful
     assert all(each.condition.robustness for each in found)
+
+
+def test_how_far_a_harm_is_beyond_its_margin_is_told_in_margins():
+    """Of 2 % that may be lost, 5 % are 2.5: 1.5 beyond; half of that where twice is allowed."""
+    asked = question()
+    found = harms(asked, measured(asked, 10.0, 9e6), measured(asked, 10.0, 8.55e6))
+    for each in found:
+        assert each.beyond == pytest.approx(0.25 if each.condition.robustness else 1.5, abs=1e-3)
+    assert len({each.condition.robustness for each in found}) == 2
+
+
+@pytest.mark.parametrize(("waits_ms", "loss", "is_bad"), [(10.0, 0.006, False), (40.0, 0.06, True)])
+def test_a_call_that_loses_packets_is_a_bad_one_only_where_it_waits_too_long(
+    waits_ms, loss, is_bad
+):
+    asked = question()
+    before, after = (
+        measured(asked, 10.0, call_delay_p95_ms=waits_ms, call_loss_rate=each)
+        for each in (0.0, loss)
+    )
+    found = harms(asked, before, after)
+    assert {(each.what, each.of_bad_call) for each in found} == {("call_loss_rate", is_bad)}
+
+
+@pytest.mark.parametrize(("noise_s", "harmful"), [(0.02, False), (0.002, True)])
+def test_short_transfers_that_may_be_longer_by_chance_are_no_harm(noise_s, harmful):
+    """By hand: 26 or 22 ms longer than 100; t(4) is 2.776, so +- 54 or 5 ms."""
+    asked = question()
+    before = measured(asked, 10.0, short_transfer_s=0.1)
+    after = measured(asked, 10.0, short_transfer_s=0.1)
+    for rows in after.runs.values():
+        for seed, row in enumerate(rows):
+            row["short_transfer_s"] += 0.03 - 2.0 * noise_s * (-1) ** seed
+    assert bool(harms(asked, before, after)) == harmful
+
+
+def test_a_search_aims_at_a_twentieth_less_than_the_bound():
+    """Of 25 ms that is 23.75 ms; beyond it the score is above 1."""
+    asked = question()
+    now = measured(asked, 60.0)
+    assert score(asked, measured(asked, 23.7), now) < 1.0 < score(asked, measured(asked, 23.8), now)
 
 
 def by(before, after):
