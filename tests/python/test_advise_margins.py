@@ -5,7 +5,7 @@ import pytest
 from test_advise import measured, question
 from vermilion.advise.conditions import most_goodput
 from vermilion.advise.harms import harms
-from vermilion.advise.judgement import drops_less, judge, score
+from vermilion.advise.judgement import drops_less, judge, score, tier
 
 
 def harmed(before, after, asked=None):
@@ -118,6 +118,53 @@ def test_a_search_aims_at_a_twentieth_less_than_the_bound():
     asked = question()
     now = measured(asked, 60.0)
     assert score(asked, measured(asked, 23.7), now) < 1.0 < score(asked, measured(asked, 23.8), now)
+
+
+def scored(p95=10.0, goodput=9e6, robust=None, **more):
+    """The score of a queue beside one of 9 Mbit/s; ``robust`` is another goodput."""
+    asked = question()
+    now, own = measured(asked, p95, 9e6), measured(asked, p95, goodput, **more)
+    for at, rows in own.runs.items():
+        for row in rows if at.robustness and robust else []:
+            row["goodput_bit_per_s"] = robust
+    return score(asked, own, now)
+
+
+def test_a_search_keeps_to_four_fifths_of_the_margins():
+    """Of 2 % less than 9 Mbit/s that is 8.856 Mbit/s. Each thousandth of it is worth as much."""
+    assert scored(goodput=8.857e6) - scored(goodput=8.866e6) == pytest.approx(0.001, abs=5e-4)
+    assert scored(goodput=8.847e6) - scored(goodput=8.856e6) > 0.01
+
+
+def test_for_a_search_a_harm_that_nobody_asked_about_is_a_small_one():
+    """5.6 % where twice four fifths of 2 % may be lost are 0.74 beyond; 0.05 of that counts."""
+    places = {at for at in measured(question(), 10.0).runs if at.robustness}
+    cost = len(places) * 0.05 * (0.5 / 9.0 / 0.032 - 1.0)
+    assert scored(robust=8.5e6) - scored() == pytest.approx(cost, abs=1e-3)
+
+
+def test_two_hundredths_of_the_packets_weigh_as_much_as_half_a_hundredth_of_the_rate():
+    assert scored(drop_rate=0.03) - scored(drop_rate=0.01) == pytest.approx(0.005)
+
+
+def test_who_breaks_the_bound_and_does_harm_comes_last():
+    asked = question()
+    for p95, place in ((20.0, 1), (60.0, 3)):
+        now, own = measured(asked, p95), measured(asked, p95)
+        for at, rows in own.runs.items():
+            for row in rows if at.robustness else []:
+                row["jain_index"] = 0.5
+        assert tier(asked, now, own) == place
+
+
+def test_beyond_the_bound_a_shorter_delay_is_no_goal_of_its_own():
+    """8 ms are more than a quarter of the bound, and less than a twentieth of 200 ms."""
+    assert by({"p95": 200.0}, {"p95": 192.0}) is None
+
+
+def test_beyond_the_bound_a_score_is_the_excess_and_a_delay_counts_no_more():
+    """From 1.6 to 2 times 23.75 ms: 0.4, and 0.05 of that for the conditions for robustness."""
+    assert scored(47.5) - scored(38.0) == pytest.approx(0.4 * 1.05, abs=1e-3)
 
 
 def by(before, after):

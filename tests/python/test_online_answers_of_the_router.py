@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from online_world import FIRST, World, controller_of
+from online_world import FIRST, SIXTEEN_FLOWS, World, controller_of
 from test_online_transitions_table import AFTER, NOW_S, NUMBER, applying
 from vermilion.online.decide import applying as deciding
 from vermilion.online.decide import blind
-from vermilion.online.decide.states import Applying, Blind, Watching
+from vermilion.online.decide.detection import ConditionWatch
+from vermilion.online.decide.states import Applying, Blind, Promise, Watching
 from vermilion.online.decide.turn import Turn
 from vermilion.online.effects import Apply, End, ReadBack
 from vermilion.online.events import Done, Refused, Silent
@@ -39,6 +40,12 @@ def test_who_is_blind_puts_the_setting_in_force_that_was_verified_last():
     assert sent_in(went_blind(proven={})) == [{"level": 45.0, "weight": 0.5}]
     chosen = {"policy": {"fall_back": {"level": 20.0}}, "proven": PROVEN}
     assert sent_in(went_blind(**chosen)) == [{"level": 20.0}]
+
+
+def test_what_was_promised_is_not_held_against_what_nobody_has_seen():
+    conditions = ConditionWatch(SIXTEEN_FLOWS, 0.024)
+    turn = went_blind(promise=Promise(30.0, 1.0, 0.0), conditions=conditions)
+    assert (turn.controller.promise, turn.controller.conditions) == (None, None)
 
 
 @pytest.mark.parametrize("mode", ["observe", "propose"])
