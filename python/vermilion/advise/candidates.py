@@ -121,20 +121,20 @@ class Selector:
         tuned: list[QueueSetting] = []
         with laboratory.time.part(_SEARCHED):
             ranked = self._screen(plain, seed)
-            chosen = self._worth_tuning(ranked)
-            for kind in chosen:
+            kinds = self._worth_tuning(ranked)
+            for kind in kinds:
                 family = next(each for each in self.families if each.kind == kind)
                 starts = [each for each in (*ranked, self.now) if each.kind == kind]
-                share = TUNING * laboratory.budget / len(chosen)
+                share = TUNING * laboratory.budget / len(kinds)
                 leaders, tried = self._tune(family, starts, seed + 2, share)
                 found.tried[kind] = found.tried.get(kind, 0) + tried
                 tuned += leaders
         left = self._for_selection(ranked, tuned)
         chosen = self._select(left, seed + 4)
         found.selected = chosen is not None
-        kinds = [family.kind for family in self.families]
+        usual_first = [family.kind for family in self.families]
         found.chosen = (
-            unselected(left, kinds, isolated=self._isolated) if chosen is None else chosen
+            unselected(left, usual_first, isolated=self._isolated) if chosen is None else chosen
         )
         return found
 
