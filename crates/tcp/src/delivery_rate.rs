@@ -59,8 +59,9 @@ impl LossSample {
     }
 }
 
-/// Keeps a connection's count of deliveries.
+/// Keeps a connection's count of deliveries. What a segment that leaves is told stands in one line of the cache.
 #[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
 pub struct DeliveryRate {
     delivered: u64,
     delivered_time: u64,
@@ -69,10 +70,10 @@ pub struct DeliveryRate {
     lost: u64,
     /// Deliveries up to which the sender was limited by its data, 0 if it was not.
     limited_until: u64,
-    /// The most recently sent segment of those an acknowledgement reports.
-    newest: Option<Sent>,
     /// What the next sample tells about losses.
     loss: Option<LossSample>,
+    /// The most recently sent segment of those an acknowledgement reports.
+    newest: Option<Sent>,
 }
 
 impl DeliveryRate {

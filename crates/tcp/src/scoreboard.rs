@@ -54,18 +54,14 @@ fn lowest(within: u32, bits: u64) -> u32 {
     (within & !63) + bits.trailing_zeros()
 }
 
-/// See the module's head.
+/// See the module's head. In the order in which it stands in memory.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub struct Scoreboard {
     /// First segment not acknowledged: the ring holds nothing before it.
     first: u32,
     /// One after the last segment that may have a bit set.
     after: u32,
-    /// The ring as long as two words are enough, which they are for most flows of a large run: it
-    /// is where everything else is.
-    near: [Word; 2],
-    /// The ring from then on, its length a power of two; empty before.
-    far: Vec<Word>,
     arrived_count: u32,
     lost_count: u32,
     again_count: u32,
@@ -77,6 +73,10 @@ pub struct Scoreboard {
     judged: u32,
     /// No lost segment that has not been sent again lies before this one.
     repair_from: u32,
+    /// The ring from when on two words are not enough, its length a power of two; empty before.
+    far: Vec<Word>,
+    /// The ring before, as it is of most flows of a large run: it is where everything else is.
+    near: [Word; 2],
 }
 
 impl Scoreboard {

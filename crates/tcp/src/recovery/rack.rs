@@ -69,17 +69,14 @@ struct Repair {
     before: u32,
 }
 
-/// See the module's head.
+/// See the module's head. In the order in which it stands in memory ([`Selective`](super::selective::Selective)).
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Rack {
-    probing: bool,
+    /// Where segments wait for others to leave with them.
+    segmentation: Option<Segmentation>,
     /// When each outstanding segment was sent last, in nanoseconds; empty where more is kept of each sending.
     times: SentSegments<u64>,
-    /// Whether it is.
-    shares_times: bool,
-    /// Of those that were sent once, the first that is not known to have arrived or to be lost is this one, or
-    /// comes after it. They left in the order of their numbers.
-    unheard: u32,
     /// What was sent again, in the order of sending, with sendings that no longer matter among them.
     repairs: VecDeque<Repair>,
     /// When the most recently sent of the segments that have arrived was sent, and which it is.
@@ -87,16 +84,20 @@ pub struct Rack {
     /// The round trip of the segment that was noted last.
     round_trip: u64,
     shortest_round_trip: u64,
+    probe: Option<Probe>,
+    /// How long a probe was to wait when its deadline was last looked at.
+    wait: u64,
+    /// When that was.
+    planned: u64,
+    probe_deadline: u64,
     /// When waiting segments are taken for lost.
     reordering_deadline: u64,
-    probe_deadline: u64,
-    /// When that was last looked at.
-    planned: u64,
-    /// How long it was to wait then.
-    wait: u64,
-    probe: Option<Probe>,
-    /// Where segments wait for others to leave with them.
-    segmentation: Option<Segmentation>,
+    /// Of those that were sent once, the first that is not known to have arrived or to be lost is this one, or
+    /// comes after it. They left in the order of their numbers.
+    unheard: u32,
+    probing: bool,
+    /// Whether more is kept of each sending than its time.
+    shares_times: bool,
 }
 
 /// When segment `sequence` was sent last, if it is outstanding: from `times` unless these are shared with `sent`.
@@ -114,20 +115,20 @@ impl Rack {
     /// `sampling`: more is kept of each sending than when it was, and handed over where that is asked for.
     pub(super) fn new(options: &RecoveryOptions, sampling: bool) -> Self {
         Self {
-            probing: options.tail_loss_probe,
             segmentation: options.segmentation_offload.then(Segmentation::default),
             times: SentSegments::default(),
-            shares_times: sampling,
-            unheard: 0,
             repairs: VecDeque::new(),
             newest: (0, 0),
             round_trip: 0,
             shortest_round_trip: u64::MAX,
-            reordering_deadline: u64::MAX,
-            probe_deadline: u64::MAX,
-            planned: u64::MAX,
-            wait: 0,
             probe: None,
+            wait: 0,
+            planned: u64::MAX,
+            probe_deadline: u64::MAX,
+            reordering_deadline: u64::MAX,
+            unheard: 0,
+            probing: options.tail_loss_probe,
+            shares_times: sampling,
         }
     }
 
@@ -407,7 +408,9 @@ impl Judge for Rack {
     /// Forgets sendings that have been acknowledged.
     #[inline]
     fn forget_before(&mut self, acknowledged: u32) {
-        self.times.acknowledge(acknowledged);
+        if !self.shares_times {
+            self.times.acknowledge(acknowledged);
+        }
         while self.repairs.front().is_some_and(|repair| repair.sequence < acknowledged) {
             self.repairs.pop_front();
         }

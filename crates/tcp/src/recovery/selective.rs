@@ -46,18 +46,17 @@ struct News {
     repaired: bool,
 }
 
-/// See the module's head.
+/// See the module's head. In the order in which it stands in memory, so that what is asked for together is together:
+/// for a segment that leaves, the end of the judge, the beginning of the scoreboard, and what is in between.
 #[derive(Clone, Debug)]
+#[repr(C)]
 pub struct Selective<J> {
     judge: J,
-    board: Scoreboard,
-    /// The blocks that were reported last: what they say is on the scoreboard.
-    filed: SackBlocks,
-    /// Sendings of outstanding segments; kept only for delivery rates, and then for all who ask.
-    sent: SentSegments<Sent>,
+    reduction: Option<ProportionalReduction>,
     /// In a box of its own: most flows of a large run have none.
     rate: Option<Box<DeliveryRate>>,
-    reduction: Option<ProportionalReduction>,
+    /// Sendings of outstanding segments; kept only for delivery rates, and then for all who ask.
+    sent: SentSegments<Sent>,
     in_recovery: bool,
     /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
     after_timeout: bool,
@@ -67,13 +66,16 @@ pub struct Selective<J> {
     must_repair: bool,
     /// A rescue has been sent in this recovery.
     rescued: bool,
-    /// Holes before this have been looked at for rule 3 of NextSeg.
-    tried: u32,
-    shortest_round_trip: u64,
     limited_transmit: bool,
     proportional: Option<ReductionBound>,
     cumulative_counting: bool,
     repairs_with_partial_acknowledgements: bool,
+    /// Holes before this have been looked at for rule 3 of NextSeg.
+    tried: u32,
+    board: Scoreboard,
+    /// The blocks that were reported last: what they say is on the scoreboard.
+    filed: SackBlocks,
+    shortest_round_trip: u64,
 }
 
 impl Selective<ByArrivals> {
@@ -96,22 +98,22 @@ impl<J: Judge> Selective<J> {
         board.acknowledge(first);
         Self {
             judge,
-            board,
-            filed: SackBlocks::default(),
-            sent: SentSegments::default(),
-            rate: sampling.then(Box::default),
             reduction: None,
+            rate: sampling.then(Box::default),
+            sent: SentSegments::default(),
             in_recovery: false,
             after_timeout: false,
             progressed: true,
             must_repair: false,
             rescued: false,
-            tried: 0,
-            shortest_round_trip: u64::MAX,
             limited_transmit: options.limited_transmit,
             proportional: options.proportional_rate_reduction,
             cumulative_counting: options.cumulative_counting,
             repairs_with_partial_acknowledgements: options.repairs_with_partial_acknowledgements,
+            tried: 0,
+            board,
+            filed: SackBlocks::default(),
+            shortest_round_trip: u64::MAX,
         }
     }
 

@@ -15,7 +15,7 @@ impl Model {
     #[inline(never)]
     pub(super) fn start_down(&mut self, report: &Report) {
         self.signals.reset();
-        self.cycle.raising_each = f64::INFINITY;
+        self.raise.each = f64::INFINITY;
         self.pick_wait(report);
         self.cycle.start = report.now;
         self.cycle.feedback = Feedback::Stopping;
@@ -30,17 +30,19 @@ impl Model {
         self.cycle.wait = 2 * SECOND + (bits >> 1) % SECOND;
     }
 
+    #[cold]
     #[inline(never)]
     fn start_refill(&mut self, report: &Report) {
         self.forget_short_term();
-        self.cycle.raising_rounds = 0;
-        self.cycle.raising_acknowledged = 0.0;
+        self.raise.rounds = 0;
+        self.raise.acknowledged = 0.0;
         self.cycle.precautionary = false;
         self.cycle.feedback = Feedback::Refilling;
         self.start_round(report);
         self.state = State::Refill;
     }
 
+    #[cold]
     #[inline(never)]
     fn start_up(&mut self, report: &Report) {
         self.cycle.sampling = true;
@@ -100,7 +102,8 @@ impl Model {
 
     /// A round begins: what acknowledgements tell of a probe may be something else now. Whether it has changed
     /// the state.
-    #[inline(never)] // once in a round
+    #[cold] // once in a round
+    #[inline(never)]
     fn advance_feedback(&mut self, report: &Report) -> bool {
         if self.cycle.feedback == Feedback::Starting {
             self.cycle.feedback = Feedback::Probing;
@@ -127,10 +130,10 @@ impl Model {
         if !report.window_full || report.window < self.long_term_volume.floor() {
             return;
         }
-        self.cycle.raising_acknowledged += report.newly;
-        let raise = (self.cycle.raising_acknowledged / self.cycle.raising_each).floor();
+        self.raise.acknowledged += report.newly;
+        let raise = (self.raise.acknowledged / self.raise.each).floor();
         if raise >= 1.0 {
-            self.cycle.raising_acknowledged -= raise * self.cycle.raising_each;
+            self.raise.acknowledged -= raise * self.raise.each;
             self.long_term_volume += raise;
         }
         if self.round_start {
@@ -140,9 +143,9 @@ impl Model {
 
     /// `RaiseInflightLongtermSlope`: 1, 2, 4, ... segments in each successive round.
     fn raise_slope(&mut self, report: &Report) {
-        let growth = f64::from(1_u32 << self.cycle.raising_rounds);
-        self.cycle.raising_rounds = (self.cycle.raising_rounds + 1).min(30);
-        self.cycle.raising_each = (report.window / growth).max(1.0);
+        let growth = f64::from(1_u32 << self.raise.rounds);
+        self.raise.rounds = (self.raise.rounds + 1).min(30);
+        self.raise.each = (report.window / growth).max(1.0);
     }
 
     #[inline(always)]
@@ -158,7 +161,8 @@ impl Model {
             && report.in_network <= self.volume_in_network(self.bandwidth.get(), 1.0)
     }
 
-    #[inline(never)] // for a few round trips
+    #[cold] // for a few round trips
+    #[inline(never)]
     fn go_down_in_time(&mut self, report: &Report) {
         if self.is_time_to_go_down(report) {
             self.cycle.too_high = false;

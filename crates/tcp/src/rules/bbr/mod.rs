@@ -110,6 +110,7 @@ impl Bbr {
 
 impl Model {
     /// The first acknowledgement, of the handshake if there was one.
+    #[cold]
     #[inline(never)]
     fn begin(&mut self, now: u64, round_trip: Option<u64>, window: f64) {
         self.begun = true;
@@ -130,7 +131,7 @@ impl Model {
         let in_network_before = f64::from(before);
         // Whether it is no less than the window's whole segments, which take longer to count.
         if in_network_before + 1.0 > window {
-            self.window_full_at = Some(sample.delivered);
+            self.window_full_before = sample.delivered + 1;
         }
         Some(Report {
             now: event.now,
@@ -151,7 +152,7 @@ impl Model {
             loss: sample.loss,
             after_idle: sample.application_limited && sample.sent_in_network == 1,
             window,
-            window_full: self.window_full_at.is_some_and(|at| sample.prior_delivered <= at),
+            window_full: sample.prior_delivered < self.window_full_before,
         })
     }
 
@@ -208,10 +209,11 @@ impl Model {
 
     #[inline(always)]
     fn update_aggregation(&mut self, report: &Report) {
-        let rounds = if self.filled { filters::AGGREGATION_ROUNDS } else { 1 };
-        let (bandwidth, window) = (self.usable_bandwidth, report.window);
-        let round = self.round_count;
-        self.aggregation.add(report.now, round, rounds, report.newly, bandwidth, window);
+        if self.round_start {
+            let rounds = if self.filled { filters::AGGREGATION_ROUNDS } else { 1 };
+            self.aggregation.begin_round(self.round_count, rounds);
+        }
+        self.aggregation.add(report.now, report.newly, self.usable_bandwidth, report.window);
     }
 
     /// Segments that `bandwidth` delivers in the shortest round trip, times `gain`.

@@ -7,87 +7,88 @@ use super::filters::{AggregationFilter, BandwidthFilter};
 use super::signals::DeliverySignals;
 use super::state::State;
 
-/// All of it.
+/// All of it, in the order in which it stands in memory: of many flows each acknowledgement asks for another one's
+/// model. What every one asks for comes first, in four lines of the cache, and what few ask for after that.
 #[derive(Clone, Debug)]
+#[repr(C, align(64))]
 pub(super) struct Model {
     pub(super) begun: bool,
     pub(super) state: State,
-    pub(super) initial_window: f64,
-    /// Segments per second.
-    pub(super) pacing_rate: f64,
-
-    // Rounds.
-    pub(super) round_count: u64,
     pub(super) round_start: bool,
-    pub(super) next_round_delivered: u64,
-    /// Deliveries by the time the window was last full.
-    pub(super) window_full_at: Option<u64>,
-
-    // The path.
-    pub(super) bandwidth: BandwidthFilter,
-    pub(super) aggregation: AggregationFilter,
-    /// The least of the model's bandwidths (`BBR.bw`), in segments per second.
-    pub(super) usable_bandwidth: f64,
-    /// `BBR.min_rtt` in nanoseconds; `u64::MAX` while unknown.
-    pub(super) shortest_round_trip: u64,
-    pub(super) shortest_round_trip_at: u64,
-    pub(super) probe: RoundTripProbe,
-
-    // Startup.
-    pub(super) pipe: FullPipe,
     /// Whether the pipe has ever been full (`BBR.full_bw_reached`).
     pub(super) filled: bool,
-    pub(super) drain_start_round: u64,
-    /// Acknowledgements that revealed losses in this round.
-    pub(super) loss_events: u32,
-
-    // Bounds.
-    pub(super) signals: DeliverySignals,
+    pub(super) recovering: bool,
+    /// A mark has been answered and not yet taken into the model.
+    pub(super) marked: bool,
+    /// Segments per second.
+    pub(super) pacing_rate: f64,
+    /// The least of the model's bandwidths (`BBR.bw`), in segments per second.
+    pub(super) usable_bandwidth: f64,
+    pub(super) bandwidth: BandwidthFilter,
     /// `BBR.bw_shortterm`.
     pub(super) short_term_bandwidth: f64,
     /// `BBR.inflight_shortterm`.
     pub(super) short_term_volume: f64,
     /// `BBR.inflight_longterm`.
     pub(super) long_term_volume: f64,
-    pub(super) cycle: Cycle,
 
-    // Recovery.
-    pub(super) recovering: bool,
+    pub(super) signals: DeliverySignals,
+    /// `BBR.min_rtt` in nanoseconds; `u64::MAX` while unknown.
+    pub(super) shortest_round_trip: u64,
+    pub(super) shortest_round_trip_at: u64,
+    pub(super) round_count: u64,
+    pub(super) next_round_delivered: u64,
+    /// One more than the deliveries by the time the window was last full; 0 if it never was.
+    pub(super) window_full_before: u64,
+    pub(super) cycle: Cycle,
+    pub(super) probe: RoundTripProbe,
+    pub(super) aggregation: AggregationFilter,
+
+    // What few ask for.
+    pub(super) pipe: FullPipe,
+    pub(super) raise: Raise,
+    pub(super) initial_window: f64,
     /// The window before recovery or probing the round trip.
     pub(super) prior_window: f64,
-    /// A mark has been answered and not yet taken into the model.
-    pub(super) marked: bool,
+    pub(super) drain_start_round: u64,
+    /// Acknowledgements that revealed losses in this round.
+    pub(super) loss_events: u32,
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Model, aggregation) + AggregationFilter::OFTEN_ASKED_FOR <= 4 * 64
+);
 
 impl Default for Model {
     fn default() -> Self {
         Self {
             begun: false,
             state: State::Startup,
-            initial_window: 0.0,
-            pacing_rate: 0.0,
-            round_count: 0,
             round_start: false,
-            next_round_delivered: 0,
-            window_full_at: None,
-            bandwidth: BandwidthFilter::default(),
-            aggregation: AggregationFilter::default(),
-            usable_bandwidth: 0.0,
-            shortest_round_trip: u64::MAX,
-            shortest_round_trip_at: 0,
-            probe: RoundTripProbe::default(),
-            pipe: FullPipe::default(),
             filled: false,
-            drain_start_round: 0,
-            loss_events: 0,
-            signals: DeliverySignals::default(),
+            recovering: false,
+            marked: false,
+            pacing_rate: 0.0,
+            usable_bandwidth: 0.0,
+            bandwidth: BandwidthFilter::default(),
             short_term_bandwidth: f64::INFINITY,
             short_term_volume: f64::INFINITY,
             long_term_volume: f64::INFINITY,
+            signals: DeliverySignals::default(),
+            shortest_round_trip: u64::MAX,
+            shortest_round_trip_at: 0,
+            round_count: 0,
+            next_round_delivered: 0,
+            window_full_before: 0,
             cycle: Cycle::default(),
-            recovering: false,
+            probe: RoundTripProbe::default(),
+            aggregation: AggregationFilter::default(),
+            pipe: FullPipe::default(),
+            raise: Raise::default(),
+            initial_window: 0.0,
             prior_window: 0.0,
-            marked: false,
+            drain_start_round: 0,
+            loss_events: 0,
         }
     }
 }
@@ -118,11 +119,16 @@ pub(super) struct Cycle {
     pub(super) start: u64,
     pub(super) wait: u64,
     pub(super) rounds_since_probe: u64,
-    /// Rounds over which this probe has raised the long-term bound.
-    pub(super) raising_rounds: u32,
+}
+
+/// How a probe raises the long-term bound.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Raise {
+    /// Rounds over which it has done so.
+    pub(super) rounds: u32,
     /// Segments acknowledged towards the next raise, and how many it takes.
-    pub(super) raising_acknowledged: f64,
-    pub(super) raising_each: f64,
+    pub(super) acknowledged: f64,
+    pub(super) each: f64,
 }
 
 /// The schedule of probes.
@@ -133,8 +139,8 @@ pub(super) struct RoundTripProbe {
     pub(super) shortest_at: u64,
     /// Whether it is older than the interval.
     pub(super) expired: bool,
-    /// When this probe may end; `None` while the network is being emptied.
-    pub(super) done_at: Option<u64>,
+    /// When this probe may end; `u64::MAX` while the network is being emptied.
+    pub(super) done_at: u64,
     pub(super) round_done: bool,
     /// Deliveries between which segments were sent that say nothing about the bandwidth.
     pub(super) limited: (u64, u64),
@@ -146,7 +152,7 @@ impl Default for RoundTripProbe {
             shortest: u64::MAX,
             shortest_at: 0,
             expired: false,
-            done_at: None,
+            done_at: u64::MAX,
             round_done: false,
             limited: (u64::MAX, 0),
         }

@@ -36,12 +36,13 @@ impl Model {
     }
 
     /// `CheckProbeRTT`, where a probe is due or under way.
-    #[inline(never)] // seldom
+    #[cold] // seldom
+    #[inline(never)]
     pub(super) fn check_round_trip_probe(&mut self, report: &Report, window: &mut Window) {
         if self.state != State::ProbeRoundTrip && self.probe.expired && !report.after_idle {
             self.state = State::ProbeRoundTrip;
             self.save_window(window.congestion);
-            self.probe.done_at = None;
+            self.probe.done_at = u64::MAX;
             self.probe.limited.0 = report.delivered;
             self.cycle.feedback = Feedback::Stopping;
             self.start_round(report);
@@ -54,22 +55,19 @@ impl Model {
     /// `HandleProbeRTT`.
     fn probe_round_trip(&mut self, report: &Report, window: &mut Window) {
         self.probe.limited.1 = report.delivered + report.in_network as u64;
-        match self.probe.done_at {
-            None => {
-                if report.in_network <= self.round_trip_probe_window() {
-                    self.probe.done_at = Some(report.now + DURATION);
-                    self.probe.round_done = false;
-                    self.start_round(report);
-                }
+        if self.probe.done_at == u64::MAX {
+            if report.in_network <= self.round_trip_probe_window() {
+                self.probe.done_at = report.now + DURATION;
+                self.probe.round_done = false;
+                self.start_round(report);
             }
-            Some(done_at) => {
-                self.probe.round_done |= self.round_start;
-                if self.probe.round_done && report.now > done_at {
-                    self.probe.shortest_at = report.now;
-                    self.restore_window(window);
-                    self.end_round_trip_probe(report);
-                }
-            }
+            return;
+        }
+        self.probe.round_done |= self.round_start;
+        if self.probe.round_done && report.now > self.probe.done_at {
+            self.probe.shortest_at = report.now;
+            self.restore_window(window);
+            self.end_round_trip_probe(report);
         }
     }
 

@@ -21,7 +21,7 @@ impl Model {
     /// `CheckFullBWReached`.
     #[inline(always)]
     pub(super) fn check_full_pipe(&mut self, report: &Report) {
-        if self.pipe.now || !self.round_start || report.application_limited {
+        if !self.round_start || self.pipe.now || report.application_limited {
             return;
         }
         if report.rate >= self.pipe.baseline * GROWTH {
@@ -36,7 +36,8 @@ impl Model {
     }
 
     /// Whether one of the first two states is over.
-    #[inline(never)] // for a few round trips
+    #[cold] // for a few round trips
+    #[inline(never)]
     pub(super) fn check_early_states(&mut self, report: &Report) {
         self.check_startup_done(report);
         self.check_drain_done(report);
