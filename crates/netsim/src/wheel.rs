@@ -320,15 +320,21 @@ impl<T: Due> Wheel<T> {
             *place = node;
             number
         } else {
-            self.nodes.push(node);
-            (self.nodes.len() - 1) as u32
+            self.make_room(node)
         };
         self.heads[slot] = number;
         number
     }
 
+    /// No place is free: an entry gets one more.
+    #[cold]
+    fn make_room(&mut self, node: Node<T>) -> u32 {
+        self.nodes.push(node);
+        (self.nodes.len() - 1) as u32
+    }
+
     /// The same for what the first ring does not reach, in `turn` of it, counted from time 0.
-    #[inline(always)]
+    #[inline(never)] // seldom, as what is paced is due soon, and what it needs should not be kept ready
     fn file_later(&mut self, turn: u64, node: Node<T>) {
         if turn - (self.now >> self.bits) < LATER as u64 {
             let slot = turn as usize % LATER;
@@ -367,7 +373,7 @@ impl<T: Due> Wheel<T> {
     }
 
     /// Finds the entry that is due first; `from`: the slot that is now.
-    #[inline]
+    #[inline(always)] // for every entry that is taken out
     fn find_first(&mut self, from: usize) {
         let Some(slot) = self.occupied.first_from(from) else {
             return self.find_first_later();

@@ -154,6 +154,12 @@ impl AnyRecovery {
         }
     }
 
+    /// Whether something makes bursts of its segments.
+    #[inline]
+    pub(crate) fn makes_bursts(&self) -> bool {
+        matches!(self, Self::Rack(recovery) if recovery.makes_bursts())
+    }
+
     /// What makes bursts of its segments, if something does, and the shortest round trip, in nanoseconds.
     #[inline]
     pub(crate) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {

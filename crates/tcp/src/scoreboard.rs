@@ -170,6 +170,18 @@ impl Scoreboard {
             && self.word(sequence).again & bit(sequence) != 0
     }
 
+    /// Whether segment `sequence`, which is outstanding, or a retransmission of it is in the network: it has not arrived,
+    /// and is not lost unless it has been sent again.
+    #[inline]
+    #[must_use]
+    pub fn is_in_network(&self, sequence: u32) -> bool {
+        if !(self.first..self.after).contains(&sequence) {
+            return true;
+        }
+        let word = self.word(sequence);
+        (word.arrived | word.lost & !word.again) & bit(sequence) == 0
+    }
+
     /// All segments before `acknowledged` have arrived. How many of them had not been reported yet.
     #[inline]
     pub fn acknowledge(&mut self, acknowledged: u32) -> u32 {

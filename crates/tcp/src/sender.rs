@@ -275,16 +275,20 @@ impl Sender {
     fn space(&mut self, now: u64, sequence: u32, again: bool) {
         let flight = &mut self.flight;
         let Some(wait) = pacing::wait(flight) else { return };
-        let (wait, further) = match self.recovery.segmentation() {
-            Some((segmentation, shortest)) => {
-                let wait = segmentation.space(now, wait);
-                (
-                    wait,
-                    if again { 0 } else { segmentation.further(flight, now, sequence, shortest) },
-                )
-            }
-            None => flight.rule.space(now, wait),
-        };
+        if self.recovery.makes_bursts() {
+            return self.space_bursts(now, sequence, again, wait);
+        }
+        let (wait, further) = flight.rule.space(now, wait);
+        self.pacing.hold(now + wait, further);
+    }
+
+    /// The same where segments leave in bursts.
+    #[inline(never)] // much code, for few of those who space
+    fn space_bursts(&mut self, now: u64, sequence: u32, again: bool, wait: u64) {
+        let Some((segmentation, shortest)) = self.recovery.segmentation() else { return };
+        let wait = segmentation.space(now, wait);
+        let further =
+            if again { 0 } else { segmentation.further(&self.flight, now, sequence, shortest) };
         self.pacing.hold(now + wait, further);
     }
 

@@ -158,8 +158,7 @@ impl Rack {
             && repair.before <= self.unheard
         {
             let matters = self.time_of(repair.sequence, sent) == Some(repair.time)
-                && !board.has_arrived(repair.sequence)
-                && (!board.is_lost(repair.sequence) || board.is_sent_again(repair.sequence));
+                && board.is_in_network(repair.sequence);
             if matters {
                 return Some((repair.time, repair.sequence));
             }
@@ -199,6 +198,12 @@ impl Rack {
     #[inline]
     pub(super) fn deadline(&self) -> u64 {
         self.reordering_deadline.min(self.probe_deadline)
+    }
+
+    /// Whether something makes bursts.
+    #[inline]
+    pub(super) fn makes_bursts(&self) -> bool {
+        self.segmentation.is_some()
     }
 
     /// What makes bursts, if something does, and the shortest round trip, in nanoseconds.

@@ -51,6 +51,12 @@ impl Selective<Rack> {
         self.judge.deadline()
     }
 
+    /// See [`AnyRecovery::makes_bursts`](crate::recovery::AnyRecovery::makes_bursts).
+    #[inline]
+    pub(in crate::recovery) fn makes_bursts(&self) -> bool {
+        self.judge.makes_bursts()
+    }
+
     /// See [`AnyRecovery::segmentation`](crate::recovery::AnyRecovery::segmentation).
     pub(in crate::recovery) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {
         self.judge.segmentation()
