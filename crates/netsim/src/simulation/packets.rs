@@ -272,6 +272,11 @@ impl Simulation {
             return;
         };
         let sender = &mut connection.sender;
+        if STANDING != ANY && sender.is_paced() {
+            // Nearly all of its segments leave when its timer lets them. What sends them should not stand twice in a
+            // processor's cache of instructions, which is full with such senders.
+            return self.send_after(number, gone);
+        }
         if let Some(samples) = &mut self.monitor
             // A sender is also asked to send when its pacing lets it, and then nothing has been timed.
             && let Some(round_trip) = sender.take_last_round_trip()
