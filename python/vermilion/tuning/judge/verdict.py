@@ -223,9 +223,10 @@ def _judge(
         constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
     )
 
-    def badness(judged: tuple[float, ConstraintVerdict]) -> tuple[int, float]:
+    def badness(judged: tuple[float, ConstraintVerdict]) -> tuple[bool, int, float]:
         beyond, verdict = judged
-        return -WORST_FIRST.index(verdict.holds), beyond
+        # Whatever else it does: with what cannot be measured nothing is known of a phase.
+        return verdict.holds == "not measured", -WORST_FIRST.index(verdict.holds), beyond
 
     return max(verdicts, key=badness, default=(0.0, nothing_asked))[1]
 
