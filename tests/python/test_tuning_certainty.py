@@ -76,25 +76,26 @@ def test_a_standing_says_how_many_seeds_could_tell():
     assert nobody.told_by == "5 seeds cannot tell, more than a thousand could"
 
 
-def test_the_phase_that_is_broken_beyond_doubt_is_the_worst_however_others_swing():
+def one_phase_swings():
+    """A setting that swings about the bound in one phase and surely breaks it in the other."""
     best, now = Evaluation({}), Evaluation({})
     for each in (best, now):
         each.seeds.extend(range(5))
     swings = [0.6, -0.9, 0.5, -0.8, 0.4]
     best.constrained.append([[0.9 + each, 0.70 + 0.001 * each] for each in swings])
     now.constrained.append([[0.9, 0.9]] * 5)
+    return best, now
+
+
+def test_the_phase_that_is_broken_beyond_doubt_is_the_worst_however_others_swing():
+    best, now = one_phase_swings()
     assert bounds_asked([BOUND], best, now) == 2
     [ruling] = rule([BOUND], best, now, Certainty(2, 1, (5,)).at(5))
     assert (ruling.verdict.holds, ruling.verdict.phase) == ("broken", 2)
 
 
 def test_a_decision_too_names_the_broken_phase_and_not_one_that_swings():
-    best, now = Evaluation({}), Evaluation({})
-    for each in (best, now):
-        each.seeds.extend(range(5))
-    swings = [0.6, -0.9, 0.5, -0.8, 0.4]
-    best.constrained.append([[0.9 + each, 0.70 + 0.001 * each] for each in swings])
-    now.constrained.append([[0.9, 0.9]] * 5)
+    best, now = one_phase_swings()
     [verdict] = judge([Constraint.parse(TEXT)], best, now)
     assert (verdict.holds, verdict.phase) == ("broken", 2)
 
