@@ -36,7 +36,6 @@ struct Waiting {
 /// The packet in transmission, or the last one.
 #[derive(Clone, Copy, Debug, Default)]
 struct InService {
-    start: u64,
     end: u64,
     line: u32,
 }
@@ -57,6 +56,8 @@ pub struct ArrivalLink {
     /// When the first of these begins its transmission, [`NEVER`] if there is none.
     next_start: u64,
     in_service: InService,
+    /// When its transmission began.
+    began: u64,
     queue_bytes: u64,
     empty_since: u64,
     /// Why the last packet was dropped that was; for whoever takes notes.
@@ -87,6 +88,7 @@ impl ArrivalLink {
             waiting: VecDeque::new(),
             next_start: NEVER,
             in_service: InService::default(),
+            began: 0,
             queue_bytes: 0,
             empty_since: 0,
             last_drop: DropReason::Overflow,
@@ -131,8 +133,9 @@ impl ArrivalLink {
         let line = if self.wire.loses() { LOST } else { line };
         let (start, end) = self.transmitter.send(now, size);
         if start <= now {
-            self.begin_transmission(size, 0, InService { start: now, end, line });
+            self.begin_transmission(size, 0, InService { end, line });
             self.empty_since = now;
+            self.began = now;
         } else {
             if queue_packets == 0 {
                 self.next_start = start;
@@ -193,7 +196,8 @@ impl ArrivalLink {
                     self.transmitter.free_at()
                 }
             };
-            let in_service = InService { start, end, line: first.line };
+            self.began = start;
+            let in_service = InService { end, line: first.line };
             self.begin_transmission(first.size, start - first.arrival, in_service);
         }
         self.hold_queue(now);
@@ -313,7 +317,7 @@ impl ArrivalLink {
         self.catch_up(now);
         let begun = self.books.forwarded();
         // One that begins at this very instant does so after the change.
-        let begins = begun > 0 && self.in_service.start == now;
+        let begins = begun > 0 && self.began == now;
         self.propagation.change(begun.saturating_sub(1), begun - u64::from(begins), delay);
         // The lines of those that move, and when they arrive at the end of the wire.
         let mut moved: Vec<(u32, u64)> = Vec::with_capacity(self.waiting.len() + 1);

@@ -151,6 +151,8 @@ pub struct Simulation {
     notes: Option<Box<Notes>>,
     /// Whether packets come by where notes are taken, which costs: nobody who only reads windows asks for it.
     notes_packets: bool,
+    /// Whether senders that have heard of a packet send by a call: some of them are paced, or notes are taken.
+    sends_by_call: bool,
     /// Whether the last advance ended early, because notes should be taken away.
     paused: bool,
 }
@@ -211,7 +213,6 @@ impl Simulation {
             turns,
             depth_apart: Self::depth_apart(&groups, &profiles),
             groups,
-            profiles,
             named_flows: flows.len(),
             flows,
             answers: AcknowledgementPool::default(),
@@ -219,6 +220,8 @@ impl Simulation {
             monitor: None,
             notes: None,
             notes_packets: false,
+            sends_by_call: profiles.iter().flatten().any(|profile| profile.sender.pacing),
+            profiles,
             paused: false,
             scenario,
         }

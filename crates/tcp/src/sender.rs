@@ -141,13 +141,6 @@ impl Sender {
         self.flight.timer.deadline.min(self.recovery.deadline())
     }
 
-    /// Whether it spaces its segments.
-    #[inline]
-    #[must_use]
-    pub fn is_paced(&self) -> bool {
-        self.pacing.is_on()
-    }
-
     /// When the next segment may leave that only pacing holds, in nanoseconds; 0 if none is held.
     #[inline]
     #[must_use]

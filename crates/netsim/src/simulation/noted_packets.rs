@@ -18,6 +18,7 @@ impl Simulation {
     /// From now on packets come by here. Everything has to be still at its beginning.
     pub(super) fn take_notes(&mut self) {
         self.notes_packets = true;
+        self.sends_by_call = true;
         self.lines.note_ends();
         for link in &mut self.links {
             if let AnyLink::AtDeparture(link) = link {

@@ -152,8 +152,10 @@ impl Simulation {
     /// A sender that has heard of a packet which has left the network sends what it may.
     #[inline(always)] // as above
     fn send_answering<const STANDING: u8>(&mut self, number: u32) {
-        if self.notes_packets {
-            return self.send_noted(number, 1);
+        if self.sends_by_call {
+            // Nearly all segments of paced senders leave when a timer lets them. What sends them should not stand
+            // twice in a processor's cache of instructions, which is full with such senders.
+            return self.send_after(number, 1);
         }
         self.send_segments::<STANDING>(number, 1);
     }
@@ -272,11 +274,6 @@ impl Simulation {
             return;
         };
         let sender = &mut connection.sender;
-        if STANDING != ANY && sender.is_paced() {
-            // Nearly all of its segments leave when its timer lets them. What sends them should not stand twice in a
-            // processor's cache of instructions, which is full with such senders.
-            return self.send_after(number, gone);
-        }
         if let Some(samples) = &mut self.monitor
             // A sender is also asked to send when its pacing lets it, and then nothing has been timed.
             && let Some(round_trip) = sender.take_last_round_trip()
