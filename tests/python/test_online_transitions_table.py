@@ -7,7 +7,7 @@ import pytest
 
 from online_world import FIRST, TICK_S, World, best, controller_of, finding
 from vermilion.online.decide.budget import ChangeBudget
-from vermilion.online.decide.detection import ConditionWatch
+from vermilion.online.decide.detection import ConditionWatch, QueueWatch
 from vermilion.online.decide.sequential import Persistence
 from vermilion.online.decide.states import (
     Applying,
@@ -365,6 +365,23 @@ def test_who_is_asked_every_time_is_asked_again_after_a_minute():
     controller, _ = step(controller, Done(push.number, FIRST), NOW_S)
     assert not controller.paused_by_person
     assert controller.state.ask_again_s == NOW_S + 60.0
+
+
+# From 5 to 20 s nothing gets through; what was due in that time waits until enough is seen again.
+@pytest.mark.parametrize(("due_s", "latest_s"), [(37.0, 37.05), (12.0, 22.0)])
+def test_a_pause_does_not_make_a_controller_forget_that_it_tries_again(due_s, latest_s):
+    world, states, tried_s = World(), [], []
+    world.forwarded = 120 * 125  # as the controller has seen the counters last
+    watched = replace(watching(ask_again_s=NOW_S + due_s), queue=QueueWatch.begin(45.0, 2.0, 1.0))
+    controller = controller_in(watched, {"calibrated_s": NOW_S})
+    for tick in range(400):
+        after_s = tick * TICK_S
+        world.packets = 0 if 5.0 <= after_s < 20.0 else 125
+        controller, effects = step(controller, world.observe(NOW_S + after_s), NOW_S + after_s)
+        states.append(type(controller.state))
+        tried_s += [after_s for each in effects if isinstance(each, Search)]
+    assert Paused in states
+    assert max(due_s, 20.0) - 0.05 <= tried_s[0] <= latest_s
 
 
 def test_every_listed_pair_has_a_row():

@@ -80,8 +80,10 @@ def on_observed(turn: Turn, state: Paused, _event: Observed) -> None:
     match state.resume:
         case Verifying() as verifying:
             entering.verify_from_now(turn, verifying)
-        case Watching() as watching:
-            entering.watch(turn, watching.predicted_mean, watching.noise, watching.doubt)
+        case Watching() as before:
+            again = entering.watching(turn, before.predicted_mean, before.noise, before.doubt)
+            # The time at which the controller said that it would try again may have passed by now.
+            turn.become(replace(again, ask_again_s=before.ask_again_s))
         case Waiting(why=why, cause=cause):
             entering.wait_anew(turn, why, cause)
 
