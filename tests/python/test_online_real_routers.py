@@ -227,7 +227,7 @@ def test_the_journal_of_a_set_can_be_asked_and_undone(tmp_path):
         assert "target 5" in undo["commands"][name]  # CoDel's own, 5 ms
     assert undo["command"] == "\n".join(undo["commands"].values())
     shown = CliRunner().invoke(application(), ["undo", str(journal)])
-    assert "wan1.target: was 0.005" in shown.stdout
+    assert "wan1.target: was 5 ms, is 8 ms" in shown.stdout
     assert shown.stdout.count("tc qdisc") == 2
     with sqlite3.connect(journal) as database:
         queues = database.execute("SELECT DISTINCT link FROM queue_sample").fetchall()

@@ -314,7 +314,7 @@ def test_undo_does_not_take_a_persons_setting_for_its_own(tmp_path):
     assert (entry["changed"], entry["command"]) == (False, "")
     assert entry["set_by_others"] == {"limit": 160}
     told = undone(path)
-    assert "somebody else has set limit to 160 since" in told
+    assert "somebody else has set limit to 160 packets since" in told
     assert "tc qdisc" not in told
 
 
@@ -325,7 +325,7 @@ def test_undo_does_not_print_a_command_that_destroys_what_a_person_has_set(tmp_p
         given_back(journal, 9.0)
         journal.keep(SettingInForce(12.0, {"limit": 60}))
     told = undone(path)
-    assert "limit: was 170, is 60" in told
+    assert "limit: was 170 packets, is 60 packets" in told
     assert "tc qdisc" not in told
     [entry] = json.loads(undone(path, "--json", "-", "--interface", "eth0"))
     assert "limit 170" in entry["command"]
@@ -382,6 +382,37 @@ def test_what_a_queue_moves_by_itself_is_nobody_elses_setting(tmp_path):
                     journal.keep(SettingInForce(0.0, setting))
         [entry] = json.loads(undone(path, "--json", "-"))
         assert entry["original"] == original
+
+
+@pytest.mark.parametrize(
+    ("discipline", "before", "after", "told"),
+    [
+        ("codel", {"target": 0.005}, {"target": 0.0123456}, "target: was 5 ms, is 12.35 ms"),
+        ("codel", {"ecn": True}, {"ecn": False}, "ecn: was true, is false"),
+        (
+            "codel",
+            {"ce_threshold": None},
+            {"ce_threshold": 0.001},
+            "ce_threshold: was automatic, is 1 ms",
+        ),
+        (
+            "codel",
+            {"target": 0.005},
+            {"target": 0.0050000001},
+            "target: was 0.005 s, is 0.0050000001 s",
+        ),
+        (
+            "red",
+            {"min_threshold": 15.0, "weight": 0.002},
+            {"min_threshold": 12.5, "weight": 0.004},
+            "min_threshold: was 15 packets, is 12.5 packets\n    weight: was 0.002, is 0.004",
+        ),
+    ],
+)
+def test_undo_shows_values_with_their_units(tmp_path, discipline, before, after, told):
+    path = tmp_path / "journal.sqlite"
+    killed(path, before, after, discipline=discipline)
+    assert f"    {told}\n" in undone(path)
 
 
 def test_undo_writes_what_linux_has_as_tc_does(tmp_path):

@@ -126,7 +126,8 @@ def _show(entry: dict[str, Any]) -> None:
     typer.echo(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
     if entry["set_by_others"]:
         theirs = ", ".join(
-            f"{name} to {_text(value)}" for name, value in entry["set_by_others"].items()
+            f"{name} to {_text(entry, name, value)}"
+            for name, value in entry["set_by_others"].items()
         )
         typer.echo(f"  somebody else has set {theirs} since {entry['since']}")
         if not entry["changed"]:
@@ -139,7 +140,11 @@ def _show(entry: dict[str, Any]) -> None:
     for name, value in entry["original"].items():
         now = entry["in_force"].get(name)
         if now != value:
-            typer.echo(f"    {name}: was {_text(value)}, is {_text(now)}")
+            before, after = _text(entry, name, value), _text(entry, name, now)
+            if before == after:  # they differ in digits that are left out
+                before = _text(entry, name, value, exact=True)
+                after = _text(entry, name, now, exact=True)
+            typer.echo(f"    {name}: was {before}, is {after}")
     if entry["command"]:
         lines = "\n    ".join(entry["command"].splitlines())
         typer.echo(f"  to put it back:\n    {lines}")
@@ -152,10 +157,18 @@ def _show(entry: dict[str, Any]) -> None:
         typer.echo(f"  no command is known for {', '.join(unknown)}")
 
 
-def _text(value: object) -> str:
+def _text(entry: dict[str, Any], name: str, value: "ParameterValue", *, exact: bool = False) -> str:
+    """The value with its unit, as the log says it; a journal may hold anything."""
+    from vermilion.online.decide.setting_words import value_in_words
+    from vermilion.routers.queue_set import configuration_of
+
     if value is None:
         return "automatic"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    try:
+        configuration = configuration_of(entry["link"], entry["discipline"], entry["original"])
+        return value_in_words(name, value, configuration, exact=exact)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return f"{value:g}" if isinstance(value, float) and not exact else str(value)
 
 
 def _command(
