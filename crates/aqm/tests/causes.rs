@@ -12,7 +12,7 @@ const LINK: LinkFacts = LinkFacts { rate: 10e6, delay: 0.01 };
 const PLAIN: [DropReason; 3] = [DropReason::Early, DropReason::Forced, DropReason::Overflow];
 
 #[derive(Clone, Copy, Debug)]
-struct OfFlow(u32, Ecn);
+pub(crate) struct OfFlow(pub(crate) u32, pub(crate) Ecn);
 
 impl Packet for OfFlow {
     fn size(&self) -> u32 {

@@ -9,6 +9,7 @@ mod settings;
 
 mod causes;
 mod conformance;
+mod dialects;
 mod example;
 mod flow_limits;
 mod rates;
