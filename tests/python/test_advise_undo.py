@@ -433,3 +433,15 @@ def test_a_cisco_router_is_said_to_refuse_a_second_policy():
     asked = question(device="cisco")
     [said] = undo_words(asked, assumed(asked))
     assert "service-policy output" in said
+
+
+def test_who_has_a_priority_queue_on_a_cisco_router_is_told_how_to_keep_it():
+    """Random-detect cannot be configured with a priority service, nor priority in class-default.
+
+    Source: Cisco 10000 Series Router Quality of Service Configuration Guide, OL-7433-09, chapter 8.
+    """
+    asked = question(device="cisco")
+    [said] = undo_words(asked, assumed(asked))
+    assert "a class with priority (LLQ)" in said
+    assert "leave it on" in said
+    assert "into its class-default" in said

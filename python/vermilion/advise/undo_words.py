@@ -78,6 +78,10 @@ def _cisco(_question: Question, _present: Present) -> list[str]:
     said = (
         "What stands on the interface is not known, so undo takes the new policy off and puts "
         "nothing in its place. If the interface has a service-policy output already, the router "
-        "refuses a second: take it off first, and put it back by its name after undo."
+        "refuses a second: take it off first, and put it back by its name after undo. If that "
+        "policy has a class with priority (LLQ), its packets lose the priority meanwhile. Then "
+        "leave it on, and put the lines random-detect and queue-limit into its class-default "
+        "instead. A class with priority has a queue of its own, to which WRED does nothing. Advice "
+        "does not simulate it, and what it carries is taken from the rate of the others."
     )
     return [said]
