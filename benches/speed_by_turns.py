@@ -7,7 +7,9 @@ is named (with the networks of this checkout), and runs the two by turns, networ
 what else happens on the machine meets both. It prints a table for docs/performance.md: million
 packets that links send per CPU second, medians, the ratio of each pair of neighbours (median, least
 and greatest), and with `--instructions` the instructions for a packet of a shorter run, which
-valgrind counts and nothing disturbs. A network whose results differ is named.
+valgrind counts and nothing disturbs. Results may have more fields than they had at that commit.
+So a network whose results differ runs once more in both, outside the timed runs. The values that
+both results have are compared, and a line says how many of them differ, with the first few.
 
 `--binary` takes another program in place of the one of this checkout, such as one that was built
 with other options.
@@ -25,10 +27,15 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 NETSIM = Path("crates") / "netsim"
+#: So many of the values that differ are shown.
+SHOWN = 3
 #: Simulated seconds of the runs whose instructions are counted: most packets of most networks.
 COUNTED_SECONDS = "2.5"
 
@@ -105,6 +112,55 @@ def instructions(program: Path, row: str, work: Path) -> float:
     return int(summary.split()[1]) / int(line.split()[1])
 
 
+def results_of(program: Path, row: str) -> dict[str, object] | None:
+    """A network's results, each value by its path; ``None`` of a program that cannot write them."""
+    command = [program, "--results", row]
+    text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    try:
+        return dict(values(json.loads(text)))
+    except json.JSONDecodeError:  # built before it could
+        return None
+
+
+def values(results: object, path: str = "") -> Iterator[tuple[str, object]]:
+    """The values there are in results, with their paths; what is absent, or null, is left out."""
+    if isinstance(results, dict):
+        for name, each in results.items():
+            yield from values(each, f"{path}.{name}" if path else name)
+    elif isinstance(results, list):
+        for place, each in enumerate(results):
+            yield from values(each, f"{path}[{place}]")
+    elif results is not None:
+        yield path, results
+
+
+def difference(old: dict[str, object] | None, new: dict[str, object] | None) -> str:
+    """How two results whose fingerprints differ do so, in a few words."""
+    if old is None or new is None:
+        return "the results differ; one of the programs is too old to say where"
+    common = [path for path in old if path in new]
+    gone, fresh = len(old) - len(common), len(new) - len(common)
+    alone = f"; {gone} were there only before, {fresh} are new" if gone or fresh else ""
+    unlike = [path for path in common if old[path] != new[path]]
+    if not unlike:
+        return f"the {len(common)} values that both results have are the same{alone}"
+    shown = ", ".join(f"{path} {old[path]} -> {new[path]}" for path in unlike[:SHOWN])
+    more = ", ..." if len(unlike) > SHOWN else ""
+    count = f"{len(unlike)} of the {len(common)} values that both have"
+    names = {path.rpartition(".")[2] for path in unlike}
+    all_called = f", all of them {names.pop()}" if len(names) == 1 else ""
+    most = 100 * max(apart(old[path], new[path]) for path in unlike)
+    by = f"{all_called}, by at most {most:.3g} %"
+    return f"the results differ in {count}{by}: {shown}{more}{alone}"
+
+
+def apart(old: object, new: object) -> float:
+    """How far two values that differ do so, as a part of the larger; all of it if not numbers."""
+    if not isinstance(old, int | float) or not isinstance(new, int | float):
+        return 1.0
+    return abs(old - new) / max(abs(old), abs(new))
+
+
 def rows_of(program: Path) -> dict[str, str]:
     """The networks there are, with their titles."""
     listed = subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout
@@ -145,7 +201,8 @@ def main() -> None:
                 text += f" {was:.0f} | {now_is:.0f} | {now_is / was:.2f} |"
             print(text, flush=True)
             if any(old.fingerprint != new.fingerprint for old, new in pairs):
-                print(f"{row}: the results differ", file=sys.stderr)
+                told = difference(results_of(before, row), results_of(now, row))
+                print(f"{row}: {told}", file=sys.stderr)
 
 
 if __name__ == "__main__":

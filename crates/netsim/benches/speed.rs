@@ -1,9 +1,10 @@
 //! One run of each network that is named, or of all: a line with its name, the packets that links have
 //! sent, the events, the seconds of CPU time, building included, and a fingerprint of the results.
 //!
-//! `cargo bench --bench speed -- [--list] [--json] [--seconds S] [NAME...]`; `--list` says what there is,
-//! `--json` writes each network on a line instead of running it, and `--seconds` ends each run at that
-//! simulated time, for programs that count instructions.
+//! `cargo bench --bench speed -- [--list] [--json] [--results] [--seconds S] [NAME...]`; `--list` says what
+//! there is, `--json` writes each network on a line instead of running it, `--results` writes each run's
+//! results on a line instead of the above, and `--seconds` ends each run at that simulated time, for
+//! programs that count instructions.
 //! `benches/speed_by_turns.py` runs two builds by turns.
 
 mod networks;
@@ -15,7 +16,7 @@ use cpu_time::ThreadTime;
 use networks::ROWS;
 use vermilion_netsim::{Scenario, Simulation};
 
-fn run(name: &str, scenario: Scenario) {
+fn run(name: &str, scenario: Scenario, writes_results: bool) {
     let start = ThreadTime::now();
     let mut simulation = Simulation::new(scenario, 1).expect("valid");
     simulation.run(&AtomicBool::new(false)).expect("nobody cancels");
@@ -23,8 +24,12 @@ fn run(name: &str, scenario: Scenario) {
     let seconds = start.elapsed().as_secs_f64();
     let (packets, events) = (results.packets_forwarded, results.events);
     results.events = 0; // they tell how, not what
+    let text = serde_json::to_string(&results).expect("results can be written");
+    if writes_results {
+        return println!("{text}");
+    }
     let mut fingerprint = DefaultHasher::new();
-    serde_json::to_string(&results).expect("results can be written").hash(&mut fingerprint);
+    text.hash(&mut fingerprint);
     println!("{name} {packets} {events} {seconds:.4} {:016x}", fingerprint.finish());
 }
 
@@ -34,7 +39,8 @@ fn main() {
         return ROWS.iter().for_each(|row| println!("{}\t{}", row.name, row.title));
     }
     let writes = names.iter().any(|name| name == "--json");
-    names.retain(|name| name != "--json");
+    let writes_results = names.iter().any(|name| name == "--results");
+    names.retain(|name| name != "--json" && name != "--results");
     let mut end = None;
     if let Some(place) = names.iter().position(|name| name == "--seconds") {
         let seconds: f64 = names[place + 1].parse().expect("a number of seconds");
@@ -52,6 +58,6 @@ fn main() {
             scenario.warm_up_ns = scenario.warm_up_ns.min(end / 2);
             scenario.flows.retain(|group| group.start_ns.1 < end);
         }
-        run(row.name, scenario);
+        run(row.name, scenario, writes_results);
     }
 }
