@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise.call_quality import cost_of_loss
 from vermilion.advise.harms import MARGINS
 from vermilion.advise.judgement import judge, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, margin_name
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 _MUCH_SHORTER: Final = 0.5
 _OF_OWN_PACKETS: Final = frozenset({"delay_p95_ms", "drop_rate"})
 """What a queue for each flow makes worse for the long transfers, and not for a call beside them."""
-
-_HEARD: Final = 0.02
-"""Of a call's packets: 7 of 100 points by ITU-T G.107 (:data:`vermilion.advise.harms.MARGINS`)."""
 
 
 def for_a_call(advice: Advice) -> list[str]:
@@ -73,15 +71,17 @@ def lost_of_calls(advice: Advice) -> list[str]:
     losses = {
         at: lost
         for at in advice.after.runs
-        if (lost := advice.after.mean(at, CALL_LOSS)) is not None and lost > _HEARD
+        if (lost := advice.after.mean(at, CALL_LOSS)) is not None
+        and lost > MARGINS["call_loss_rate_heard"]
     }
     if not losses:
         return []
     at = max(losses, key=lambda each: losses[each])
-    points = 95.0 * losses[at] / (losses[at] + 0.251)
+    now = advice.before.mean(at, CALL_LOSS)
+    than_now = "" if advice.keep or now is None else f" ({percent(now)} % now)"
     said = (
-        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost, which is heard: it "
-        f"costs {points:.0f} of 100 points (ITU-T G.107, G.711)."
+        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost{than_now}, which is "
+        f"heard: it costs {cost_of_loss(losses[at]):.0f} of 100 points (ITU-T G.107, G.711)."
     )
     return [said]
 

@@ -1,0 +1,120 @@
+"""What a call beside long transfers may lose for a shorter wait, and what the answer says of it."""
+
+import pytest
+
+from test_advise_price import FQ_CODEL, rows
+from vermilion.advise import Advice, assumed, read_question
+from vermilion.advise.advice import Compared, _taken
+from vermilion.advise.call_quality import cost_of_loss, cost_of_wait
+from vermilion.advise.harms import harms
+from vermilion.advise.judgement import judge
+from vermilion.advise.measuring import Measured
+from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.wording import warnings
+
+
+def question(**more):
+    """Linux, where a queue for each flow may be recommended; a path of 30 ms and a bound of 20."""
+    return read_question(
+        rate="6 Mbit/s", rtt="60 ms", flows="12", delay_at_most="20 ms", quick=True, **more
+    )
+
+
+def with_call(wait_ms, lost, asked, **metrics):
+    return rows(asked, call_delay_p95_ms=wait_ms, call_loss_rate=lost, **metrics)
+
+
+@pytest.mark.parametrize(
+    ("one_way_ms", "points"),
+    [
+        (20.0, 0.0),
+        (100.0, 0.0),
+        # By hand from equation 7-28 of G.107 with X = 1 and 3:
+        (200.0, 3.04),  # 25 (2^(1/6) - 3 (730/729)^(1/6) + 2)
+        (800.0, 40.83),  # 25 (730^(1/6) - 3 * 2^(1/6) + 2)
+    ],
+)
+def test_a_wait_costs_what_the_e_model_says(one_way_ms, points):
+    assert cost_of_wait(one_way_ms) == pytest.approx(points, abs=0.01)
+
+
+@pytest.mark.parametrize(("lost", "points"), [(0.0, 0.0), (0.02, 7.01), (0.251, 47.5)])
+def test_a_loss_costs_what_the_e_model_says(lost, points):
+    """95 P / (P + 25.1): a half of 95 where P is 25.1."""
+    assert cost_of_loss(lost) == pytest.approx(points, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "harmful"),
+    [
+        # From 60 to 25 ms behind a path of 30: nobody hears that. Two percent in all are not heard.
+        ((60.0, 0.0), (25.0, 0.019), False),
+        ((60.0, 0.0), (25.0, 0.021), True),
+        # Where it is heard already, half a percent more is little.
+        ((60.0, 0.12), (25.0, 0.124), False),
+        ((60.0, 0.12), (25.0, 0.126), True),
+        # 40.8 points of wait at 800 ms for 95 * 4.9 / 30 = 15.5 of losses. Beyond 5 % a queue for
+        # each flow is looked for all the same.
+        ((770.0, 0.0), (25.0, 0.049), False),
+        ((770.0, 0.0), (25.0, 0.051), True),
+        # From 200 to 130 ms there are 3.04 - 0.02 points to be had: 0.8 %, by 95 P / (P + 25.1).
+        # That is below what is heard, which may be lost anyway; beside 5 % now it is 1.1 % more.
+        ((170.0, 0.05), (100.0, 0.060), False),
+        ((170.0, 0.05), (100.0, 0.063), True),
+    ],
+)
+def test_a_call_that_waits_too_long_may_lose_what_a_shorter_wait_is_worth(before, after, harmful):
+    asked = question()
+    found = harms(asked, with_call(*before, asked), with_call(*after, asked))
+    assert {each.what for each in found} == ({"call_loss_rate"} if harmful else set())
+
+
+def compared(asked, before, *others):
+    """Others that keep the bound."""
+    return [Compared(each, judge(asked, before, each), keeps_bound=True) for each in others]
+
+
+def test_a_bound_is_not_kept_by_what_a_call_pays_for_with_losses_that_are_heard():
+    """60 ms or 17: a call hears no difference. But it hears 19 % instead of 13."""
+    asked = question()
+    codel = QueueSetting("", "codel", "codel")
+    before = with_call(60.0, 0.13, asked, delay_p95_ms=43.0, queue=codel)
+    dear = with_call(17.0, 0.19, asked, delay_p95_ms=18.0, queue=codel)
+    free = with_call(17.0, 0.13, asked, delay_p95_ms=18.0, queue=codel)
+    assert _taken(asked, compared(asked, before, dear)) is None
+    assert _taken(asked, compared(asked, before, dear, free)).measured is free
+
+
+def test_where_nothing_else_is_better_a_call_may_lose_what_its_shorter_wait_is_worth():
+    """Of 42 points of wait that go, losses of 17 % take 38, and losses of 25 % take 47."""
+    asked = question()
+    before = with_call(870.0, 0.0, asked, delay_p95_ms=900.0)
+    some, many = (
+        with_call(17.0, lost, asked, delay_p95_ms=18.0, queue=QueueSetting("", "pie", "pie"))
+        for lost in (0.17, 0.25)
+    )
+    assert not compared(asked, before, some)[0].accepted
+    assert _taken(asked, compared(asked, before, some)).measured is some
+    assert _taken(asked, compared(asked, before, many)) is None
+
+
+def test_a_margin_of_its_own_for_a_call_holds_where_nothing_else_is_better():
+    asked = question(harm=("call_loss=0.01",))
+    before = with_call(870.0, 0.0, asked, delay_p95_ms=900.0)
+    after = with_call(17.0, 0.02, asked, delay_p95_ms=18.0)
+    assert _taken(asked, compared(asked, before, after)) is None
+
+
+def test_the_answer_says_what_a_call_loses_now_beside_what_it_will_lose():
+    asked = question()
+    before = with_call(41.0, 0.05, asked, delay_p95_ms=29.0)
+    after = with_call(32.0, 0.054, asked, delay_p95_ms=18.0)
+    found = judge(asked, before, after)
+    for chosen, verdict, words in (
+        (after, "set: bound", "5.4 % of a call's packets are lost (5 % now), which is heard"),
+        (before, "keep: harm", "5 % of a call's packets are lost, which is heard"),
+    ):
+        answer = Advice(asked, assumed(asked), verdict, before, chosen, found, [],
+                        Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
+        [said] = [each for each in warnings(answer) if "G.107" in each]
+        assert words in said
