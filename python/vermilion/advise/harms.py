@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.call_quality import cost_of_loss, cost_of_wait
+from vermilion.advise.call_quality import LONGEST_WAIT_MS, cost_of_loss, cost_of_wait
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.question import ANY
 from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
@@ -52,11 +52,12 @@ concealment of losses (Ie 0, Bpl 25.1). That is 1.9 of 0.5 %. It would be 8.6 of
 a call from one class of satisfaction into the next.
 
 A call that waits longer than the bound now may lose 5 % more, which costs 15.8, if the shorter wait
-is worth what the losses cost on the same scale (:mod:`vermilion.advise.call_quality`). A second
-less is worth 44 points, but 30 ms instead of 60 are worth none. Where it is not worth that, the
-call may lose 2 % in all, from which on a loss is heard (7 points), or half a percent more than now.
-All this counts only where a queue for each flow may be recommended, which spares a call its losses:
-not on a device that has none, nor where another discipline is asked for.
+is worth what the losses cost on the same scale (:mod:`vermilion.advise.call_quality`). 100 ms
+instead of 300 are worth 15 points, 30 ms instead of 60 none. Beyond 400 ms there is no call, and a
+shorter wait is worth whatever it costs. Where it is not worth that, the call may lose 2 % in all,
+from which on a loss is heard (7 points), or half a percent more than now. All this counts only
+where a queue for each flow may be recommended, which spares a call its losses: not on a device that
+has none, nor where another discipline is asked for.
 
 Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
@@ -224,7 +225,10 @@ def _is_worth_the_wait(
     if delays[0] is None or delays[1] is None or delays[0] <= question.bound_ms:
         return False
     path_ms = 1e3 * at.round_trip_s / 2.0
-    gained = cost_of_wait(path_ms + delays[0]) - cost_of_wait(path_ms + delays[1])
+    waits = path_ms + delays[0], path_ms + delays[1]
+    if waits[1] <= LONGEST_WAIT_MS < waits[0]:
+        return True
+    gained = cost_of_wait(waits[0]) - cost_of_wait(waits[1])
     return gained >= cost_of_loss(lost[1]) - cost_of_loss(lost[0])
 
 
