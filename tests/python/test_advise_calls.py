@@ -130,3 +130,29 @@ def test_the_answer_says_what_a_call_loses_now_beside_what_it_will_lose():
                         Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
         [said] = [each for each in warnings(answer) if "G.107" in each]
         assert words in said
+
+
+@pytest.mark.parametrize(("wait_ms", "lost", "told"), [(60.0, 0.13, 1), (18.0, 0.015, 0)])
+def test_where_a_queue_for_all_stays_the_answer_says_what_one_for_each_flow_would_do(
+    wait_ms, lost, told
+):
+    """If a call is not well: it waits longer than the bound, or its losses are heard."""
+    asked = question()
+    codel = QueueSetting("", "codel", "codel")
+    before = with_call(wait_ms, lost, asked, delay_p95_ms=43.0, queue=codel)
+    own = QueueSetting("fq_codel, tuned", "fq_codel", "fq-codel",
+                       {"target": 0.00197, "interval": 0.0516}, ("target", "interval"))  # fmt: skip
+    fair = with_call(8.0, 0.0, asked, delay_p95_ms=32.0, short_transfer_s=0.13, queue=own)
+    found = Compared(fair, judge(asked, before, fair), keeps_bound=False)
+    assert not found.accepted
+    answer = Advice(asked, assumed(asked), "keep: harm", before, before, found.judgement, [found],
+                    Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
+    said = [each for each in warnings(answer) if "keeps the flows apart" in each]
+    assert len(said) == told
+    for each in said:
+        assert "8.0 ms with it, instead of 60.0 ms" in each
+        assert "0 % would be lost, not 13 %" in each
+        assert "95 % wait up to 32.0 ms there, and you asked for 20 ms" in each
+        assert "Short transfers would take 130 ms on average, instead of 100 ms." in each
+        # Not --discipline fq_codel, with which nothing would be set either.
+        assert each.endswith("than that, set fq_codel (target 1.97 ms, interval 51.6 ms) instead.")
