@@ -274,7 +274,7 @@ class TestHarm:
         assert set(found["margins"]) == {
             "starved_flows", "starved_share", "drop_rate", "delay_ratio", "delay_ms",
             "delay_part_of_gain", "short_transfer_ratio", "call_loss_rate",
-            "call_loss_rate_where_the_bound_was_broken",
+            "call_loss_rate_where_the_bound_was_broken", "call_loss_rate_heard",
         }  # fmt: skip
 
 

@@ -88,17 +88,23 @@ def test_how_far_a_harm_is_beyond_its_margin_is_told_in_margins():
     assert len({each.condition.robustness for each in found}) == 2
 
 
-@pytest.mark.parametrize(("waits_ms", "loss", "is_bad"), [(10.0, 0.006, False), (40.0, 0.06, True)])
-def test_a_call_that_loses_packets_is_a_bad_one_only_where_it_waits_too_long(
-    waits_ms, loss, is_bad
-):
+@pytest.mark.parametrize(
+    ("waits_ms", "loss", "worth"),
+    [
+        ((10.0, 10.0), 0.006, False),  # it is well now
+        ((40.0, 20.0), 0.06, False),  # nobody hears 20 ms less
+        ((900.0, 20.0), 0.06, True),
+        ((900.0, 890.0), 0.06, False),
+    ],
+)
+def test_only_a_wait_that_is_too_long_and_much_shorter_then_is_worth_a_loss(waits_ms, loss, worth):
     asked = question()
     before, after = (
-        measured(asked, 10.0, call_delay_p95_ms=waits_ms, call_loss_rate=each)
-        for each in (0.0, loss)
+        measured(asked, 10.0, call_delay_p95_ms=wait, call_loss_rate=lost)
+        for wait, lost in zip(waits_ms, (0.0, loss), strict=True)
     )
     found = harms(asked, before, after)
-    assert {(each.what, each.of_bad_call) for each in found} == {("call_loss_rate", is_bad)}
+    assert {(each.what, each.worth_the_wait) for each in found} == {("call_loss_rate", worth)}
 
 
 @pytest.mark.parametrize(("noise_s", "harmful"), [(0.02, False), (0.002, True)])

@@ -150,8 +150,9 @@ class Compared:
 
     @property
     def accepted_at_last(self) -> bool:
-        """The same where nothing else is: then a call that waits too long now may lose more."""
-        return self._is_accepted([each for each in self.judgement.harms if not each.of_bad_call])
+        """The same where nothing else is: then a call may lose what its shorter wait is worth."""
+        harms = [each for each in self.judgement.harms if not each.worth_the_wait]
+        return self._is_accepted(harms)
 
     def _is_accepted(self, harms: Sequence[Harm]) -> bool:
         by = self.judgement.by

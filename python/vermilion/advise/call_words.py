@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise.call_quality import cost_of_loss
 from vermilion.advise.harms import MARGINS
 from vermilion.advise.judgement import judge, keeps, worst_p95_ms
-from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, margin_name
+from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margin_name
 from vermilion.advise.number_words import (
     milliseconds,
     more_goodput,
@@ -16,13 +17,12 @@ from vermilion.advise.number_words import (
 
 if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
+    from vermilion.advise.conditions import Condition
+    from vermilion.advise.measuring import Measured
 
 _MUCH_SHORTER: Final = 0.5
 _OF_OWN_PACKETS: Final = frozenset({"delay_p95_ms", "drop_rate"})
 """What a queue for each flow makes worse for the long transfers, and not for a call beside them."""
-
-_HEARD: Final = 0.02
-"""Of a call's packets: 7 of 100 points by ITU-T G.107 (:data:`vermilion.advise.harms.MARGINS`)."""
 
 
 def for_a_call(advice: Advice) -> list[str]:
@@ -37,6 +37,8 @@ def for_a_call(advice: Advice) -> list[str]:
     ]
     fair = [each.measured for each in free or told]
     if not calls or not fair or advice.chosen.keeps_apart:
+        return []
+    if advice.keep and _is_well(advice, calls[0]):
         return []
     nearest = min(fair, key=worst_p95_ms)
     there, here = (each.mean(calls[0], CALL_DELAY) for each in (nearest, advice.after))
@@ -57,9 +59,15 @@ def for_a_call(advice: Advice) -> list[str]:
             f"there, and you asked for {bound:.4g} ms"
         )
     wish = f"If calls matter more to you: --discipline {kind}."
-    if not free:
-        # With it nothing would be set: of all packets together they wait longer than now.
-        wish = f"If calls matter more to you than this bound, set {kind} instead."
+    if advice.keep or not free:
+        # With it nothing would be set: it was refused for what it does to other packets.
+        read = nearest.queue.readable()
+        setting = ", ".join(
+            f"{each.replace('_', ' ')} {read[each]}" for each in nearest.queue.tuned
+        )
+        what = f"{kind} ({setting})" if setting else kind
+        wish = f"{_longer_transfers(advice, nearest, calls[0])}If calls matter more to you than "
+        wish += f"{'that' if advice.keep else 'this bound'}, set {what} instead."
     said = (
         f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
         f"{milliseconds(there)} with it, instead of {milliseconds(here)}.{losses} {but}. "
@@ -68,20 +76,42 @@ def for_a_call(advice: Advice) -> list[str]:
     return [said]
 
 
+def _is_well(advice: Advice, at: Condition) -> bool:
+    """Whether a call waits no longer than the bound, and loses no more than what is not heard."""
+    wait, lost = (advice.after.mean(at, each) or 0.0 for each in (CALL_DELAY, CALL_LOSS))
+    return wait <= advice.question.bound_ms and lost <= MARGINS["call_loss_rate_heard"]
+
+
+def _longer_transfers(advice: Advice, measured: Measured, at: Condition) -> str:
+    """That short transfers take longer with a queue than a margin allows; else nothing."""
+    harms = judge(advice.question, advice.before, measured).harms
+    if not any(each.what == SHORT_TRANSFER for each in harms):
+        return ""
+    there, here = (
+        1e3 * (each.mean(at, SHORT_TRANSFER) or 0.0) for each in (measured, advice.after)
+    )
+    return (
+        f"Short transfers would take {milliseconds(there)} on average, instead of "
+        f"{milliseconds(here)}. "
+    )
+
+
 def lost_of_calls(advice: Advice) -> list[str]:
     """That a call loses so much with what is recommended that it is heard."""
     losses = {
         at: lost
         for at in advice.after.runs
-        if (lost := advice.after.mean(at, CALL_LOSS)) is not None and lost > _HEARD
+        if (lost := advice.after.mean(at, CALL_LOSS)) is not None
+        and lost > MARGINS["call_loss_rate_heard"]
     }
     if not losses:
         return []
     at = max(losses, key=lambda each: losses[each])
-    points = 95.0 * losses[at] / (losses[at] + 0.251)
+    now = advice.before.mean(at, CALL_LOSS)
+    than_now = "" if advice.keep or now is None else f" ({percent(now)} % now)"
     said = (
-        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost, which is heard: it "
-        f"costs {points:.0f} of 100 points (ITU-T G.107, G.711)."
+        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost{than_now}, which is "
+        f"heard: it costs {cost_of_loss(losses[at]):.0f} of 100 points (ITU-T G.107, G.711)."
     )
     return [said]
 

@@ -43,6 +43,7 @@ _METRIC_OF_MARGIN: Final = {
     "short_transfer_ratio": SHORT_TRANSFER,
     "call_loss_rate": CALL_LOSS,
     "call_loss_rate_where_the_bound_was_broken": CALL_LOSS,
+    "call_loss_rate_heard": CALL_LOSS,
 }
 
 

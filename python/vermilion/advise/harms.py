@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vermilion.advise.call_quality import LONGEST_WAIT_MS, cost_of_loss, cost_of_wait
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.question import ANY
 from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
@@ -35,6 +36,7 @@ MARGINS: Final[Mapping[str, float]] = {
     "short_transfer_ratio": 1.05,
     "call_loss_rate": 0.005,
     "call_loss_rate_where_the_bound_was_broken": 0.05,
+    "call_loss_rate_heard": 0.02,
 }
 """What is allowed in each nominal condition, against the queue in force: at least this part of its
 goodput; Jain's index lower by at most this; at most so many more starved flows, or this part of all
@@ -47,10 +49,15 @@ everything else. It may lose so much more of its packets, if it is well with the
 that is, if 95 % of them wait no longer than the bound. Half a percent is what few hear: by ITU-T
 G.107 (the E-model) a loss of P % costs 95 P / (P + 25.1) on the scale R of 100, with G.711 and its
 concealment of losses (Ie 0, Bpl 25.1). That is 1.9 of 0.5 %. It would be 8.6 of 2.5 %, which takes
-a call from one class of satisfaction into the next. Where a call waits longer than the bound now,
-the shorter wait is worth some of it: 5 %, which costs 15.8. With 17 % of its packets gone (38) a
-call is no better off than before. That counts only where a queue for each flow may be recommended,
-which spares it that: not on a device that has none, nor where another discipline is asked for.
+a call from one class of satisfaction into the next.
+
+A call that waits longer than the bound now may lose 5 % more, which costs 15.8, if the shorter wait
+is worth what the losses cost on the same scale (:mod:`vermilion.advise.call_quality`). 100 ms
+instead of 300 are worth 15 points, 30 ms instead of 60 none. Beyond 400 ms there is no call, and a
+shorter wait is worth whatever it costs. Where it is not worth that, the call may lose 2 % in all,
+from which on a loss is heard (7 points), or half a percent more than now. All this counts only
+where a queue for each flow may be recommended, which spares a call its losses: not on a device that
+has none, nor where another discipline is asked for.
 
 Where the queue in force breaks the bound, its goodput and its few drops are had with the delay that
 is not wanted: more goodput may be lost, and drops are only shown, because windows that fit a short
@@ -76,7 +83,7 @@ class Harm:
         before: of the queue in force.
         after: of the other.
         beyond: how far beyond what is allowed, in margins.
-        of_bad_call: whether a call loses packets that waits longer than the bound now.
+        worth_the_wait: whether it is a call's loss that the call's shorter wait is worth.
     """
 
     condition: Condition
@@ -84,7 +91,7 @@ class Harm:
     before: float
     after: float
     beyond: float
-    of_bad_call: bool = False
+    worth_the_wait: bool = False
 
     @property
     def excusable(self) -> bool:
@@ -126,6 +133,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
             old, new = before.mean(at, own.metric), after.mean(at, own.metric)
             if old is not None and new is not None:
                 losses.append((own.metric, own.used(old, new)))
+        excused = CALL_LOSS in margins.usual and _is_worth_the_wait(question, before, after, at)
         found += [
             Harm(
                 at,
@@ -133,7 +141,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
                 before.mean(at, name) or 0.0,
                 after.mean(at, name) or 0.0,
                 size / slack - 1.0,
-                name == CALL_LOSS and (before.mean(at, CALL_DELAY) or 0.0) > question.bound_ms,
+                excused and name == CALL_LOSS,
             )
             for name, size in losses
             if size > (slack := part if name == CALL_LOSS else usual)
@@ -197,11 +205,31 @@ def _losses_of_calls(
     broken = delays[0] > question.bound_ms
     if broken and not _may_keep_apart(question):
         return []
-    name = "call_loss_rate_where_the_bound_was_broken" if broken else "call_loss_rate"
-    found = [(CALL_LOSS, (lost[1] - lost[0]) / MARGINS[name])]
+    allowed = MARGINS["call_loss_rate"]
+    if _is_worth_the_wait(question, before, after, at):
+        allowed = MARGINS["call_loss_rate_where_the_bound_was_broken"]
+    elif broken:
+        allowed = max(allowed, MARGINS["call_loss_rate_heard"] - lost[0])
+    found = [(CALL_LOSS, (lost[1] - lost[0]) / allowed)]
     if delays[1] is not None and not broken:
         found.append((CALL_DELAY, _longer(question, delays[0], delays[1])))
     return found
+
+
+def _is_worth_the_wait(
+    question: Question, before: Measured, after: Measured, at: Condition
+) -> bool:
+    """Whether a call waits longer than the bound now, and is better off whatever it loses."""
+    delays = [each.mean(at, CALL_DELAY) for each in (before, after)]
+    lost = [each.mean(at, CALL_LOSS) or 0.0 for each in (before, after)]
+    if delays[0] is None or delays[1] is None or delays[0] <= question.bound_ms:
+        return False
+    path_ms = 1e3 * at.round_trip_s / 2.0
+    waits = path_ms + delays[0], path_ms + delays[1]
+    if waits[1] <= LONGEST_WAIT_MS < waits[0]:
+        return True
+    gained = cost_of_wait(waits[0]) - cost_of_wait(waits[1])
+    return gained >= cost_of_loss(lost[1]) - cost_of_loss(lost[0])
 
 
 def _may_keep_apart(question: Question) -> bool:

@@ -206,7 +206,9 @@ def warnings(advice: Advice) -> list[str]:
     said += _shut(advice)
     said += _throttled(advice)
     said += lost_of_calls(advice)
-    if not advice.keep:
+    if advice.keep:
+        said += for_a_call(advice)
+    else:
         said += for_all(advice)
         said += _given_up(advice)
     if not advice.keep or brings_by_shaper(question, present, keep=True):
