@@ -56,7 +56,7 @@ _METRIC_WORDS: Final = {
     "starved_flows": "starved flows",
     "delay_p95_ms": "the queueing delay (p95)",
     "drop_rate": "the part of the packets that is dropped",
-    SHORT_TRANSFER: "the time that a short transfer takes",
+    SHORT_TRANSFER: "the time of a short transfer",
     CALL_DELAY: "the time that 95 % of a call's packets wait at most",
     CALL_LOSS: "the part of a call's packets that is lost",
 }
