@@ -30,7 +30,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo environment build test test-rust test-python test-kernel test-browser test-link test-long kernel \
+.PHONY: help demo environment build test test-rust test-python test-kernel test-browser test-link evidence kernel \
 	lint lint-rust lint-python lint-prose docs links examples bench wheel wheels test-wheel lock clean \
 	tools profile-tools
 
@@ -48,13 +48,22 @@ environment: $(DEVELOPMENT) ## set up .venv with everything that tests, linters 
 
 build: $(CORE) ## set up .venv and build the core in release mode
 
-test: test-rust test-python ## set up and run the tests of both languages; those on a kernel, on links and in a browser: test-kernel, test-link, test-browser
+test: test-rust test-python ## set up and run the tests of both languages, which takes minutes; what takes longer: evidence
 
 test-rust: $(RUNTIME) | tools
 	cargo test --locked --workspace
 
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
 test-python: $(CORE) $(DEVELOPMENT)
-	$(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist loadfile
+	$(PYTEST)
+
+# Goes on after a failure and fails at the end, so that one night tells all.
+evidence: $(CORE) $(DEVELOPMENT) | tools ## run what takes long: agreement with other simulators, examples and pictures of the pages, long runs
+	outcome=0; \
+	$(PYTEST) -m evidence --timeout 3600 || outcome=1; \
+	cargo test --locked --release --workspace -- --ignored || outcome=1; \
+	$(MAKE) --no-print-directory test-kernel test-link SELECT='-m ""' || outcome=1; \
+	exit $$outcome
 
 # The first that there is of: what the environment names, what `make kernel` has built, and one that a
 # folder beside this one has built for several checkouts.
@@ -72,14 +81,14 @@ test-kernel: $(CORE) $(DEVELOPMENT) ## run the tests on a real Linux kernel, whe
 	else \
 		echo "The kernel is $(KERNEL)"; \
 		$(BIN)/python -m compileall -q python/vermilion tests benches; \
-		VERMILION_KERNEL="$(abspath $(KERNEL))" $(BIN)/python -m pytest tests/kernel; \
+		VERMILION_KERNEL="$(abspath $(KERNEL))" $(BIN)/python -m pytest tests/kernel $(SELECT); \
 	fi
 
 test-browser: $(CORE) $(DEVELOPMENT) ## run the tests of the live page in Chromium, where there is one
 	@if ! command -v chromium chromium-browser >/dev/null || ! command -v chromedriver >/dev/null; then \
 		echo "no browser to test in, so the live page was not looked at: on Debian, apt-get install chromium-driver"; \
 	else \
-		$(BIN)/python -m pytest tests/browser; \
+		$(BIN)/python -m pytest tests/browser $(SELECT); \
 	fi
 
 test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real packets, where there are namespaces
@@ -88,12 +97,8 @@ test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real p
 	elif ! unshare --net true && ! unshare --user --map-root-user --net true; then \
 		echo "no links to test through, so no real packets were carried: network namespaces are not allowed here"; \
 	else \
-		$(BIN)/python -m pytest tests/link; \
+		$(BIN)/python -m pytest tests/link $(SELECT); \
 	fi
-
-test-long: | tools ## run the tests that are too long for every run: 100 million packets through a link, ten million through the monitor
-	cargo test --locked --release -p vermilion-link --test links -- --ignored
-	cargo test --locked --release -p vermilion-monitor --test monitoring -- --ignored
 
 kernel: ## build the Linux kernel that scenarios run on, unless there is one
 	@if [ -n "$(KERNEL)" ]; then echo "The kernel is $(KERNEL)"; \

@@ -5,6 +5,8 @@ import pytest
 from ns3_reference import CASES, DEVIATIONS, compare
 from reference_comparison import shown_otherwise, unexplained
 
+pytestmark = pytest.mark.evidence
+
 
 @pytest.mark.parametrize("case", CASES)
 def test_utilisation_queue_drops_and_marks_are_those_of_ns3(case):

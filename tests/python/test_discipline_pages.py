@@ -12,13 +12,7 @@ from vermilion.scenario import disciplines
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
 
-from discipline_pages import (  # noqa: E402 - of the documentation's own extensions
-    READ,
-    READINGS,
-    example,
-    prague_shares,
-    readings,
-)
+from discipline_pages import example  # noqa: E402 - of the documentation's own extensions
 
 LINK = """
 title = "One link"
@@ -50,19 +44,3 @@ def test_the_head_of_its_file_names_the_source_and_numbers_the_departures(name):
     text = "\n".join(head)
     assert "Source: " in text or "Sources: " in text
     assert re.search(r"^(Departures|Differences)\b.*\n(.*\n)*?1\. ", text, re.MULTILINE)
-
-
-@pytest.mark.parametrize("name", READ)
-def test_a_page_leads_to_what_was_measured_of_its_sources_readings(name):
-    assert name in disciplines()
-    [words] = readings(name)
-    assert "{doc}`/disciplines-readings`" in words
-
-
-def test_the_page_of_dualpi2_has_the_range_of_the_table_of_shares():
-    page = READINGS.read_text(encoding="utf-8")
-    least, most = prague_shares(page)
-    assert 0 < least < 1 < most
-    assert f"{least:.2f} to {most:.2f} times" in next(readings("dualpi2"))
-    # The section says it in words of its own.
-    assert f"has {least:.2f} to {most:.2f} times the rate" in page

@@ -7,6 +7,7 @@ import pytest
 
 from vermilion import load_scenario
 
+pytestmark = pytest.mark.evidence
 FOLDER = Path(__file__).parents[2] / "examples"
 SHORTENED = {"duration": 30.0, "flows.late.count": 16}
 

@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib.util import resolve_name
 from itertools import takewhile
@@ -212,13 +213,13 @@ def imports_among(source: Path) -> dict[str, set[str]]:
     }
 
 
-def circle_in(imports: dict[str, set[str]]) -> str | None:
-    """A circle of imports, in words; ``None`` where there is none."""
+def circle_in(uses: dict[str, set[str]]) -> str | None:
+    """Return a circle among files as text, or ``None``."""
     try:
-        TopologicalSorter(imports).prepare()
+        TopologicalSorter(uses).prepare()
     except CycleError as error:
-        # Each is imported by the one after it.
-        return " imports ".join(reversed(error.args[1]))
+        # Each is used by the one after it.
+        return " uses ".join(reversed(error.args[1]))
     return None
 
 
@@ -247,48 +248,6 @@ def test_no_rooms_within_a_room_import_each_other_in_a_circle():
     for folder, imports in imports_among_rooms(imports_among(PACKAGE.parent)).items():
         circle = circle_in(imports)
         assert circle is None, f"in {folder}, {circle}"
-
-
-def test_a_circle_of_rooms_is_found_though_no_files_form_one():
-    imports = {
-        "a.b.one": {"a.c.two"},
-        "a.c.three": {"a.b.four"},
-        "a.c.two": set(),
-        "a.b.four": set(),
-    }
-    assert circle_in(imports) is None
-    assert circle_in(imports_among_rooms(imports)["a"]) is not None
-
-
-@pytest.mark.parametrize(
-    ("low", "high"),
-    [
-        ("from house.room.high import High\n", "from house.room.low import Low\n"),
-        ("from house.room import High\n", "import house.room.low\n"),
-        (
-            "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from house import High\n",
-            "from .low import Low\n",
-        ),
-        (
-            "def low():\n    from house.room import high\n    return high\n",
-            "def high():\n    from house.room import Bottom as low\n    return low\n",
-        ),
-    ],
-)
-def test_a_circle_is_found_wherever_its_imports_stand(tmp_path, low, high):
-    room = tmp_path / "house" / "room"
-    room.mkdir(parents=True)
-    (tmp_path / "house" / "__init__.py").write_text("from house.room import High\n")
-    (room / "__init__.py").write_text(
-        "from house.room.high import High\nfrom house.room.low import Low as Bottom\n"
-    )
-    (room / "low.py").write_text(low)
-    (room / "high.py").write_text("")
-    assert circle_in(imports_among(tmp_path)) is None
-    (room / "high.py").write_text(high)
-    circle = circle_in(imports_among(tmp_path))
-    assert circle is not None
-    assert {"house.room.low", "house.room.high"} == set(circle.split(" imports "))
 
 
 def test_every_room_has_its_place_in_the_house():
@@ -372,43 +331,6 @@ def test_no_vectors_are_left_of_a_discipline_that_is_gone():
     assert {path.stem for path in (ROOT / "tests" / "vectors").glob("*.json")} <= known
 
 
-TWICE = re.compile(r"^\| (?:`(\w+)` )?\| `([\w/]+\.py)` \|", re.MULTILINE)
-"""A row of the glossary's table of class names with two meanings; the name stands in the first."""
-
-
-def told_twice(page):
-    """The names of that table, with the files where each stands."""
-    told, name = {}, ""
-    for found in TWICE.finditer(page):
-        name = found[1] or name
-        told.setdefault(name, []).append(found[2])
-    return told
-
-
-def classes_defined_twice(package):
-    """Public classes of which several modules have one, with these modules' paths."""
-    found = {}
-    for path in sorted(package.rglob("*.py")):
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:
-            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
-                found.setdefault(node.name, []).append(path.relative_to(package).as_posix())
-    return {name: paths for name, paths in found.items() if len(paths) > 1}
-
-
-def test_every_class_with_the_name_of_another_is_in_the_glossary():
-    page = (ROOT / "docs" / "glossary.md").read_text(encoding="utf-8")
-    assert classes_defined_twice(PACKAGE) == told_twice(page)
-
-
-def test_a_name_that_two_files_define_is_found(tmp_path):
-    for name, text in (
-        ("a", "class One: ...\nclass _Own: ..."),
-        ("b", "class One: ...\nclass _Own: ..."),
-    ):
-        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
-    assert classes_defined_twice(tmp_path) == {"One": ["a.py", "b.py"]}
-
-
 def test_help_loads_no_heavy_module():
     program = (
         "import sys; from vermilion.cli import main\n"
@@ -433,33 +355,9 @@ def test_importing_the_package_loads_nothing_else():
     assert output.split() == ["vermilion"]
 
 
-def test_the_types_and_the_templates_are_in_the_wheel():
-    # maturin packs everything below its Python source that nobody excludes.
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
-        "maturin"
-    ]
-    assert settings["python-source"] == "python"
-    assert "exclude" not in settings
-    for name in (
-        "py.typed",
-        "_core.pyi",
-        "report/templates/comparison.html.j2",
-        "papers/templates/papers.html.j2",
-    ):
-        assert (PACKAGE / name).is_file()
-
-
 def test_every_name_the_package_promises_is_there():
     for name in vermilion.__all__:
         assert getattr(vermilion, name) is not None
-
-
-def test_all_versions_agree():
-    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
-    version = manifest["workspace"]["package"]["version"]
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    assert version == _core.VERSION == vermilion.__version__
-    assert re.search(rf"^## \[(Unreleased|{re.escape(version)})\]", changelog, re.MULTILINE)
 
 
 def test_the_scenario_page_names_every_key_of_the_language():
@@ -479,31 +377,189 @@ def test_every_example_scenario_is_reached_by_its_name():
     assert shipped == set(scenario_names())
 
 
-def test_no_lock_file_names_a_place_to_fetch_from():
-    for file in (ROOT / "requirements").glob("*.txt"):
-        text = file.read_text(encoding="utf-8")
-        assert "--index-url" not in text
-        assert "--extra-index-url" not in text
-        assert "--find-links" not in text
-        assert "://" not in text
-        assert text.count("--hash=sha256:") >= len(re.findall(r"^\S+==", text, re.MULTILINE))
+# --- files of a crate ---
+
+# Comments, and what is quoted.
+SILENT = re.compile(
+    r"//[^\n]*|/\*.*?\*/"
+    r'|\bb?r(#*)".*?"\1|"(?:\\.|[^"\\])*"'
+    r"|'(?:\\(?:u\{\w+\}|x\w\w|.)|[^'\\])'",
+    re.DOTALL,
+)
+FOR_TESTS = re.compile(r"#\[cfg\(test\)\]")
+USE = re.compile(r"(?:\b(pub)(?:\([^)]*\))?\s+)?\buse\s+([^;]+);")
+CHILD = re.compile(r"\bmod\s+(\w+)\s*;")
+NAME_PATH = re.compile(r"(?<![\w:$])(?:\$crate|[A-Za-z_]\w*)(?:\s*::\s*[A-Za-z_]\w*)+")
+
+Module = tuple[str, ...]
 
 
-def test_every_direct_dependency_is_locked_and_explained():
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    runtime = project["project"]["dependencies"] + project["dependency-groups"]["build"]
-    groups = project["dependency-groups"]
-    extras = project["project"]["optional-dependencies"]
-    everything = sum(extras.values(), runtime) + groups["test"] + groups["lint"] + groups["docs"]
-    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
-    locks = {
-        "runtime": runtime,
-        "development": everything,
-        "benchmark": groups["benchmark"],
-    }
-    for lock, requirements in locks.items():
-        text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
-        for requirement in requirements:
-            name = re.split(r"[\[<>=]", requirement)[0]
-            assert re.search(rf"^{re.escape(name)}==", text, re.MULTILINE), f"{name} in {lock}.txt"
-            assert name in page
+def end_of_item(text: str, begin: int) -> int:
+    """Where the item that begins at ``begin`` ends: a declaration, or what has a body."""
+    depth = 0
+    has_body = not re.match(r"\s*(?:#\[[^\]]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?use\b", text[begin:])
+    for place in range(begin, len(text)):
+        depth += (text[place] in "([{") - (text[place] in ")]}")
+        if depth == 0 and (text[place] == ";" or (text[place] == "}" and has_body)):
+            return place + 1
+    return len(text)
+
+
+def split_by_tests(text: str) -> tuple[str, str]:
+    """The text without what is there for tests alone, and that."""
+    rest, tests = "", ""
+    while found := FOR_TESTS.search(text):
+        end = end_of_item(text, found.end())
+        rest += text[: found.start()]
+        tests += text[found.end() : end]
+        text = text[end:]
+    return rest + text, tests
+
+
+def branches(tree: str) -> list[tuple[Module, str]]:
+    """The paths of a tree of ``use``, each with the name that it has here."""
+    tree = tree.strip()
+    head, brace, inner = tree.partition("{")
+    if not brace:
+        path, _, alias = (part.strip() for part in re.sub(r"\s", " ", tree).partition(" as "))
+        names = tuple(name.strip() for name in path.split("::") if name.strip())
+        names = names[:-1] if names[-1:] == ("self",) and len(names) > 1 else names
+        return [(names, alias or names[-1])] if names else []
+    stem = tuple(name.strip() for name in head.split("::") if name.strip())
+    found, depth, begin = [], 0, 0
+    inner = inner.rstrip().removesuffix("}") + ","
+    for place, letter in enumerate(inner):
+        depth += (letter == "{") - (letter == "}")
+        if letter == "," and depth == 0:
+            each = inner[begin:place].strip()
+            if each == "self":
+                found.append((stem, stem[-1]))
+            else:
+                found += [((*stem, *path), alias) for path, alias in branches(each)]
+            begin = place + 1
+    return found
+
+
+class Crate:
+    """Modules of a crate, and what each names.
+
+    A path in ``use`` or elsewhere (``crate::x::Y``, ``super::Y``, ``child::Y``) names the file that
+    defines it, whichever file re-exports it. Code for tests alone does not count, and methods are
+    not seen. That a parent declares a child (``mod child;``) or re-exports its names is no use of
+    it.
+    """
+
+    def __init__(self, source: Path) -> None:
+        texts = {}
+        for file in sorted(source.rglob("*.rs")):
+            parts = file.relative_to(source).with_suffix("").parts
+            silent = SILENT.sub(" ", file.read_text(encoding="utf-8"))
+            texts[() if parts == ("lib",) else parts[: -1 if parts[-1] == "mod" else None]] = silent
+        apart = {module: split_by_tests(text) for module, text in texts.items()}
+        for module, (_, tests) in list(apart.items()):
+            for child in CHILD.findall(tests):
+                apart.pop((*module, child), None)
+        self.texts = {module: text for module, (text, _) in apart.items()}
+        self.children = {module: set(CHILD.findall(text)) for module, text in self.texts.items()}
+        self.imported: dict[Module, dict[str, Module]] = {}
+        self.shown: dict[Module, set[str]] = {}
+        self.named: dict[Module, list[Module]] = {}
+        for module, text in self.texts.items():
+            self._read(module, text)
+
+    def _read(self, module: Module, text: str) -> None:
+        imported = self.imported.setdefault(module, {})
+        shown = self.shown.setdefault(module, set())
+        for found in USE.finditer(text):
+            for path, alias in branches(found[2]):
+                if (absolute := self._absolute(module, path)) is not None:
+                    imported[alias] = absolute
+                    if found[1]:
+                        shown.add(alias)
+        rest = USE.sub(" ", text)
+        self.named[module] = []
+        for found in NAME_PATH.finditer(rest):
+            path = tuple(re.split(r"\s*::\s*", found[0].removeprefix("$")))
+            if (absolute := self._absolute(module, path)) is not None:
+                self.named[module].append(absolute)
+            elif path[0] in imported:
+                self.named[module].append((*imported[path[0]], *path[1:]))
+        for alias, path in imported.items():
+            # A name of a child that is only shown is no use of it, nor is a module itself.
+            only_shown = alias in shown and path[: len(module)] == module
+            if path in self.texts or (only_shown and not re.search(rf"\b{alias}\b", rest)):
+                continue
+            self.named[module].append(path)
+
+    def _absolute(self, module: Module, path: Module) -> Module | None:
+        """A path from the crate's root; ``None`` for one that leads out of the crate."""
+        match path[0]:
+            case "crate":
+                return path[1:]
+            case "self":
+                return (*module, *path[1:])
+            case "super":
+                up = next((n for n, name in enumerate(path) if name != "super"), len(path))
+                return (*module[: len(module) - up], *path[up:])
+            case child if child in self.children[module]:
+                return (*module, *path)
+        return None
+
+    def home(self, path: Module) -> Module:
+        """The file where what a path leads to is defined."""
+        for _ in range(20):
+            module = next(
+                path[:length] for length in range(len(path), -1, -1) if path[:length] in self.texts
+            )
+            rest = path[len(module) :]
+            further = self.imported[module].get(rest[0]) if rest else None
+            if further is None or further == path:
+                return module
+            path = (*further, *rest[1:])
+        message = f"{'::'.join(path)} is shown in a circle"
+        raise AssertionError(message)
+
+    def uses(self) -> dict[str, set[str]]:
+        """Which files use which others."""
+        return {
+            spelt(module): {spelt(self.home(path)) for path in paths} - {spelt(module)}
+            for module, paths in self.named.items()
+        }
+
+
+def spelt(module: Module) -> str:
+    """A module as it is written down here."""
+    return "::".join(module) or "crate"
+
+
+@cache
+def uses_in(crate: str) -> dict[str, set[str]]:
+    return Crate(ROOT / "crates" / crate / "src").uses()
+
+
+@pytest.mark.parametrize("crate", CRATES_BELOW)
+def test_no_files_of_a_crate_form_a_circle(crate):
+    circle = circle_in(uses_in(crate))
+    assert circle is None, circle
+
+
+@pytest.mark.parametrize(
+    ("low", "is_circle"),
+    [
+        ("use crate::{other::Thing, room::{self, high::{High, Further as Lower}}};", True),
+        ("use super::Top;", True),
+        ("fn low() { use crate::room::high; high::new() }", True),
+        ("#[cfg(test)]\nmod tests { use crate::room::high::High; fn f() { if a { b } } }", False),
+        ('// crate::room::high::High\nconst LOW: &str = "crate::room::high::High";', False),
+    ],
+)
+def test_a_circle_of_rust_files_is_found_wherever_a_name_stands(tmp_path, low, is_circle):
+    (tmp_path / "room").mkdir()
+    for name, text in (
+        ("lib.rs", "mod low;\nmod room;\npub(crate) use room::high::High as Top;\n"),
+        ("room/mod.rs", "mod high;\npub use high::High;\n"),
+        ("room/high.rs", "use super::super::low::Low;"),
+        ("low.rs", low),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert (circle_in(Crate(tmp_path).uses()) is not None) == is_circle

@@ -52,6 +52,7 @@ def test_there_are_three():
     ]
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
 def test_a_notebook_runs_and_shows_what_it_shows(path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

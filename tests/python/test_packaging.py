@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+import vermilion
+from vermilion import _core
+
 ROOT = Path(__file__).parents[2]
 CARGO = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))["workspace"]["package"]
 
@@ -196,3 +199,57 @@ raise SystemExit(code or main(arguments))
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert "on fresh seeds" in done.stdout
+
+
+def test_the_types_and_the_templates_are_in_the_wheel():
+    # maturin packs everything below its Python source that nobody excludes.
+    settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"][
+        "maturin"
+    ]
+    assert settings["python-source"] == "python"
+    assert "exclude" not in settings
+    for name in (
+        "py.typed",
+        "_core.pyi",
+        "report/templates/comparison.html.j2",
+        "papers/templates/papers.html.j2",
+    ):
+        assert (ROOT / "python" / "vermilion" / name).is_file()
+
+
+def test_all_versions_agree():
+    manifest = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
+    version = manifest["workspace"]["package"]["version"]
+    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert version == _core.VERSION == vermilion.__version__
+    assert re.search(rf"^## \[(Unreleased|{re.escape(version)})\]", changelog, re.MULTILINE)
+
+
+def test_no_lock_file_names_a_place_to_fetch_from():
+    for file in (ROOT / "requirements").glob("*.txt"):
+        text = file.read_text(encoding="utf-8")
+        assert "--index-url" not in text
+        assert "--extra-index-url" not in text
+        assert "--find-links" not in text
+        assert "://" not in text
+        assert text.count("--hash=sha256:") >= len(re.findall(r"^\S+==", text, re.MULTILINE))
+
+
+def test_every_direct_dependency_is_locked_and_explained():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    runtime = project["project"]["dependencies"] + project["dependency-groups"]["build"]
+    groups = project["dependency-groups"]
+    extras = project["project"]["optional-dependencies"]
+    everything = sum(extras.values(), runtime) + groups["test"] + groups["lint"] + groups["docs"]
+    page = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    locks = {
+        "runtime": runtime,
+        "development": everything,
+        "benchmark": groups["benchmark"],
+    }
+    for lock, requirements in locks.items():
+        text = (ROOT / "requirements" / f"{lock}.txt").read_text(encoding="utf-8")
+        for requirement in requirements:
+            name = re.split(r"[\[<>=]", requirement)[0]
+            assert re.search(rf"^{re.escape(name)}==", text, re.MULTILINE), f"{name} in {lock}.txt"
+            assert name in page

@@ -252,9 +252,9 @@ fn what_cannot_be_is_refused_with_its_field() {
     assert_eq!(refused(tail(), none, Room { largest: 67, ..ROOM }), "mtu");
 }
 
-/// `make test-long`, or `cargo test --release -p vermilion-link --test links -- --ignored`
+/// `make evidence`, or `cargo test --release -p vermilion-link --test links -- --ignored`
 #[test]
-#[ignore = "a hundred million packets are too many for every run of the tests; make test-long"]
+#[ignore = "a hundred million packets are too many for every run of the tests; make evidence"]
 fn a_hundred_million_packets_are_all_accounted_for_and_in_order() {
     const PACKETS: u64 = 100_000_000;
     const FLOWS: u64 = 16;

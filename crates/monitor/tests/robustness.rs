@@ -104,9 +104,9 @@ fn two_hundred_thousand_random_and_mutated_packets() {
     storm(200_000, 1);
 }
 
-/// `make test-long`, or `cargo test --release -p vermilion-monitor --test monitoring -- --ignored`
+/// `make evidence`, or `cargo test --release -p vermilion-monitor --test monitoring -- --ignored`
 #[test]
-#[ignore = "ten million packets are too many for every run of the tests, which take 200,000; make test-long"]
+#[ignore = "ten million packets are too many for every run of the tests, which take 200,000; make evidence"]
 fn ten_million_random_and_mutated_packets() {
     for seed in 2..52 {
         storm(200_000, seed);

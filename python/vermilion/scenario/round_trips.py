@@ -56,8 +56,8 @@ class RoundTripDistribution(Table):
 def accepted() -> str:
     """What ``rtt`` accepts, in words."""
     return (
-        f'{_TIME.accepted()}, a range like "20 ms .. 200 ms", a list like ["10 ms", "50 ms"], or '
-        'a table like { distribution = "uniform", min = "20 ms", max = "200 ms" }'
+        f'{_TIME.accepted()}, a range "20 ms .. 200 ms", a list ["10 ms", "50 ms"], or '
+        'a table { distribution = "uniform", min = "20 ms", max = "200 ms" }'
     )
 
 
