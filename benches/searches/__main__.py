@@ -4,8 +4,7 @@
 each; interrupt and call again at will. `choices` does the same for choices.jsonl, the candidates
 for the automatic search: about 40 minutes; `tunings` for tunings.jsonl, whole tunings with them:
 about 15; `fronts` for fronts.jsonl: about five. `draw` makes the figures and tables of
-docs/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt and the extra
-`optuna`.
+docs/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt.
 """
 
 from __future__ import annotations
@@ -28,8 +27,6 @@ def measure_networks() -> None:
     known = cells.load()
     for network in networks.NETWORKS:
         for search in CONTENDERS:
-            if network.name == "parking-lot" and search == "sobol":
-                continue  # in 16 dimensions 300 points are too few to be spread evenly
             if (network.name, network.dimensions, search) not in known:
                 report(network.name, search)
                 cells.add(networks.measure(network, search))

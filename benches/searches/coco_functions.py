@@ -26,8 +26,6 @@ from cells import Cell
 from contenders import follow
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from vermilion.search import Point
 
 FUNCTIONS = {
@@ -44,10 +42,6 @@ REPETITIONS = 15
 TRUE_EVALUATIONS = 201
 LEAST_GAP = 1e-8
 """The suite adds no noise to distances below this."""
-
-TREE_PARZEN_FUNCTIONS = (107, 113, 128)
-TREE_PARZEN_BUDGETS = BUDGETS[:5]
-"""Its models take a hundred times as long as the other searches; so it has fewer of each."""
 
 
 class Problem:
@@ -105,7 +99,6 @@ def plan() -> list[tuple[int, int, str]]:
         for dimensions in DIMENSIONS
         for function in FUNCTIONS
         for search in CONTENDERS
-        if search != "tree-parzen-estimator" or function in TREE_PARZEN_FUNCTIONS
     ]
 
 
@@ -118,11 +111,10 @@ def measure(function: int, dimensions: int, search: str) -> Cell:
 
 
 def _measure_here(function: int, dimensions: int, search: str) -> Cell:
-    budgets: Sequence[int] = TREE_PARZEN_BUDGETS if search == "tree-parzen-estimator" else BUDGETS
     values, cpu, own = [], [], []
     for repetition in range(1, REPETITIONS + 1):
         problem = Problem(function, dimensions, repetition)
-        seen = follow(search, dimensions, repetition, problem, budgets)
+        seen = follow(search, dimensions, repetition, problem, BUDGETS)
         known: dict[Point, float] = {}
         for point in seen.points:
             if point not in known:
@@ -134,7 +126,7 @@ def _measure_here(function: int, dimensions: int, search: str) -> Cell:
         f"f{function}",
         dimensions,
         search,
-        list(budgets),
+        list(BUDGETS),
         values,
         [median(each) for each in zip(*cpu, strict=True)],
         [median(each) for each in zip(*own, strict=True)],

@@ -17,12 +17,18 @@ CONTENDERS = (
     "recursive-random-search",
     "localised-recursive-random-search",
     "cma-es",
+    "random-search",
+)
+RECORDED = (
+    *CONTENDERS[:-1],
     "tree-parzen-estimator",
     "differential-evolution",
     "simulated-annealing",
     "sobol",
     "random-search",
 )
+"""Those of results.jsonl; the four more won nowhere that counts, and were removed for it."""
+
 BASELINE = "random-search"
 
 

@@ -13,7 +13,7 @@ from cells import RESULTS
 from choices import RESULTS as CHOICES
 from choices_table import by_network, overall, whole_tunings
 from coco_functions import DIMENSIONS, FUNCTIONS, plan
-from contenders import BASELINE, CONTENDERS
+from contenders import BASELINE, RECORDED
 from matplotlib import rc_context
 from matplotlib.figure import Figure
 from networks import NETWORKS
@@ -38,7 +38,7 @@ FIGURES = Path(__file__).parents[2] / "docs" / "figures"
 PINK = "#CC79A7"  # of the same palette
 LOOKS = dict(
     zip(
-        CONTENDERS,
+        RECORDED,
         (
             (VERMILION, "o"),
             (ORANGE, "s"),
@@ -75,7 +75,7 @@ def plot(axes: Axes, search: str, budgets: Sequence[int], rows: Sequence[Sequenc
         rows: for each budget, a value of each repetition.
     """
     colour, marker = LOOKS[search]
-    beside = DODGE * (CONTENDERS.index(search) - 0.5 * (len(CONTENDERS) - 1))
+    beside = DODGE * (RECORDED.index(search) - 0.5 * (len(RECORDED) - 1))
     low, middle, high = zip(*map(quartiles, rows), strict=True)
     where = [index + beside for index in range(len(budgets))]
     axes.plot(where, middle, color=colour, linewidth=0.9, alpha=0.55)
@@ -104,7 +104,7 @@ def measured(cells: Cells) -> list[Network]:
 def cells_of(cells: Cells, problem: str) -> list[Cell]:
     """All searches on one of our networks, in the contenders' order."""
     found = [cell for key, cell in cells.items() if key[0] == problem]
-    return sorted(found, key=lambda cell: CONTENDERS.index(cell.search))
+    return sorted(found, key=lambda cell: RECORDED.index(cell.search))
 
 
 def networks_figure(cells: Cells) -> Figure:
@@ -187,7 +187,7 @@ def coco_figure(cells: Cells) -> Figure:
         unused.set_axis_off()
     for axes, dimensions in zip(panels, known, strict=False):
         longest: list[int] = []
-        for search in CONTENDERS:
+        for search in RECORDED:
             budgets, rows = scores(cells, search, dimensions)
             plot(axes, search, budgets, rows)
             longest = max(longest, budgets, key=len)
@@ -228,7 +228,7 @@ def coco_table(cells: Cells) -> list[str]:
     measured_here = dimensions_measured(cells)
     heads = [f"{d}D, {b}" for d in measured_here for b in TABLED_COCO]
     lines = [f"| search | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(heads)]
-    for search in CONTENDERS:
+    for search in RECORDED:
         row = []
         for dimensions in measured_here:
             budgets, values = scores(cells, search, dimensions)

@@ -128,7 +128,6 @@ HEAVY_MODULES = {
     "jinja2",
     "matplotlib",
     "numpy",
-    "optuna",
     "pandas",
     "pint",
     "pyarrow",

@@ -1,6 +1,6 @@
 """Pure random search: uniform points, the best of them wins.
 
-The yardstick for every other search. After k points the best of them lies in the best
+The baseline of every other search. After k points the best of them lies in the best
 fraction r of the box with probability 1 - (1 - r)^k, whatever the function and however many
 of its parameters do not matter.
 """
@@ -21,7 +21,7 @@ class RandomSearch(Search):
     """Uniform points of the cube."""
 
     name: ClassVar[str] = "random-search"
-    summary: ClassVar[str] = "uniform points; the yardstick for the others"
+    summary: ClassVar[str] = "uniform points; the baseline of the others"
 
     def __init__(
         self, dimensions: int, *, seed: int = 1, start_points: Iterable[Point] = ()

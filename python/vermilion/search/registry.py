@@ -5,14 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.search.cma_es import CmaEs
-from vermilion.search.differential_evolution import DifferentialEvolution
 from vermilion.search.gaussian_process import GaussianProcess
 from vermilion.search.localised_recursive_random_search import LocalisedRecursiveRandomSearch
 from vermilion.search.random_search import RandomSearch
 from vermilion.search.recursive_random_search import RecursiveRandomSearch
-from vermilion.search.simulated_annealing import SimulatedAnnealing
-from vermilion.search.sobol import SobolSearch
-from vermilion.search.tree_parzen_estimator import TreeParzenEstimator
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,10 +20,6 @@ _SEARCHES: Final[tuple[type[Search], ...]] = (
     LocalisedRecursiveRandomSearch,
     CmaEs,
     GaussianProcess,
-    TreeParzenEstimator,
-    DifferentialEvolution,
-    SimulatedAnnealing,
-    SobolSearch,
     RandomSearch,
 )
 

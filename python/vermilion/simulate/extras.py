@@ -13,7 +13,6 @@ from typing import Any, Final
 
 EXTRAS: Final = {
     "frames": ("pandas", "pyarrow"),
-    "optuna": ("optuna",),
     "dask": ("dask[distributed]",),
 }
 """What each extra brings, as in pyproject.toml."""
