@@ -41,7 +41,7 @@ from vermilion.objectives import objective_of
 from vermilion.objectives.price import price_of
 from vermilion.online import run_online
 from vermilion.online.model import possibilities
-from vermilion.online.plan import first_guesses, search, solve
+from vermilion.online.plan import search, settings, solve
 from vermilion.scenario import scenario_from_document
 from vermilion.simulate import mean_interval
 
@@ -99,7 +99,7 @@ def switched_off(arm: str) -> Iterator[None]:
     """The controller without what the arm does without."""
     place, name, instead = {
         NO_GUESSES: (solve, "first_guesses", lambda *_: []),
-        WITHOUT["ramps"]: (first_guesses, "_RAMPS", ()),
+        WITHOUT["ramps"]: (settings, "_RAMPS", ()),
         WITHOUT["newcomers"]: (possibilities, "_JOINING", 0.0),
         WITHOUT["within"]: (search, "best_within_bounds", lambda *_: None),
     }.get(arm, (None, "", None))

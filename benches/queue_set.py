@@ -41,12 +41,9 @@ from vermilion import _core
 from vermilion.objectives import flow_windows, objective_of
 from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import NetworkTimeDriver
-from vermilion.online.drive.pacing import FixedPace
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
-from vermilion.online.set_policy import tuned_links
-from vermilion.online.stated_policy import stated_policy
+from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
+from vermilion.online.policy import stated_policy, tuned_links
+from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.simulated_network import SimulatedNetwork
 from vermilion.search import CountedFromBelow
 from vermilion.simulate.result import result_of

@@ -25,11 +25,10 @@ from provenance import made_by
 
 from vermilion.objectives.knee import Knee
 from vermilion.objectives.windows import flow_windows
-from vermilion.online.model.horizon import Horizon, horizon_for
 from vermilion.online.model.network import build_model
 from vermilion.online.model.scaling import Scaling, scaling_for
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.model.traffic import Traffic
+from vermilion.online.model.traffic import Horizon, Traffic, horizon_for
 from vermilion.online.policy import Policy
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import disciplines

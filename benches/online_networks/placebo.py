@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.drive.run import PROBE_INTERVAL_S
 from vermilion.online.entries import OnlineRun
-from vermilion.online.stated_policy import stated_policy
+from vermilion.online.policy import stated_policy
 
 if TYPE_CHECKING:
     from vermilion.scenario import Scenario

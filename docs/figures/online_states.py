@@ -1,7 +1,7 @@
 """Draws the controller's states for docs/online.md, and refreshes that page's two tables.
 
 The picture and the tables follow from the code: the states, events and successors from
-``vermilion.online.decide.transitions``, the decisions from ``vermilion.online.kinds``.
+``vermilion.online.decide.transitions``, the decisions from ``vermilion.online.entries``.
 ``tests/python/test_online_documentation.py`` compares the tables with the page.
 
     .venv/bin/python docs/figures/online_states.py
@@ -14,7 +14,7 @@ import inspect
 import math
 from pathlib import Path
 
-from vermilion.online import kinds
+from vermilion.online import entries
 from vermilion.online.decide.states import (
     Applying,
     Blind,
@@ -71,9 +71,8 @@ def states_table() -> str:
 
 def kinds_table() -> str:
     """Every kind of decision and what it means, as the catalogue says."""
-    [catalogue] = [
-        node for node in ast.parse(inspect.getsource(kinds)).body if isinstance(node, ast.ClassDef)
-    ]
+    source = ast.parse(inspect.getsource(entries.DecisionKind))
+    [catalogue] = (node for node in source.body if isinstance(node, ast.ClassDef))
     lines = ["| kind | meaning |", "|---|---|"]
     name = ""
     for node in catalogue.body:

@@ -9,11 +9,10 @@ from test_live_page_browser import PATIENCE_S, Page, chromium
 
 from journal_of_looks import book
 from test_live_page_answers import Asking, set_sample
-from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.online.events import Command
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.sense.flow_shares import FlowShares
-from vermilion.online.sense.set_sample import SetSample
+from vermilion.online.sense.flow_activity import FlowShares
+from vermilion.online.sense.sampler import SetSample
 
 __all__ = ["chromium"]
 

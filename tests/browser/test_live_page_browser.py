@@ -22,9 +22,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from journal_of_looks import book, looks
 from test_live_page import serve
-from vermilion.online.entries import Decision, SettingInForce
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.sense.flow_shares import FlowShares
+from vermilion.online.entries import Decision, DecisionKind, SettingInForce
+from vermilion.online.sense.flow_activity import FlowShares
 
 PATIENCE_S = 30
 

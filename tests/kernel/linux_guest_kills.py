@@ -24,8 +24,8 @@ from linux_guest_online import FedRouter
 from linux_guest_snmp import LINK, WHERE, in_force
 from red_oracle import LONG, SHORT, solve
 from vermilion.online.drive.real_router import run_on_router
+from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Command
-from vermilion.online.kinds import DecisionKind
 from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
 
 POLICY = """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from oracle_answer import answer_to
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.task import Finding
 
 RIGHT_S = 0.008

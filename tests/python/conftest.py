@@ -5,7 +5,7 @@ import signal
 
 from hypothesis import HealthCheck, settings
 
-from vermilion.online.drive import queue_lock
+from vermilion.online.drive import locks
 
 # How long an example takes is the machine's business, and no test's.
 settings.register_profile(
@@ -19,4 +19,4 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Tests of several processes use one network, and the same names of queues in it.
-queue_lock.PREFIX = f"{queue_lock.PREFIX}tests-{os.getpid()}-"
+locks.PREFIX = f"{locks.PREFIX}tests-{os.getpid()}-"

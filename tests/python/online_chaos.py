@@ -18,11 +18,9 @@ import numpy as np
 from online_world import CONFIGURATION, FIRST, LINK, POLICY, TARGET, TICK_S, World, best
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused, Proposing, Watching
-from vermilion.online.drive.network_time import NetworkTimeDriver
-from vermilion.online.drive.pacing import FixedPace
+from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
 from vermilion.online.events import Command
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
+from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.base import (
     FlowTraffic,
     ManagedQueue,

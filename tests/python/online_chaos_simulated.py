@@ -22,7 +22,7 @@ from online_chaos import (
 )
 from online_world import LINK, TARGET, TICK_S
 from vermilion.online.plan.solve import solve
-from vermilion.online.stated_policy import stated_policy
+from vermilion.online.policy import stated_policy
 from vermilion.routers.base import (
     FlowTraffic,
     LinkConfiguration,

@@ -10,11 +10,10 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.events import Observed
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.answer import Answer
 from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.task import Finding
+from vermilion.online.plan.task import Answer, Finding
+from vermilion.online.policy import SetPolicy
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.set_policy import SetPolicy
 from vermilion.routers.base import (
     FlowTraffic,
     LinkConfiguration,

@@ -14,7 +14,7 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.events import Observed
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
 from vermilion.online.sense.picture import TrafficPicture

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from vermilion.online.plan.answer import Answer
-from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.judgement import judge
+from vermilion.online.plan.judgement import HeldQueue, judge
+from vermilion.online.plan.task import Answer
 
 
 def answer_to(task, goal, candidate, incumbent, *, words="keep the queue", unit="packets^2"):

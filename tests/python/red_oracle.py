@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from oracle_answer import answer_to
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.task import Finding
 
 SHORT = {"min_threshold": 6_000, "max_threshold": 18_000, "max_probability": 0.1, "weight_log": 4}

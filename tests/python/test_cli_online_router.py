@@ -16,8 +16,7 @@ from codel_oracle import RIGHT_S
 from netlink_reference import FakeKernel, answered
 from test_cli import refused, strict, vermilion
 from vermilion.cli.online_terminal import Terminal
-from vermilion.online.effects import Propose
-from vermilion.online.events import Command
+from vermilion.online.events import Command, Propose
 from vermilion.routers.linux import privileges, router
 
 __all__ = ["vermilion"]
@@ -154,8 +153,7 @@ def test_a_signal_ends_it_in_order(vermilion, kernel, monkeypatch, number):
 def test_a_first_setting_that_does_not_come_back_is_an_exit_code_of_its_own(vermilion, monkeypatch):
     """By hand: somebody has put another kind there, and the controller has to restore."""
     from vermilion.online.drive import real_router
-    from vermilion.online.entries import Decision
-    from vermilion.online.kinds import DecisionKind
+    from vermilion.online.entries import Decision, DecisionKind
 
     run_on_router = real_router.run_on_router
 

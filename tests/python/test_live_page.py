@@ -17,8 +17,7 @@ from pathlib import Path
 import pytest
 
 from test_cli import refused, vermilion
-from vermilion.online.entries import Decision
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind
 from vermilion.status.listener import Listener
 from vermilion.status.live_page import broadcast as broadcast_module
 from vermilion.status.live_page.application import _KINDS

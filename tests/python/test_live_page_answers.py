@@ -23,9 +23,8 @@ from test_cli import SHORT, refused, vermilion
 from test_live_page import ask
 from vermilion.monitor import privileges
 from vermilion.monitor.privileges import CAP_DAC_READ_SEARCH
-from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.online.events import Command
-from vermilion.online.kinds import DecisionKind
 from vermilion.status.listener import Listener
 from vermilion.status.live_page import beside
 from vermilion.status.live_page.beside import PageBeside
@@ -376,7 +375,7 @@ def test_a_page_that_keeps_its_privileges_is_not_served(tmp_path, monkeypatch):
 
 
 def test_several_queues_are_shown_one_by_one(tmp_path):
-    from vermilion.online.sense.set_sample import SetSample
+    from vermilion.online.sense.sampler import SetSample
 
     path = tmp_path / "j.sqlite"
     with book(path) as journal:

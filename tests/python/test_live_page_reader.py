@@ -3,8 +3,7 @@
 import pytest
 
 from test_cli import vermilion
-from vermilion.online.entries import Decision, SettingInForce
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.status.live_page import journal_reader as journal_reader_module
 from vermilion.status.live_page.band import bands
 from vermilion.status.live_page.journal_reader import (

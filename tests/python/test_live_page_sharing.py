@@ -7,10 +7,9 @@ import pytest
 
 from journal_of_looks import book, looks
 from test_live_page_answers import set_sample
-from vermilion.online.entries import Decision
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.sense.flow_shares import FlowShares
-from vermilion.online.sense.set_sample import SetSample
+from vermilion.online.entries import Decision, DecisionKind
+from vermilion.online.sense.flow_activity import FlowShares
+from vermilion.online.sense.sampler import SetSample
 from vermilion.status.live_page.journal_reader import JournalReader
 from vermilion.status.live_page.of_queues import concerning
 from vermilion.status.live_page.sharing import SHARING_SERIES

@@ -9,7 +9,7 @@ import pytest
 
 from test_status import BEGUN, SAMPLE, running
 from vermilion.files.file_lock import give_back, is_held, take
-from vermilion.online.record.journal_lock import only_run
+from vermilion.online.drive.locks import only_run
 from vermilion.status import read_status
 
 
@@ -35,7 +35,7 @@ def take_and_leave(path, queue):
     """The files of the locks of a process that was killed while it wrote a run."""
     script = (
         "import os, sys; from pathlib import Path\n"
-        "from vermilion.online.record.journal_lock import only_run\n"
+        "from vermilion.online.drive.locks import only_run\n"
         "with only_run(Path(sys.argv[1]), *sys.argv[2:]): os._exit(1)"
     )
     subprocess.run([sys.executable, "-c", script, path, *queue], check=False, timeout=60)

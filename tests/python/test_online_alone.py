@@ -12,11 +12,10 @@ import pytest
 from test_cli import refused, strict, vermilion
 from test_cli_online_router import ROUTER, kernel
 from test_online_real_router import BusyKernel, Online
-from vermilion.online.drive import queue_lock
-from vermilion.online.drive.queue_lock import only_controller
+from vermilion.online.drive import locks
+from vermilion.online.drive.locks import only_controller, only_run
 from vermilion.online.drive.run import run_online
 from vermilion.online.record.journal import JournalError
-from vermilion.online.record.journal_lock import only_run
 from vermilion.online.router_policy import Freedom
 from vermilion.routers import RouterError
 from vermilion.scenario import load_scenario
@@ -27,10 +26,10 @@ __all__ = ["kernel", "strict", "vermilion"]
 HOLDER = """
 import sys, time
 from pathlib import Path
-from vermilion.online.drive import queue_lock
-from vermilion.online.record.journal_lock import only_run
-queue_lock.PREFIX = sys.argv[2]
-with queue_lock.only_controller(["linux:dummy0"]), only_run(Path(sys.argv[1]), "linux:dummy0"):
+from vermilion.online.drive import locks
+from vermilion.online.drive.locks import only_run
+locks.PREFIX = sys.argv[2]
+with locks.only_controller(["linux:dummy0"]), only_run(Path(sys.argv[1]), "linux:dummy0"):
     print("held", flush=True)
     time.sleep(600)
 """
@@ -56,7 +55,7 @@ class Beside(Online):
 @pytest.fixture
 def holder(tmp_path):
     """Another process that controls the queue, with a journal."""
-    command = [sys.executable, "-c", HOLDER, str(tmp_path / "its.sqlite"), queue_lock.PREFIX]
+    command = [sys.executable, "-c", HOLDER, str(tmp_path / "its.sqlite"), locks.PREFIX]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=os.environ) as process:
         assert process.stdout.readline() == b"held\n"
         yield process

@@ -6,13 +6,12 @@ import pytest
 
 from online_world import FIRST, SIXTEEN_FLOWS, World, controller_of
 from test_online_transitions_table import AFTER, NOW_S, NUMBER, applying
-from vermilion.online.decide import applying as deciding
-from vermilion.online.decide import blind
+from vermilion.online.decide import applying as applying_state
+from vermilion.online.decide import silence
 from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.states import Applying, Blind, Promise, Watching
 from vermilion.online.decide.turn import Turn
-from vermilion.online.effects import Apply, End, ReadBack
-from vermilion.online.events import Done, Refused, Silent
+from vermilion.online.events import Apply, Done, End, ReadBack, Refused, Silent
 
 SILENT_S = 3.0
 PROVEN = {**FIRST, "level": 50.0}
@@ -30,7 +29,7 @@ def sent_in(turn):
 
 def went_blind(**more):
     turn = turn_in(applying(), unheard_since_s=NOW_S - SILENT_S, in_force=AFTER, **more)
-    blind.on_silent(turn, None, Silent("no answer"))
+    silence.on_silent(turn, None, Silent("no answer"))
     assert turn.controller.state.since_s == NOW_S - SILENT_S
     return turn
 
@@ -61,20 +60,20 @@ def test_nor_does_who_is_paused_by_a_person():
 
 def test_who_sees_again_asks_what_is_in_force():
     turn = turn_in(Blind(1.0, NUMBER))
-    blind.on_observed(turn, turn.controller.state, World().observe(NOW_S))
+    silence.on_observed_again(turn, turn.controller.state, World().observe(NOW_S))
     assert any(isinstance(each, ReadBack) for each in turn.effects)
 
 
 def test_an_answer_to_something_else_tells_nothing_of_the_setting_for_blind_times():
     turn = turn_in(Blind(1.0, NUMBER))
-    blind.on_done(turn, turn.controller.state, Done(NUMBER + 1, AFTER))
+    silence.on_done(turn, turn.controller.state, Done(NUMBER + 1, AFTER))
     assert (turn.controller.in_force, turn.effects) == (FIRST, [])
 
 
 @pytest.mark.parametrize(("waited_s", "lost"), [(5.0, False), (5.1, True)])
 def test_an_answer_counts_as_lost_after_five_seconds(waited_s, lost):
     turn = turn_in(applying(since_s=10.0), now_s=10.0 + waited_s)
-    deciding.on_observed(turn, turn.controller.state, World().observe(10.0 + waited_s))
+    applying_state.on_observed(turn, turn.controller.state, World().observe(10.0 + waited_s))
     assert turn.controller.state.lost == lost
     assert any(isinstance(each, ReadBack) for each in turn.effects) == lost
 
@@ -85,7 +84,7 @@ def test_an_answer_counts_as_lost_after_five_seconds(waited_s, lost):
 def test_what_takes_something_back_is_tried_again_ever_more_rarely(attempts, waits_s):
     state = replace(applying("roll back"), attempts=attempts)
     turn = turn_in(state)
-    deciding.on_refused(turn, state, Refused(NUMBER, "no"))
+    applying_state.on_refused(turn, state, Refused(NUMBER, "no"))
     owed = turn.controller.state.owed
     assert (owed.not_before_s, owed.attempts) == (NOW_S + waits_s, attempts + 1)
 
@@ -94,7 +93,7 @@ def unarrived(state):
     """The turn after a change of which nothing is in force."""
     turn = turn_in(state)
     world = World()
-    deciding.on_observed(turn, state, world.observe(NOW_S, with_parameters=True))
+    applying_state.on_observed(turn, state, world.observe(NOW_S, with_parameters=True))
     return turn
 
 
@@ -115,14 +114,14 @@ def test_the_first_setting_is_put_back_three_times_at_most(attempts, ends):
 def test_what_is_taken_back_has_not_proved_to_do_no_harm(proven):
     """The setting of before the change that takes back is the one that did harm."""
     turn = turn_in(applying("roll back"), proven=proven, replaced=AFTER)
-    deciding.on_done(turn, turn.controller.state, Done(NUMBER, AFTER))
+    applying_state.on_done(turn, turn.controller.state, Done(NUMBER, AFTER))
     assert turn.controller.proven == (AFTER if proven == FIRST else PROVEN)
     assert turn.controller.replaced is None  # there is nothing to undo
 
 
 def test_what_ended_one_blackout_is_remembered_beside_what_ended_another():
     turn = turn_in(applying("end blackout"), reopening={"a": 1.0}, blackout_again_s=70.0)
-    deciding.on_done(turn, turn.controller.state, Done(NUMBER, AFTER))
+    applying_state.on_done(turn, turn.controller.state, Done(NUMBER, AFTER))
     assert turn.controller.reopening == {"a": 1.0, "level": 30.0, "weight": 0.4}
     assert turn.controller.blackout_again_s == 70.0  # it is held for its minute
     assert turn.controller.replaced == FIRST

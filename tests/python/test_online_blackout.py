@@ -12,9 +12,9 @@ from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Applying
 from vermilion.online.decide.step import step
+from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Began, Command
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.sense.blackout import Blackout, blackout_of
+from vermilion.online.sense.link_state import Blackout, blackout_of
 from vermilion.online.sense.sampler import Sample
 from vermilion.scenario import load_scenario
 

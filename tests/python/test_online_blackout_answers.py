@@ -7,15 +7,14 @@ import pytest
 
 from online_world import FIRST, controller_of
 from test_online_transitions_table import OWED, schedule, verifying, watching
-from vermilion.online.decide import blackout
-from vermilion.online.decide.budget import ChangeBudget
+from vermilion.online.decide import silence
+from vermilion.online.decide.controller import ChangeBudget
 from vermilion.online.decide.states import Applying, Observing, Paused
 from vermilion.online.decide.turn import Turn
-from vermilion.online.effects import Record
-from vermilion.online.entries import Decision
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind
+from vermilion.online.events import Record
 from vermilion.online.plan.regimes import Regime, Regimes
-from vermilion.online.sense.blackout import Blackout
+from vermilion.online.sense.link_state import Blackout
 from vermilion.routers.linux.held_values import LinuxValues
 
 NOW_S = 100.0
@@ -36,7 +35,7 @@ def looked(state=None, *, shut=None, in_force=SLOW, now_s=NOW_S, **fields):
         **fields,
     }
     turn = Turn(replace(controller_of(), **known), now_s)
-    blackout.look(turn)
+    silence.look_for_blackout(turn)
     return turn
 
 

@@ -6,13 +6,11 @@ import pytest
 
 from online_world import SIXTEEN_FLOWS, TICK_S, World, controller_of
 from vermilion.objectives import Constraint
-from vermilion.online.decide.bounds_watch import BoundsWatch
+from vermilion.online.decide.controller import BoundsWatch
 from vermilion.online.decide.step import step
 from vermilion.online.decide.turn import Turn
-from vermilion.online.effects import Record
-from vermilion.online.entries import Decision
-from vermilion.online.events import Began
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind
+from vermilion.online.events import Began, Record
 
 DROPS = "links.bottleneck.drop_rate <= 10 %"
 DELAY = "links.bottleneck.sojourn_ms.p95 <= 20 ms"

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from vermilion.online.decide.budget import ChangeBudget
-from vermilion.online.decide.starvation import StarvationWatch
+from vermilion.online.decide.controller import ChangeBudget
+from vermilion.online.decide.detection import StarvationWatch
 
 
 def test_a_change_counts_for_a_minute():

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
-from vermilion.online.model.calibration import are_enough, features, log_likelihoods, watch
+from vermilion.online.model.explanation import are_enough, features, log_likelihoods, watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SENDER_MODELS, WIDER, SenderBelief, SenderModel
 

@@ -8,10 +8,9 @@ import pytest
 
 from test_online_model import POLICY, picture
 from test_online_plan import task
-from vermilion.online.model.horizon import Horizon
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
-from vermilion.online.model.traffic import Traffic
+from vermilion.online.model.traffic import Horizon, Traffic
 from vermilion.online.plan.solve import solve
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import disciplines

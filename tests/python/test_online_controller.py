@@ -10,15 +10,13 @@ import pytest
 from oracle_answer import answer_to
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import NetworkTimeDriver
-from vermilion.online.drive.pacing import FixedPace
+from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
+from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.base import (
     LinkConfiguration,
     ManagedQueue,

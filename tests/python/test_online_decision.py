@@ -6,8 +6,7 @@ import pytest
 
 from vermilion.objectives.goodput import Goodput
 from vermilion.online.model.prediction import Outcome, Prediction
-from vermilion.online.plan.goal import HeldQueue
-from vermilion.online.plan.judgement import judge
+from vermilion.online.plan.judgement import HeldQueue, judge
 from vermilion.simulate import Interval
 from vermilion.tuning.judge.verdict import ConstraintVerdict
 

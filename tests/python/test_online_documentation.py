@@ -20,7 +20,7 @@ def test_the_tables_of_states_and_decisions_are_those_of_the_code():
 
 
 def test_every_kind_of_decision_has_a_meaning():
-    from vermilion.online.kinds import DecisionKind
+    from vermilion.online.entries import DecisionKind
 
     table = page_maker().kinds_table()
     assert all(f"| `{kind}` | " in table for kind in DecisionKind)

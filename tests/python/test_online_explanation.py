@@ -7,8 +7,7 @@ import pytest
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
 from test_online_plan import NEAR, settled, task
 from vermilion.objectives.knee import Knee
-from vermilion.online.model.calibration import watch
-from vermilion.online.model.explanation import Explanation, Figure, compare
+from vermilion.online.model.explanation import Explanation, Figure, compare, watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SENDER_MODELS, WIDER, SenderBelief, SenderModel
 from vermilion.online.plan.examination import examine

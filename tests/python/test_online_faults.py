@@ -20,9 +20,8 @@ from online_chaos import (
 )
 from online_world import CONFIGURATION, LINK, POLICY, TARGET
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.pacing import FixedPace
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
+from vermilion.online.drive.network_time import FixedPace
+from vermilion.online.record.journal import Journal, Log
 
 SEEDS = range(1, 7)
 LASTS_S = 100.0

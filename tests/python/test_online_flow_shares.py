@@ -7,8 +7,7 @@ import pytest
 
 from journal_of_looks import book, look
 from vermilion.online.record.journal import SCHEMA_VERSION
-from vermilion.online.sense.flow_activity import FlowActivity
-from vermilion.online.sense.flow_shares import FlowShares, flow_shares, is_due
+from vermilion.online.sense.flow_activity import FlowActivity, FlowShares, flow_shares, is_due
 from vermilion.routers.base import FlowTraffic
 
 

@@ -11,23 +11,26 @@ from test_online_model import picture
 from test_online_plan import task
 from test_routers_snmp_router import ADDRESS, FakeAgent
 from vermilion.online.decide import applying
-from vermilion.online.decide.blackout import _another
-from vermilion.online.decide.blind import on_silent
 from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.silence import _another, on_silent
 from vermilion.online.decide.states import Applying, HandsOff, RouterChange, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.waiting import _recall
-from vermilion.online.effects import Apply, Record
 from vermilion.online.entries import Decision, SettingInForce
-from vermilion.online.events import Began, Command, Observed, Silent
+from vermilion.online.events import Apply, Began, Command, Observed, Record, Silent
 from vermilion.online.model.traffic import Traffic
 from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.online.plan.solve import _box, solve
 from vermilion.online.plan.steps import Steps
 from vermilion.online.record.journal import Journal
-from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
-from vermilion.online.router_set_policy import policy_for_set
+from vermilion.online.router_policy import (
+    Freedom,
+    ManagedLink,
+    policy_for,
+    policy_for_set,
+    read_policy,
+)
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.held_values import LinuxValues

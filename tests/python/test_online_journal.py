@@ -15,8 +15,13 @@ import pytest
 
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.plan.regimes import Regime
-from vermilion.online.record.journal import APPLICATION_ID, SCHEMA_VERSION, Journal, JournalError
-from vermilion.online.record.log import Log
+from vermilion.online.record.journal import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    Journal,
+    JournalError,
+    Log,
+)
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample
 

@@ -8,18 +8,20 @@ import pytest
 
 from vermilion.objectives.knee import Knee
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.online.marking import marks_alone
-from vermilion.online.model.horizon import Horizon, horizon_for
-from vermilion.online.model.least_queue import least_queue_packets
 from vermilion.online.model.network import build_model, search_space
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.first_guesses import first_guesses
+from vermilion.online.model.traffic import (
+    Horizon,
+    TooLittleIsKnown,
+    Traffic,
+    horizon_for,
+    least_queue_packets,
+)
 from vermilion.online.plan.memory import AnswerMemory
-from vermilion.online.policy import Policy
+from vermilion.online.plan.settings import first_guesses
+from vermilion.online.policy import Policy, marks_alone, stated_policy
 from vermilion.online.sense.picture import TrafficPicture
-from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import ScenarioError, disciplines, load_scenario
 from vermilion.simulate import run_many

@@ -7,16 +7,16 @@ import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
 from vermilion.objectives import Constraint
-from vermilion.online.model.calibration import watch
+from vermilion.online.model.explanation import watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan import search
 from vermilion.online.plan.correction import Correction
-from vermilion.online.plan.goal import HeldQueue
+from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.search import ModelCase
 from vermilion.online.plan.solve import solve
 from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
-from vermilion.online.stated_policy import stated_policy
+from vermilion.online.policy import stated_policy
 from vermilion.scenario import load_scenario
 
 NEAR = (0.028,) * 16

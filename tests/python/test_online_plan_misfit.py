@@ -7,7 +7,7 @@ import pytest
 from online_world import FIRST, RATE_BIT_PER_S, finding
 from test_online_explanation import sample
 from test_online_plan import task
-from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
+from vermilion.online.plan.examination import FEWEST_COMPARED, before_silence, misfits
 
 SCALE = 30.0
 
@@ -54,7 +54,7 @@ def test_the_known_bias_is_no_misfit():
 def test_a_shorter_look_needs_a_larger_difference():
     model = answer(25.0, noise=3.0)
     assert misfits(model, seen(40), SCALE, 0.0) != ()
-    assert misfits(model, seen(40, samples=FEWEST_SAMPLES), SCALE, 0.0) == ()
+    assert misfits(model, seen(40, samples=FEWEST_COMPARED), SCALE, 0.0) == ()
 
 
 def test_other_signals_are_a_misfit_at_the_same_queue():
@@ -65,7 +65,7 @@ def test_other_signals_are_a_misfit_at_the_same_queue():
 
 
 def test_fewer_samples_tell_nothing():
-    assert misfits(answer(15.0), seen(48, samples=FEWEST_SAMPLES - 1), SCALE, 0.0) == ()
+    assert misfits(answer(15.0), seen(48, samples=FEWEST_COMPARED - 1), SCALE, 0.0) == ()
 
 
 def test_the_beginning_of_an_outage_tells_nothing_of_senders():

@@ -9,20 +9,20 @@ from test_online_decision import GOAL, prediction
 from test_online_model import CONFIGURATION, traffic
 from test_online_plan import NEAR, task
 from vermilion.objectives.goodput import Goodput
-from vermilion.online.model.horizon import Horizon
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import Prediction, outcome_of
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import (
+from vermilion.online.model.traffic import Horizon
+from vermilion.online.plan.judgement import (
     PushCharge,
     estimated_charge,
+    judge,
     pays_in_the_model,
     simulated_charge,
 )
 from vermilion.online.plan.search import ModelCase
 from vermilion.online.plan.solve import solve
-from vermilion.online.stated_policy import stated_policy
+from vermilion.online.policy import stated_policy
 from vermilion.routers.base import PushPrice
 from vermilion.scenario import disciplines, load_scenario
 from vermilion.simulate import run_many

@@ -2,8 +2,7 @@
 
 from online_world import PACKET_BYTES, RATE_BIT_PER_S, World, best, controller_of
 from vermilion.online.decide.step import step
-from vermilion.online.effects import Apply, Search
-from vermilion.online.events import Began, Done, Found
+from vermilion.online.events import Apply, Began, Done, Found, Search
 
 SECONDS = 60
 

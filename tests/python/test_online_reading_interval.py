@@ -7,12 +7,10 @@ import pytest
 import slow_searches
 from online_world import CONFIGURATION, LINK, POLICY, TARGET, World
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import NetworkTimeDriver
-from vermilion.online.drive.operated_queue import OperatedQueue
-from vermilion.online.drive.pacing import FixedPace
+from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
+from vermilion.online.drive.operated_queues import OperatedQueue
 from vermilion.online.drive.wall_clock import WallClockDriver
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
+from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.base import ManagedQueue
 
 SECONDS = 3.0

@@ -14,11 +14,10 @@ from typer.testing import CliRunner
 import set_oracle
 from netlink_reference import DUMMY, FakeKernel, answered
 from vermilion.cli.application import application
-from vermilion.online.drive.operated_set import OperatedSet, link_names
+from vermilion.online.drive.operated_queues import OperatedSet, link_names
 from vermilion.online.drive.real_router import run_on_router
 from vermilion.online.events import Command
-from vermilion.online.router_policy import Freedom, ManagedLink, read_policy
-from vermilion.online.router_set_policy import policy_for_set
+from vermilion.online.router_policy import Freedom, ManagedLink, policy_for_set, read_policy
 from vermilion.routers import RouterError
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address

@@ -10,7 +10,7 @@ import slow_searches
 import vermilion
 from vermilion.cli.online_page import PageRequest, SimulatedPage
 from vermilion.online.drive import run as online_run
-from vermilion.online.drive.worker import SearchWorker
+from vermilion.online.drive.wall_clock import SearchWorker
 from vermilion.online.events import Command
 from vermilion.routers.base import LinkConfiguration, OperatedRouter
 from vermilion.scenario import ScenarioError

@@ -16,10 +16,8 @@ from vermilion.cli.application import application
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Applying, HandsOff, Waiting
 from vermilion.online.decide.step import step
-from vermilion.online.effects import Apply
-from vermilion.online.entries import Decision, SettingInForce
-from vermilion.online.events import Began, Done, Lost, Refused
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind, SettingInForce
+from vermilion.online.events import Apply, Began, Done, Lost, Refused
 from vermilion.online.record.journal import Journal
 
 SECOND = {**FIRST, "level": 30.0, "weight": 0.4}

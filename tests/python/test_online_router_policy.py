@@ -8,13 +8,13 @@ import pytest
 
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.router_policy import (
+    SERVICE_KEYS,
     Freedom,
     ManagedLink,
     policy_for,
     read_policy,
     scenario_of_router,
 )
-from vermilion.online.service import SERVICE_KEYS
 from vermilion.scenario import ScenarioError
 
 DOCS = Path(__file__).parents[2] / "docs"

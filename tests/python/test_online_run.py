@@ -10,16 +10,14 @@ from test_online_model import CONFIGURATION, IN_FORCE, POLICY, traffic
 from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.detection import ConditionWatch, QueueWatch
-from vermilion.online.drive.network_time import NetworkTimeDriver
-from vermilion.online.drive.pacing import FixedPace, MeasuredPace
-from vermilion.online.model.horizon import Horizon
+from vermilion.online.drive.network_time import FixedPace, MeasuredPace, NetworkTimeDriver
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
+from vermilion.online.model.traffic import Horizon
+from vermilion.online.policy import stated_policy
+from vermilion.online.record.journal import Journal, Log
 from vermilion.online.sense.senses import Senses
-from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run

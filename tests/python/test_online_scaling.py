@@ -8,11 +8,10 @@ import pytest
 from test_online_model import CONFIGURATION, IN_FORCE, picture
 from test_online_plan import task
 from vermilion.objectives.knee import Knee
-from vermilion.online.model.horizon import Horizon, horizon_for
 from vermilion.online.model.network import UNRESPONSIVE, build_model
 from vermilion.online.model.scaling import Scaling, scaling_for
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.model.traffic import Traffic
+from vermilion.online.model.traffic import Horizon, Traffic, horizon_for
 from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample

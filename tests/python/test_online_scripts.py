@@ -33,15 +33,20 @@ import pytest
 from online_world import FIRST, POLICY, TICK_S, World, controller_of, finding
 from vermilion.objectives import Constraint
 from vermilion.online.decide.step import step
-from vermilion.online.effects import Apply, Cancel, End, Propose, Record, Search
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import (
+    Apply,
     Began,
+    Cancel,
     Command,
     Done,
+    End,
     Found,
     Lost,
+    Propose,
+    Record,
     Refused,
+    Search,
     SearchFailed,
     Silent,
 )

@@ -18,11 +18,9 @@ import test_online_scripts
 import test_online_set_scripts
 from vermilion.objectives import Constraint
 from vermilion.online import run_online
-from vermilion.online.decide.setting_words import setting_in_words
 from vermilion.online.drive.real_router import _found
-from vermilion.online.effects import Record
-from vermilion.online.entries import Decision
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind, setting_in_words
+from vermilion.online.events import Record
 from vermilion.routers.base import HeldValues, LinkConfiguration
 from vermilion.scenario import load_scenario
 

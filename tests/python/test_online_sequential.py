@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
+from vermilion.online.decide.detection import Persistence, TwoSidedCusum
 
 
 def alarms_of(test, observations):

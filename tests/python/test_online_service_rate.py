@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from vermilion.online.sense.service_rate import ServiceRate
+from vermilion.online.sense.link_state import ServiceRate
 
 
 def feed(rate, packets, backlog=30, intervals=1):

@@ -7,27 +7,25 @@ import pytest
 
 from online_set_world import LINKS, SetWorld, controller_of, finding
 from vermilion.online.decide.step import step
-from vermilion.online.effects import Apply, Search
-from vermilion.online.events import Began, Done, Found
+from vermilion.online.events import Apply, Began, Done, Found, Search
 from vermilion.online.model.explanation import Explanation
-from vermilion.online.model.horizon import Horizon
-from vermilion.online.model.senders import SenderBelief, SenderModel
-from vermilion.online.model.set_network import (
+from vermilion.online.model.network import (
     SetTraffic,
     build_set_model,
     set_by_turns,
     set_possibilities,
 )
-from vermilion.online.plan import set_examination, set_solve
+from vermilion.online.model.senders import SenderBelief, SenderModel
+from vermilion.online.model.traffic import Horizon
+from vermilion.online.plan import examination, set_solve
+from vermilion.online.plan.examination import watch_set
 from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
-from vermilion.online.plan.set_examination import watch_set
 from vermilion.online.plan.steps import Steps
 from vermilion.online.plan.task import without_answer
-from vermilion.online.sense.picture import TrafficPicture
-from vermilion.online.sense.set_picture import PathTraffic, set_picture
-from vermilion.online.sense.set_sample import SetSample
-from vermilion.online.stated_policy import stated_policy
+from vermilion.online.policy import stated_policy
+from vermilion.online.sense.picture import PathTraffic, TrafficPicture, set_picture
+from vermilion.online.sense.sampler import SetSample
 from vermilion.scenario import ScenarioError, load_scenario, scenario_from_document
 from vermilion.search import Space
 
@@ -290,7 +288,7 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
         intervals.extend(sample.interval_s for each in found.values() for sample in each)
         return found
 
-    monkeypatch.setattr(set_examination, "watch_set", remember)
+    monkeypatch.setattr(examination, "watch_set", remember)
     asked = replace(
         task,
         kind="refined",
@@ -302,7 +300,7 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
         belief=SenderBelief({kind: 0.0}),
         comparisons=3,
     )
-    explanation, _ = set_examination.examine_set(asked, policy, traffic, 1.0)
+    explanation, _ = examination.examine_set(asked, policy, traffic, 1.0)
     # Eight samples are few, but of eight seconds: they are compared.
     assert len(explanation.figures) == 8
     assert intervals == pytest.approx([1.0] * len(intervals))

@@ -17,14 +17,12 @@ from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Applying, Waiting
 from vermilion.online.decide.step import step
-from vermilion.online.effects import Apply
 from vermilion.online.entries import SettingInForce
-from vermilion.online.events import Began
+from vermilion.online.events import Apply, Began
 from vermilion.online.plan.regimes import Regime
+from vermilion.online.policy import SetPolicy, stated_policy
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.set_policy import SetPolicy
-from vermilion.online.stated_policy import stated_policy
 from vermilion.report.price_line import price_lines
 from vermilion.report.response import responses_of
 from vermilion.scenario import (

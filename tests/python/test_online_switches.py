@@ -11,9 +11,9 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.turn import Turn
 from vermilion.online.drive.run import run_online
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.plan.first_guesses import first_guesses
 from vermilion.online.plan.regimes import Regime
-from vermilion.online.plan.searched_values import searched_parameters, searched_values
+from vermilion.online.plan.settings import first_guesses, searched_values
+from vermilion.online.plan.solve import searched_parameters
 from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy
 from vermilion.online.router_policy import ManagedLink, policy_for, read_policy

@@ -8,7 +8,7 @@ import pytest
 
 from online_world import FIRST, TICK_S, World, best, controller_of, finding
 from vermilion.online.decide.detection import Alarm
-from vermilion.online.decide.in_force import stands
+from vermilion.online.decide.ownership import stands
 from vermilion.online.decide.states import (
     Applying,
     Blind,
@@ -20,21 +20,25 @@ from vermilion.online.decide.states import (
 )
 from vermilion.online.decide.step import step
 from vermilion.online.decide.transitions import EVENTS, IGNORED, STATES, TRANSITIONS
-from vermilion.online.effects import Apply, End, Propose, ReadBack, Record, Search
-from vermilion.online.entries import Decision
+from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.events import (
+    Apply,
     Began,
     Command,
     Done,
+    End,
     Found,
     Lost,
     Observed,
     Overtaken,
+    Propose,
+    ReadBack,
+    Record,
     Refused,
+    Search,
     SearchFailed,
     Silent,
 )
-from vermilion.online.kinds import DecisionKind
 
 RUNS = range(30)
 EVENTS_PER_RUN = 200

@@ -6,9 +6,8 @@ from functools import cache
 import pytest
 
 from online_world import FIRST, TICK_S, World, best, controller_of, finding
-from vermilion.online.decide.budget import ChangeBudget
-from vermilion.online.decide.detection import ConditionWatch, QueueWatch
-from vermilion.online.decide.sequential import Persistence
+from vermilion.online.decide.controller import ChangeBudget
+from vermilion.online.decide.detection import ConditionWatch, Persistence, QueueWatch
 from vermilion.online.decide.states import (
     Applying,
     Blind,
@@ -28,15 +27,17 @@ from vermilion.online.decide.states import (
 from vermilion.online.decide.step import step
 from vermilion.online.decide.transitions import EVENTS, IGNORED, STATES, TRANSITIONS
 from vermilion.online.decide.verification import Expectation
-from vermilion.online.effects import Apply, End, Search
 from vermilion.online.events import (
+    Apply,
     Began,
     Command,
     Done,
+    End,
     Found,
     Lost,
     Overtaken,
     Refused,
+    Search,
     SearchFailed,
     Silent,
 )

@@ -12,9 +12,8 @@ from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.fluctuation import OFTEN, Fluctuation
 from vermilion.online.decide.step import step
 from vermilion.online.decide.trend import Trend, is_trend, trend_of
-from vermilion.online.effects import Record, Search
 from vermilion.online.entries import Decision
-from vermilion.online.events import Began, Found
+from vermilion.online.events import Began, Found, Record, Search
 
 
 def seen(*flows, every_s=10.0):

@@ -10,8 +10,7 @@ from vermilion.objectives import Constraint
 from vermilion.objectives.mean_sojourn import MeanSojourn
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.utilization import Utilization
-from vermilion.online.decide.broken_bound import first_broken
-from vermilion.online.decide.verification import Expectation, clearly_worse, verify
+from vermilion.online.decide.verification import Expectation, clearly_worse, first_broken, verify
 from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample
 from vermilion.online.sense.stretch import Stretch, batches_of

@@ -14,8 +14,7 @@ from online_world import CONFIGURATION, LINK, POLICY, TARGET, TICK_S, World
 from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.events import Command
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.log import Log
+from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.base import ManagedQueue, RouterSilent
 
 READ_S = 0.02

@@ -22,10 +22,8 @@ from test_cli import refused, vermilion
 from test_cli_online_router import ROUTER, kernel
 from vermilion.monitor import Listening
 from vermilion.online.decide.states import Watching
-from vermilion.online.effects import Apply
-from vermilion.online.entries import Decision, SettingInForce
-from vermilion.online.events import Done
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind, SettingInForce
+from vermilion.online.events import Apply, Done
 from vermilion.online.record.journal import Journal
 from vermilion.online.router_policy import read_policy
 from vermilion.online.sense.sampler import Sample

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vermilion.online.plan.memory import AnswerMemory
-    from vermilion.online.set_policy import SetPolicy
+    from vermilion.online.policy import SetPolicy
 
 _MEGABYTES: Final = 64
 _ACCEPTED: Final = "what vermilion atlas --json writes"

@@ -24,9 +24,8 @@ from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.online.drive.plant import Plant
-    from vermilion.online.effects import Propose
     from vermilion.online.entries import Decision, OnlineRun
-    from vermilion.online.events import Command
+    from vermilion.online.events import Command, Propose
     from vermilion.report.short_queue import OtherQueue
     from vermilion.scenario import Scenario
 
@@ -322,8 +321,7 @@ def online(
     if not scenarios:
         message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
         raise UserError(message)
-    from vermilion.online.policy import CHANGES_PER_MINUTE
-    from vermilion.online.stated_policy import stated_policy
+    from vermilion.online.policy import CHANGES_PER_MINUTE, stated_policy
     from vermilion.scenario import load_scenario
 
     check_outputs(json=target, report=report, figure=figure)
@@ -515,9 +513,8 @@ def _run(
     from vermilion.kernel_plant.errors import KernelPlantError
     from vermilion.link.errors import LinkError
     from vermilion.online.drive.run import run_online
-    from vermilion.online.policy import DEADLINE_S
+    from vermilion.online.policy import DEADLINE_S, stated_policy
     from vermilion.online.record.journal import JournalError
-    from vermilion.online.stated_policy import stated_policy
 
     def show(decision: "Decision") -> None:
         if decision.kind == "start":
@@ -527,7 +524,7 @@ def _run(
     memory = None
     if freedom.atlas is not None:
         from vermilion.cli.atlas_file import read_atlas, read_set_atlas
-        from vermilion.online.set_policy import SetPolicy
+        from vermilion.online.policy import SetPolicy
 
         wanted = stated_policy(scenario)
         named = {name: link.queue.algorithm.name for name, link in scenario.links.items()}

@@ -15,10 +15,9 @@ import typer
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from vermilion.online.effects import Propose
-    from vermilion.online.events import Command
+    from vermilion.online.events import Command, Propose
     from vermilion.online.policy import Mode
-    from vermilion.online.service import Service
+    from vermilion.online.router_policy import Service
     from vermilion.status.live_page.beside import PageBeside
 
 _LOOK_EVERY_S: Final = 0.5

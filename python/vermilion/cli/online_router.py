@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from vermilion.monitor import InterfaceWatch
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
-    from vermilion.online.effects import Propose
     from vermilion.online.entries import Decision
+    from vermilion.online.events import Propose
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
-    from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
-    from vermilion.online.service import Service
+    from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile, Service
     from vermilion.routers.base import LinkConfiguration, Observation, OperatedRouter
 
 _POLICY_MEGABYTES: Final = 1
@@ -217,7 +216,7 @@ def _opened(
     """The queue, or all of them as one set."""
     if len(addresses) == 1:
         return real_router(addresses[0], file, request.credentials, watch)
-    from vermilion.online.drive.operated_set import OperatedSet
+    from vermilion.online.drive.operated_queues import OperatedSet
     from vermilion.routers import RouterError
 
     remote = [takes_credentials(each) for each in addresses]
@@ -240,7 +239,7 @@ def _opened(
 
 def _check_privileges(router: OperatedRouter, policy: Policy) -> None:
     """Whether every queue may be changed, where anything is."""
-    from vermilion.online.drive.operated_set import OperatedSet
+    from vermilion.online.drive.operated_queues import OperatedSet
 
     if policy.mode == "observe":
         return
@@ -257,9 +256,8 @@ def _policy(
     deadline_s: float,
 ) -> Policy:
     """What is wanted of the queue, or of all queues together."""
-    from vermilion.online.drive.operated_set import OperatedSet
-    from vermilion.online.router_policy import policy_for
-    from vermilion.online.router_set_policy import policy_for_set
+    from vermilion.online.drive.operated_queues import OperatedSet
+    from vermilion.online.router_policy import policy_for, policy_for_set
 
     if not isinstance(router, OperatedSet):
         link = _managed_link(router, router.address.interface)
@@ -293,7 +291,7 @@ def _memory(
     if request.atlas is None:
         return None
     from vermilion.cli.atlas_file import read_atlas, read_set_atlas
-    from vermilion.online.set_policy import SetPolicy
+    from vermilion.online.policy import SetPolicy
 
     if isinstance(policy, SetPolicy):
         disciplines = {each.link: each.discipline for each in configuration.queues}
@@ -307,7 +305,7 @@ def _unseen(_: Observation) -> None:
 
 def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
     """What the command line says, and where it says nothing, the policy file."""
-    from vermilion.online.service import Service
+    from vermilion.online.router_policy import Service
 
     given = Service(
         journal=None if request.journal is None else str(request.journal),

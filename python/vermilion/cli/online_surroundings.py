@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vermilion.monitor import InterfaceWatch
     from vermilion.online.entries import Decision
     from vermilion.online.policy import Policy
-    from vermilion.online.service import Service
+    from vermilion.online.router_policy import Service
     from vermilion.routers.base import OperatedRouter
     from vermilion.status.metrics import ControllerMetrics
 

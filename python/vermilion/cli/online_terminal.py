@@ -19,7 +19,7 @@ from vermilion.scenario.errors import printable, value_text
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vermilion.online.effects import Propose
+    from vermilion.online.events import Propose
 
 _ANSWERS: Final[dict[str, Literal["accept", "decline"]]] = {
     "y": "accept",

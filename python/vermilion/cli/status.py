@@ -99,7 +99,7 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
 
 def _in_words(queue: "QueueStatus") -> str:
     """The setting with its units, as the log says it; a journal may hold anything."""
-    from vermilion.online.decide.setting_words import setting_in_words
+    from vermilion.online.entries import setting_in_words
     from vermilion.routers.queue_set import configuration_of
 
     try:

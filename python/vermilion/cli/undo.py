@@ -159,7 +159,7 @@ def _show(entry: dict[str, Any]) -> None:
 
 def _text(entry: dict[str, Any], name: str, value: "ParameterValue", *, exact: bool = False) -> str:
     """The value with its unit, as the log says it; a journal may hold anything."""
-    from vermilion.online.decide.setting_words import value_in_words
+    from vermilion.online.entries import value_in_words
     from vermilion.routers.queue_set import configuration_of
 
     if value is None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vermilion.online.drive.run import run_online
     from vermilion.online.entries import Decision, OnlineRun
 
-_HOMES = {"Decision": "record.entries", "OnlineRun": "record.entries", "run_online": "drive.run"}
+_HOMES = {"Decision": "entries", "OnlineRun": "entries", "run_online": "drive.run"}
 
 __all__ = ["Decision", "OnlineRun", "run_online"]
 

@@ -1,25 +1,109 @@
-"""What a controller leaves behind, for reports and for whoever asks "why?" afterwards."""
+"""What a controller can decide: the catalogue that log, journal, page and report all read.
+
+What a controller leaves behind, for reports and for whoever asks "why?" afterwards.
+
+A setting as the log and a person say it: "target 1.294 ms, alpha 0.125".
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from html import escape
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from vermilion.objectives.interface import NotMeasuredError
-from vermilion.routers.queue_set import joint_name
+from vermilion.routers.queue_set import by_queue, joint_name
+from vermilion.scenario import disciplines
+from vermilion.scenario.quantities import RATIO, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vermilion.objectives import Objective
-    from vermilion.online.kinds import DecisionKind
     from vermilion.online.plan.regimes import Regime
-    from vermilion.online.sense.flow_shares import FlowShares
+    from vermilion.online.sense.flow_activity import FlowShares
     from vermilion.online.sense.sampler import Sample
+    from vermilion.routers import LinkConfiguration
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+
+
+class DecisionKind(StrEnum):
+    """The kind of a decision; its value is what the journal and ``--json`` have."""
+
+    FOUND = "found"
+    """What stood on a real router before the first change, and how to put it back by hand."""
+    UNREADABLE = "unreadable"
+    """Something that earlier runs have learned makes no sense and is left out."""
+    START = "start"
+    """The controller has taken charge of a queue."""
+    CHANGE_DETECTED = "change-detected"
+    """The network is no longer what the model in use was made for."""
+    FLUCTUATING = "fluctuating"
+    """Conditions change faster than they can be answered: one setting is sought for all of them; or
+    they no longer do."""
+    QUIET = "quiet"
+    """Too little is known to tune anything."""
+    MODEL_BUILT = "model-built"
+    """A model of the traffic is about to be searched."""
+    CALIBRATED = "calibrated"
+    """Another kind of senders explains what is seen better than the one believed so far."""
+    UNEXPLAINED = "unexplained"
+    """No model reproduces what is seen, so none is asked for advice."""
+    TUNED = "tuned"
+    """A search has ended with a setting."""
+    SEARCH_FAILED = "search-failed"
+    """A search died or hung."""
+    STALE = "stale"
+    """A search's answer came after the conditions it was for."""
+    KEPT = "kept"
+    """The setting in force stays."""
+    PROPOSED = "proposed"
+    """A setting would be put in force, but that is a person's decision or nobody's."""
+    DECLINED = "declined"
+    """A person has said no to a proposal, or it was withdrawn."""
+    HELD_BACK = "held-back"
+    """The budget of changes does not allow one now."""
+    RECALLED = "recalled"
+    """Conditions seen before have come back, and with them their setting."""
+    APPLIED = "applied"
+    """A setting has been put in force and was read back."""
+    REFUSED = "refused"
+    """The router refused a change, or could not be told of it."""
+    LOST = "lost"
+    """A change was sent, and nobody knows what has become of it: it is read back."""
+    VERIFIED = "verified"
+    """A setting does better on the network than the one before did, measured."""
+    UNPROVEN = "unproven"
+    """A setting does no harm on the network; that it helps has not been measured."""
+    UNVERIFIED = "unverified"
+    """A verification could not be ended."""
+    CONSTRAINT_BROKEN = "constraint-broken"
+    """The network breaks what the operator asked for."""
+    ROLLED_BACK = "rolled-back"
+    """A setting was taken back."""
+    CORRECTED = "corrected"
+    """The model is tuned for another target than the operator's, to remove its bias."""
+    PAUSED = "paused"
+    """The queue tells nothing now: idle, cut off, or another link is the bottleneck."""
+    RESUMED = "resumed"
+    """What had paused goes on."""
+    BLACKOUT = "blackout"
+    """A queue drops or marks every packet that comes, although none waits."""
+    BLIND = "blind"
+    """The router has been silent for too long."""
+    SIGHTED = "sighted"
+    """The router answers again."""
+    FELL_BACK = "fell-back"
+    """The setting for blind times was put in force."""
+    HANDS_OFF = "hands-off"
+    """Somebody else has changed the queue; nothing is touched until a person says so."""
+    RESTORED = "restored"
+    """The setting that stood before the first change is in force again."""
+    END = "end"
+    """The controller has ended."""
 
 
 @dataclass(frozen=True)
@@ -152,3 +236,61 @@ def _of_queue(link: str, names: Iterable[str]) -> tuple[str, ...]:
     """A queue's own parameters among joint names, without its link's name."""
     prefix = joint_name(link, "")
     return tuple(name.removeprefix(prefix) for name in names if name.startswith(prefix))
+
+
+_DIGITS: Final = 4
+"""Significant ones: more than any link can tell apart, and few enough to be read."""
+
+
+def setting_in_words(
+    setting: Mapping[str, ParameterValue], configuration: LinkConfiguration
+) -> str:
+    """Parameters with their units: "min_threshold 12.5 packets, weight 0.0021".
+
+    Args:
+        setting: some of a discipline's parameters in the units of its table, or of several queues'
+            with each link's name before them.
+        configuration: of the queue or the queues that they belong to.
+    """
+    names = setting
+    if configuration.queues:
+        names = {
+            joint_name(link, name): value
+            for link, part in by_queue(setting).items()
+            for name, value in part.items()
+        }
+    return ", ".join(f"{each} {value_in_words(each, names[each], configuration)}" for each in names)
+
+
+def value_in_words(
+    name: str, value: ParameterValue, configuration: LinkConfiguration, *, exact: bool = False
+) -> str:
+    """The value of one parameter, with its unit: "12.5 packets".
+
+    Args:
+        name: the parameter's, with its link's name before it where there are several queues.
+        value: in the unit of its table.
+        configuration: of the queue or the queues that it belongs to.
+        exact: whether all of its digits are wanted.
+    """
+    queues = {each.link: each.discipline for each in configuration.queues}
+    if not queues:
+        return _value(configuration.discipline, name, value, exact=exact)
+    [(link, part)] = by_queue({name: value}).items()
+    return _value(queues[link], *part.popitem(), exact=exact)
+
+
+def _value(discipline: str, name: str, value: ParameterValue, *, exact: bool) -> str:
+    text = f"{value:.{_DIGITS}g}" if isinstance(value, float) and not exact else str(value)
+    known = disciplines().get(discipline)
+    if known is None:  # a discipline of the user's own that this process has not loaded
+        return text
+    parameter = known.parameters[name]
+    if exact:
+        return str(parameter.exact_text(value))
+    if not isinstance(value, float):
+        return parameter.readable(value)
+    # A plain number keeps the notation of the other figures in the log.
+    if parameter.dimension is RATIO:
+        return text
+    return format_quantity(float(text), parameter.dimension)

@@ -1,30 +1,44 @@
-"""What the operator wants: the ``[tuning]`` section of a scenario, and what a controller may do.
+"""What a queue's switches say of marks: whether it marks, and whether it drops in earnest.
+
+What the operator wants: the ``[tuning]`` section of a scenario, and what a controller may do.
 
 This is the only part of a scenario besides the link's configuration that a controller may
 know. It says nothing about the traffic.
+
+What the operator wants of several queues together.
+
+A scenario whose ``[tuning]`` names parameters of several links asks for them to be set together,
+for one objective over all. Where it names no objective, that is the default one of each link,
+summed, each relative to what the setting in force reaches.
+
+The policy that a scenario states: for one queue, or for several together.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from vermilion.objectives import (
     Constraint,
     FlowsObjective,
     constraints_of,
     default_link,
+    objective_from_table,
     objective_of,
     stated_constraints,
 )
 from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.harm import harm_bounds
+from vermilion.objectives.knee import Knee
 from vermilion.objectives.noticeable import KnowsRoundTrip
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.objectives.windows import ALL_FLOWS
-from vermilion.online.marking import DROPS_IN_EARNEST
-from vermilion.scenario import ScenarioError
+from vermilion.routers.queue_set import BETWEEN, joint_name
+from vermilion.scenario.errors import FieldError, ScenarioError
 from vermilion.scenario.how_many import how_many
+from vermilion.search.space import searched_box
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,6 +46,21 @@ if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
+
+
+DROPS_IN_EARNEST: Final = "drop_above_maximum"
+"""The switch by which a queue drops above its maximum what it could mark (RFC 3168, section 7)."""
+
+
+def marks(parameters: Mapping[str, object]) -> bool:
+    """Whether a queue with these parameters marks what it can."""
+    return parameters.get("ecn") is True
+
+
+def marks_alone(parameters: Mapping[str, object]) -> bool:
+    """Whether a queue with these parameters never drops, for its average, what it can mark."""
+    return marks(parameters) and parameters.get(DROPS_IN_EARNEST) is False
+
 
 DEADLINE_S = 1.0
 """Network time that a search may take, unless the operator says otherwise."""
@@ -66,7 +95,7 @@ class Policy:
         objective: what is minimised (or maximised), told nothing of the traffic.
         parameters: the names of the discipline parameters that may be changed.
         switches: those of the discipline's switches that may be turned as well, where that matters
-            (:mod:`vermilion.online.plan.searched_values`).
+            (:mod:`vermilion.online.plan.settings`).
         constraints: conditions a setting must meet, as written in the scenario; ``None`` for
             the default ones.
         space: for each parameter (by its path) the ends between which to search, as written
@@ -109,7 +138,7 @@ class Policy:
         Without an objective it is the knee; without parameters, those that the table of the
         discipline says are worth a search, and the switch by which it drops what it could mark.
         Where parameters of several links may be named,
-        :func:`~vermilion.online.stated_policy.stated_policy` finds which policy is meant.
+        :func:`~vermilion.online.policy.stated_policy` finds which policy is meant.
 
         Raises:
             ScenarioError: it cannot be pursued on line.
@@ -231,3 +260,201 @@ def _parameters(scenario: Scenario, link: str) -> tuple[str, ...]:
             accepted = f"a parameter of the queue under control, {prefix}..."
             raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
     return tuple(path.removeprefix(prefix) for path in listed)
+
+
+LINKS_BETWEEN = "+"
+"""Between the names of the links in the name of the set."""
+
+
+@dataclass(frozen=True, slots=True)
+class SetPolicy(Policy):
+    """What to pursue with several queues.
+
+    ``parameters`` have their link's name before them, and ``link`` is what the set is called.
+
+    Attributes:
+        links: the links under control, in the order of the scenario.
+        paths: on which of them traffic goes, each in its order, where the operator says so; empty
+            where that is to be inferred.
+    """
+
+    links: tuple[str, ...] = ()
+    paths: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of_links(
+        cls, scenario: Scenario, links: Sequence[str], deadline_s: float = DEADLINE_S
+    ) -> SetPolicy:
+        """The policy in a scenario's ``[tuning]`` section, which names parameters of these links.
+
+        Raises:
+            ScenarioError: it cannot be pursued on line.
+        """
+        tuning = scenario.tuning
+        listed = () if tuning is None else tuning.parameters
+        objective = _untold(_objective(scenario, links))
+        _check_objective(scenario, objective, links)
+        constraints = stated_constraints(scenario)
+        _check_constraints(scenario, constraints or (), links)
+        harm = None if tuning is None else tuning.harm
+        asked = constraints_of(scenario, objective, links=links)
+        return cls(
+            link=LINKS_BETWEEN.join(links),
+            objective=objective,
+            parameters=tuple(_joint_path(path, scenario) for path in listed),
+            constraints=constraints,
+            space={} if tuning is None else tuning.space,
+            deadline_s=deadline_s,
+            harm=harm,
+            bounds=(
+                *asked,
+                *harm_bounds(scenario, links, harm, objectives=[objective], constraints=asked),
+            ),
+            links=tuple(links),
+        )
+
+    def with_paths(self, paths: Sequence[Sequence[str]]) -> SetPolicy:
+        """With the paths that the operator knows.
+
+        Raises:
+            ScenarioError: one names a link that is not under control, or one twice.
+        """
+        for path in paths:
+            if not path or len(set(path)) < len(path) or not set(path) <= set(self.links):
+                accepted = f"some of the links {', '.join(self.links)}, each once"
+                raise ScenarioError("path", ", ".join(path), accepted)
+        return replace(self, paths=tuple(tuple(path) for path in paths))
+
+    def check_steps(self, origin: str) -> None:
+        """Whether the network itself can tell if a step without a model helps, if any is wanted.
+
+        Raises:
+            ScenarioError: it cannot.
+        """
+        sum_of = self.objective.parts if isinstance(self.objective, WeightedSum) else ()
+        if self.without_model == "step" and any(part.scale is None for part in sum_of):
+            accepted = (
+                '"stay", or an objective that several queues can be measured by: a weighted-sum '
+                "whose parts each state a scale, or goodput-variation"
+            )
+            raise ScenarioError("without_model", self.without_model, accepted, origin)
+
+    @property
+    def target_packets(self) -> float | None:
+        """None: a set is never held at one length, even where each of its queues is to be."""
+        return None
+
+    def path(self, parameter: str) -> str:
+        """Where a scenario keeps a parameter of one of the queues."""
+        link, _, name = parameter.partition(BETWEEN)
+        return f"links.{link}.queue.{name}"
+
+    def of_queue(self, link: str) -> Policy:
+        """What of it concerns one queue: its parameters, and where to search them."""
+        prefix = f"{link}{BETWEEN}"
+        return Policy(
+            link=link,
+            objective=Knee(link),
+            parameters=tuple(
+                name.removeprefix(prefix) for name in self.parameters if name.startswith(prefix)
+            ),
+            space=self.space,
+        )
+
+
+def tuned_links(scenario: Scenario) -> list[str]:
+    """The links of which a scenario's ``[tuning]`` names parameters, in the scenario's order."""
+    listed = () if scenario.tuning is None else scenario.tuning.parameters
+    named = {path.split(".")[1] for path in listed if path.startswith("links.")}
+    return [link for link in scenario.links if link in named]
+
+
+def _joint_path(path: str, scenario: Scenario) -> str:
+    """The joint name of a parameter of a queue.
+
+    Raises:
+        ScenarioError: it is something else's.
+    """
+    match path.split("."):
+        case ["links", link, "queue", name]:
+            return joint_name(link, name)
+        case _:
+            accepted = "parameters of queues, links.NAME.queue..."
+            raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
+
+
+def _untold(objective: Objective) -> Objective:
+    """The objective without the shortest round trip of the scenario's flows: nobody's business."""
+    if isinstance(objective, WeightedSum):
+        parts = tuple(replace(part, objective=_untold(part.objective)) for part in objective.parts)
+        return replace(objective, parts=parts)
+    if isinstance(objective, KnowsRoundTrip):
+        return replace(objective, shortest_round_trip_s=None)
+    return objective
+
+
+def _objective(scenario: Scenario, links: Sequence[str]) -> Objective:
+    """What is asked for; by default the knee of every link, each as much as the others."""
+    stated = None if scenario.tuning is None else scenario.tuning.objective
+    said = stated is not None and (
+        stated.statement is not None
+        or stated.target_delay_s is not None
+        or bool(stated.model_dump(exclude_none=True))
+    )
+    if said:
+        return objective_of(scenario)
+    parts = [{"weight": 1, "name": Knee.name, "link": link} for link in links]
+    return objective_from_table({"name": "weighted-sum", "parts": parts}, scenario)
+
+
+def _check_objective(scenario: Scenario, objective: Objective, links: Sequence[str]) -> None:
+    where = "tuning.objective"
+    if isinstance(objective, FlowsObjective) and objective.flows != ALL_FLOWS:
+        accepted = 'all flows, "*", because a controller sees no groups of them'
+        raise ScenarioError(f"{where}.flows", objective.flows, accepted, scenario.origin)
+    for link in objective.links:
+        if link not in links:
+            accepted = f"one of the links under control: {', '.join(links)}"
+            raise ScenarioError(f"{where}.link", link, accepted, scenario.origin)
+
+
+def _check_constraints(
+    scenario: Scenario, constraints: Sequence[str], links: Sequence[str]
+) -> None:
+    """Whether they speak of what a controller can see.
+
+    Raises:
+        ScenarioError: one speaks of another link, or of a group of flows.
+    """
+    for index, text in enumerate(constraints):
+        where = f"tuning.constraints.{index}"
+        metric = Constraint.parse(text, field=where, scenario=scenario).path
+        known = (ALL_FLOWS,) if metric.room == "flows" else tuple(links)
+        if metric.name not in known:
+            accepted = (
+                f"a metric of a link under control ({', '.join(links)}), or of all flows, "
+                '"flows.*...", because a controller sees no other links and no groups'
+            )
+            raise ScenarioError(where, text, accepted, scenario.origin)
+
+
+def stated_policy(scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
+    """The policy in a scenario's ``[tuning]`` section, or the default one.
+
+    Where it names parameters of several links it is one for all of them.
+
+    Raises:
+        ScenarioError: it cannot be pursued on line.
+    """
+    links = tuned_links(scenario)
+    policy = (
+        SetPolicy.of_links(scenario, links, deadline_s)
+        if len(links) > 1
+        else Policy.of_scenario(scenario, deadline_s)
+    )
+    for name in policy.parameters:
+        try:
+            searched_box(scenario, policy.path(name))
+        except FieldError as error:
+            raise ScenarioError(error.field, error.value, error.accepted, scenario.origin) from None
+    return policy

@@ -1,4 +1,18 @@
-"""What the operator of a real router wants, from a file and from options.
+"""What of ``vermilion online --router`` is not about the controller: eyes, files, and what is told.
+
+The keys of a policy file's top level that say so, each with the word of its option::
+
+    router   = "linux:eth0"
+    monitor  = true
+    entrances = ["eth1"]
+    metrics  = "127.0.0.1:9464"
+    log_format = "json"
+    page     = "127.0.0.1:8447"
+    answers  = true
+
+Pure: whoever reads the file hands over its table.
+
+What the operator of a real router wants, from a file and from options.
 
 A policy file has the words of a scenario, without a network::
 
@@ -12,28 +26,42 @@ A policy file has the words of a scenario, without a network::
     mode = "control"
 
 Everything may be left away. Pure: who reads the file hands over its text.
+
+What the operator of several real routers wants of their queues together.
+
+The policy file is that for one queue (:mod:`vermilion.online.router_policy`), but parameters have
+their link's name before them::
+
+    [tuning]
+    parameters  = ["eth0.min_threshold", "eth1.target"]
+    constraints = ["links.eth1.utilization >= 0.95"]
+    [freedom]
+    fall_back = { "eth1.target" = "20 ms" }
+
+Without a file it is the knee of every link, summed, by the parameters that are worth a search.
 """
 
 from __future__ import annotations
 
 import re
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
-from vermilion.online.marking import DROPS_IN_EARNEST
 from vermilion.online.policy import (
     BLIND_AFTER_S,
     CHANGES_PER_MINUTE,
     DEADLINE_S,
+    DROPS_IN_EARNEST,
     AtExit,
     Mode,
     Policy,
+    SetPolicy,
     WithoutModel,
+    stated_policy,
 )
-from vermilion.online.service import SERVICE_KEYS, Service, read_service
-from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import HeldValues
+from vermilion.routers.queue_set import BETWEEN, joint_name
 from vermilion.scenario import (
     RATE,
     TIME,
@@ -53,6 +81,85 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.scenario.algorithms import Algorithm
+
+
+LOG_FORMATS: Final = ("text", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class Service:
+    """What a file or the command line says; ``None`` leaves it to whoever is asked next.
+
+    Attributes:
+        router: the queue's address.
+        journal: the file to keep the journal in.
+        monitor: whether the interface's packets are listened to.
+        entrances: the interfaces through which packets come into the queue, which a monitor listens
+            to as well.
+        metrics: where Prometheus may ask, an address and a port.
+        metrics_from_outside: whether that may be an address that other machines can reach.
+        metrics_token: the file with what a reader of metrics has to know.
+        log_format: ``text`` or ``json``.
+        page: where a page shows the controller at work, an address and a port.
+        page_from_outside: whether that may be an address that other machines can reach.
+        page_token: the file with what a reader of the page has to know.
+        answers: whether a person may answer proposals, undo and pause on the page.
+    """
+
+    router: str | None = None
+    journal: str | None = None
+    monitor: bool | None = None
+    entrances: tuple[str, ...] | None = None
+    metrics: str | None = None
+    metrics_from_outside: bool | None = None
+    metrics_token: str | None = None
+    log_format: str | None = None
+    page: str | None = None
+    page_from_outside: bool | None = None
+    page_token: str | None = None
+    answers: bool | None = None
+
+    def or_else(self, other: Service) -> Service:
+        """This one, and where it says nothing, another."""
+        missing = {
+            each.name: getattr(other, each.name)
+            for each in fields(self)
+            if getattr(self, each.name) is None
+        }
+        return replace(self, **missing)
+
+
+SERVICE_KEYS: Final = tuple(each.name for each in fields(Service))
+"""The keys that belong here."""
+
+_SWITCHES: Final = ("monitor", "metrics_from_outside", "page_from_outside", "answers")
+
+
+def read_service(document: Mapping[str, Any]) -> Service:
+    """What a policy file's top level says.
+
+    Raises:
+        FieldError: a value that is not accepted.
+    """
+    given = {name: document[name] for name in SERVICE_KEYS if name in document}
+    for name, value in given.items():
+        if name in _SWITCHES:
+            if not isinstance(value, bool):
+                raise FieldError(name, value, "true or false")
+        elif name == "entrances":
+            names = isinstance(value, list) and all(
+                each and isinstance(each, str) for each in value
+            )
+            if not names:
+                raise FieldError(name, value, 'a list of interfaces, like ["eth1"]')
+            given[name] = tuple(value)
+        elif name == "log_format":
+            if value not in LOG_FORMATS:
+                raise FieldError(name, value, one_of(LOG_FORMATS))
+        elif not isinstance(value, str) or not value:
+            raise FieldError(name, value, "a text")
+    return Service(**given)
+
 
 NOMINAL_RATE: Final = "10 Mbit/s"
 """Of a link whose rate nobody has said; the controller measures what really leaves."""
@@ -469,3 +576,163 @@ def _check_keys(table: Mapping[str, Any], keys: Sequence[str], before: str, plac
 def _where_it_belongs(key: str) -> str:
     """Which other place of a policy has the key, if one has: ``; mode belongs in [freedom]``."""
     return next((f"; {key} belongs {where}" for where, keys in _PLACES if key in keys), "")
+
+
+def policy_for_set(
+    links: Sequence[ManagedLink],
+    file: PolicyFile | None = None,
+    freedom: Freedom | None = None,
+    *,
+    paths: Sequence[Sequence[str]] = (),
+    deadline_s: float = DEADLINE_S,
+) -> SetPolicy:
+    """The policy for several real queues together.
+
+    Args:
+        links: their links, whose names differ.
+        file: what the operator has written; ``None`` for the knee of every link.
+        freedom: what the command line says; it wins over the file.
+        paths: the links that flows cross, where the operator knows.
+        deadline_s: how long a search may take.
+
+    Raises:
+        ScenarioError: it cannot be pursued on these queues.
+    """
+    known = PolicyFile() if file is None else file
+    for key, value in (("rate", known.rate_bit_per_s), ("delay", known.delay_s)):
+        if value is not None:
+            accepted = f"no {key} where several queues are set together: it is of one link"
+            raise ScenarioError(key, value, accepted, known.origin)
+    policy = stated_policy(scenario_of_routers(links, known), deadline_s)
+    if not isinstance(policy, SetPolicy) or len(policy.links) < len(links):
+        missing = [each.name for each in links if each.name not in _links_of(policy)]
+        accepted = f"parameters of every queue given; none is of {', '.join(missing)}"
+        raise ScenarioError(
+            "tuning.parameters", known.tuning.get("parameters"), accepted, known.origin
+        )
+    given = (freedom or Freedom()).or_else(known.freedom)
+    fall_back = _set_fall_back(links, given.fall_back, known.origin)
+    free = with_freedom(policy, given, fall_back)
+    free.check_steps(known.origin)
+    return free.with_paths(paths)
+
+
+def scenario_of_routers(links: Sequence[ManagedLink], file: PolicyFile) -> Scenario:
+    """Several real queues as a scenario, so that the words of ``[tuning]`` can be read.
+
+    Nothing of its traffic is ever used, as for one queue.
+
+    Raises:
+        ScenarioError: what the file asks for, or what is in force, cannot be read.
+    """
+    tuning: dict[str, Any] = dict(file.tuning)
+    tuning["parameters"] = _set_parameters(links, file)
+    space = tuning.get("space")
+    if isinstance(space, dict):
+        tuning["space"] = {_set_path(links, name): ends for name, ends in space.items()}
+    scenario = scenario_from_document(
+        {
+            "title": ", ".join(each.interface for each in links),
+            "duration": "1 s",
+            "links": {
+                each.name: {
+                    "rate": NOMINAL_RATE,
+                    "delay": "0 s",
+                    "queue": {
+                        "discipline": each.discipline,
+                        **{
+                            name: each.algorithm.parameters[name].exact_text(value)
+                            for name, value in each.in_force.items()
+                        },
+                    },
+                }
+                for each in links
+            },
+            "flows": {
+                "any": {
+                    "count": 1,
+                    "path": [each.name for each in links],
+                    "rtt": "0.1 s",
+                    "sender": "reno",
+                    "packet_size": NOMINAL_PACKET,
+                    "start": "0 s",
+                }
+            },
+            "tuning": tuning,
+        },
+        file.origin,
+    )
+    read = scenario.tuning
+    if read is not None and read.objective.target_delay_s is not None:
+        accepted = "a target in packets: of several links no rate is known beforehand"
+        raise ScenarioError(
+            "tuning.objective.target", file.tuning["objective"], accepted, file.origin
+        )
+    return scenario
+
+
+def _set_parameters(links: Sequence[ManagedLink], file: PolicyFile) -> list[str]:
+    """The paths of what may be changed."""
+    given = file.tuning.get("parameters")
+    if given is None:
+        return [path for each in links for path in usual_parameters(each, file)]
+    accepted = f"a list of some of {one_of(_settable(links))}"
+    if not isinstance(given, list) or not given:
+        raise ScenarioError("tuning.parameters", given, accepted, file.origin)
+    for name in given:
+        if not isinstance(name, str) or _joint(links, name) not in _settable(links):
+            raise ScenarioError("tuning.parameters", name, accepted, file.origin)
+        interface, _, parameter = _joint(links, name).partition(BETWEEN)
+        link = next(each for each in links if each.name == interface)
+        check_still(link, parameter, file.origin)
+    return [_set_path(links, name) for name in given]
+
+
+def _settable(links: Sequence[ManagedLink]) -> list[str]:
+    """The joint names of the numbers and switches that can be changed."""
+    return [
+        joint_name(each.name, name)
+        for each in links
+        for name in each.settable
+        if name in each.algorithm.parameters and each.algorithm.parameters[name].kind != "choice"
+    ]
+
+
+def _joint(links: Sequence[ManagedLink], name: str) -> str:
+    """A joint name, from itself or from its path."""
+    for each in links:
+        prefix = f"links.{each.name}.queue."
+        if name.startswith(prefix):
+            return joint_name(each.name, name.removeprefix(prefix))
+    return name
+
+
+def _set_path(links: Sequence[ManagedLink], name: str) -> str:
+    link, _, parameter = _joint(links, name).partition(BETWEEN)
+    return f"links.{link}.queue.{parameter}"
+
+
+def _links_of(policy: Policy) -> Sequence[str]:
+    return policy.links if isinstance(policy, SetPolicy) else (policy.link,)
+
+
+def _set_fall_back(
+    links: Sequence[ManagedLink], given: Mapping[str, Any] | None, origin: str
+) -> dict[str, ParameterValue] | None:
+    """The parameters for blind times, by their joint names, in their tables' units."""
+    if given is None:
+        return None
+    by_name = {each.name: each for each in links}
+    known = _settable(links)
+    found: dict[str, ParameterValue] = {}
+    for name, value in given.items():
+        where, joint = f"freedom.fall_back.{name}", _joint(links, name)
+        if joint not in known:
+            accepted = f"what can be changed on these queues: {did_you_mean(joint, known)}"
+            raise ScenarioError(where, value, accepted, origin)
+        link, _, parameter = joint.partition(BETWEEN)
+        try:
+            found[joint] = by_name[link].algorithm.parse_one(parameter, value)
+        except FieldError as error:
+            raise ScenarioError(where, value, error.accepted, origin) from None
+    return found

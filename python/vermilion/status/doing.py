@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import DecisionKind
 
 _WAITS: Final = "waiting for a steady picture of the traffic"
 _SEARCHES: Final = "searching settings in a model of the traffic"

@@ -14,8 +14,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.record.journal_lock import is_written
+from vermilion.online.drive.locks import is_written
+from vermilion.online.entries import DecisionKind
 from vermilion.online.record.restart import chain_of, left_alone, paused_by_person
 from vermilion.status.doing import DOING, PAUSED_BY_PERSON
 from vermilion.status.run_clock import run_clock

@@ -2,6 +2,8 @@
 
 Belief moves on only when the router itself has said what is in force. An answer that never comes
 is no refusal: the change may be in force, in part or not at all, so the router is read.
+
+Proposing: a person has been asked whether to make a change.
 """
 
 from __future__ import annotations
@@ -9,19 +11,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import blind, entering, leaving_alone, stepping
-from vermilion.online.decide.in_force import is_mixture
-from vermilion.online.decide.setting_words import setting_in_words
+from vermilion.online.decide import entering, ownership, silence, stepping
+from vermilion.online.decide.ownership import is_mixture
 from vermilion.online.decide.states import Applying, HandsOff, Owed, RouterChange, Watching
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import DecisionKind, setting_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import Alarm
+    from vermilion.online.decide.states import Proposing
     from vermilion.online.decide.turn import Turn
-    from vermilion.online.events import Done, Lost, Observed, Overtaken, Refused, Silent
+    from vermilion.online.events import Command, Done, Lost, Observed, Overtaken, Refused, Silent
     from vermilion.routers.base import ParameterValue
+
 
 ANSWER_WITHIN_S = 5.0
 """How long a router may take to answer a change before the answer counts as lost."""
@@ -42,7 +45,7 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
         return
     held = turn.controller.held
     if held.holds(state.change.parameters, event.in_force):
-        if leaving_alone.leave_if_shared(turn, state, event.in_force):
+        if ownership.leave_if_shared(turn, state, event.in_force):
             _end_if_wanted(turn, state)
         else:
             _changed(turn, state, event.in_force)
@@ -98,7 +101,7 @@ def on_overtaken(turn: Turn, state: Applying, event: Overtaken) -> None:
     if event.number != state.number:
         return
     turn.change(unanswered=turn.controller.unanswered[:-1])
-    leaving_alone.check_in_force(turn, event.in_force)
+    ownership.check_in_force(turn, event.in_force)
     _end_if_wanted(turn, state)
 
 
@@ -128,7 +131,7 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
     """The router is silent; whoever wants to end does not wait for it for ever."""
     waits_to_end = state.change.purpose == "restore"
     if not waits_to_end:
-        blind.on_silent(turn, state, event)
+        silence.on_silent(turn, state, event)
     elif turn.now_s - state.since_s > ANSWER_WITHIN_S:
         turn.decide(
             DecisionKind.END,
@@ -259,3 +262,30 @@ def owed_again(turn: Turn, owed: Owed) -> None:
     before = turn.controller.in_force
     number = turn.ask_router(owed.change.parameters, takes_back=owed.change.is_free)
     turn.become(Applying(number, owed.change, turn.now_s, before, attempts=owed.attempts))
+
+
+_ASK_PERSON_AGAIN_S = 60.0  # after a no
+
+
+def on_answer(turn: Turn, state: Proposing, event: Command) -> None:
+    """A person has answered."""
+    if event.number != state.number:
+        return
+    if event.verb == "accept":
+        entering.send(turn, state.change)
+    elif event.verb == "decline":
+        turn.decide(
+            DecisionKind.DECLINED, f"proposal {state.number} was declined", number=state.number
+        )
+        entering.watch_without_model(turn, turn.now_s + _ASK_PERSON_AGAIN_S)
+
+
+def on_alarm_while_proposing(turn: Turn, state: Proposing, alarm: Alarm) -> None:
+    """Conditions have changed before a person answered."""
+    entering.say_changed(turn, alarm)
+    turn.decide(
+        DecisionKind.DECLINED,
+        f"proposal {state.number} is withdrawn: conditions have changed",
+        number=state.number,
+    )
+    entering.wait_anew(turn, alarm.reason, alarm.details)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.broken_bound import BrokenBound
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.decide.verification import BrokenBound
+from vermilion.online.entries import DecisionKind
 from vermilion.online.sense.stretch import FEWEST_BATCHES
 
 if TYPE_CHECKING:

@@ -1,4 +1,12 @@
-"""All that a controller knows and remembers: one value, from which everything it does follows.
+"""How often a router may be changed.
+
+Every change costs: a human reads about it, some routers flush their queue, and what was learned of
+the setting before is of no more use. So changes are counted, and beyond the operator's budget the
+next one waits. A setting that proved to be bad is taken back at any time.
+
+Which of the operator's bounds are said to be broken: a value.
+
+All that a controller knows and remembers: one value, from which everything it does follows.
 
 :func:`vermilion.online.decide.step.step` makes the next one of it. Nothing here touches a router, a
 clock or a file.
@@ -10,8 +18,6 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.bounds_watch import BoundsWatch
-from vermilion.online.decide.budget import ChangeBudget
 from vermilion.online.decide.fluctuation import Fluctuation
 from vermilion.online.decide.states import HandsOff, State, Waiting
 from vermilion.online.model.senders import SenderBelief
@@ -23,19 +29,84 @@ from vermilion.online.sense.senses import Senses
 from vermilion.routers.base import HeldValues, PushPrice
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-    from vermilion.online.decide.broken_bound import BrokenBound
-    from vermilion.online.decide.detection import ConditionWatch
-    from vermilion.online.decide.set_detection import SetConditionWatch
-    from vermilion.online.decide.starvation import StarvationWatch
+    from vermilion.online.decide.detection import ConditionWatch, SetConditionWatch, StarvationWatch
     from vermilion.online.decide.states import Promise
+    from vermilion.online.decide.verification import BrokenBound
     from vermilion.online.plan.steps import Steps
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.set_senses import SetSenses
     from vermilion.routers.base import LinkConfiguration, ParameterValue
+
+
+_MINUTE_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeBudget:
+    """The changes of the last minute.
+
+    A value: every change makes the next one.
+
+    Attributes:
+        per_minute: how many are allowed.
+        changes_s: when the last ones were made, ascending.
+    """
+
+    per_minute: int
+    changes_s: tuple[float, ...] = ()
+
+    def spent(self, now_s: float) -> ChangeBudget:
+        """The budget after a change now."""
+        return replace(self, changes_s=(*self._lately(now_s), now_s))
+
+    def allows(self, now_s: float) -> bool:
+        """Whether one more change may be made now."""
+        return len(self._lately(now_s)) < self.per_minute
+
+    def next_s(self, now_s: float) -> float:
+        """From when on one more change may be made: now, where it may be made at once."""
+        lately = self._lately(now_s)
+        if len(lately) < self.per_minute:
+            return now_s
+        return (
+            lately[len(lately) - self.per_minute] + _MINUTE_S if self.per_minute else float("inf")
+        )
+
+    def _lately(self, now_s: float) -> tuple[float, ...]:
+        return tuple(time_s for time_s in self.changes_s if time_s > now_s - _MINUTE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class BoundsWatch:
+    """Which bounds are said to be broken; a value.
+
+    Attributes:
+        since_s: from when on measurements count.
+        looked_s: when the bounds were last looked at.
+        said: the text of each bound said to be broken, and when it last was.
+    """
+
+    since_s: float = 0.0
+    looked_s: float = 0.0
+    said: tuple[tuple[str, float], ...] = ()
+
+    def knows(self, bound: str) -> bool:
+        """Whether a bound is said to be broken."""
+        return any(text == bound for text, _ in self.said)
+
+    def with_broken(self, bounds: Iterable[str], now_s: float) -> BoundsWatch:
+        """With these said to be broken now."""
+        broken = dict.fromkeys(bounds, now_s)
+        return replace(self, said=tuple({**dict(self.said), **broken}.items()))
+
+    def without_old(self, time_s: float) -> BoundsWatch:
+        """Without what has been kept since then."""
+        return replace(self, said=tuple(each for each in self.said if each[1] >= time_s))
+
 
 DRIFT_HOLD_S = (5.0, 60.0)
 """How long a drift without a cause is not answered again: at first, and at most."""

@@ -1,4 +1,13 @@
-"""Noticing, from observations alone, that the network is no longer what the model says.
+"""Sequential tests: when does a stream of observations say "something changed"?
+
+Two tests, each sound for its kind of stream. :class:`Persistence` is for quantities that
+are exact but flicker (a flow count): outside the tolerance several times in a row. The
+cumulative sum (E. S. Page, "Continuous inspection schemes", Biometrika 41, 1954) is for
+noisy ones (a backlog): it adds up what exceeds a slack and alarms at a threshold, so that a
+large shift is noticed quickly and a small one eventually, while noise around the reference
+drains away.
+
+Noticing, from observations alone, that the network is no longer what the model says.
 
 Four watchers, each with the sequential test that suits its quantity:
 
@@ -15,6 +24,25 @@ queue      mean backlog per second               two-sided cumulative sum agains
 The first three see a change of conditions. The fourth sees that the model is wrong without
 saying why; it is what remains when something changed that no router exports. Where flows or round
 trips are only estimated, tolerances are at least twice the doubt.
+
+Noticing that the traffic of several queues is no longer what the model says.
+
+Each queue's traffic is watched as it would be if it were alone; what one of them notices concerns
+all, because their model is one.
+
+Whether a setting locks flows out of the network, more of them than its model allows.
+
+A queue that hardly moves can be had by refusing some flows for good: their packets are dropped when
+they come back from a timeout, and every timeout is twice as long as the one before. A model that
+starts all its flows at an empty queue sees less of this than a network in which they come one after
+the other. So starved flows are counted on the network too, over stretches as long as the model's,
+and a setting goes where they are far more than the bound of harm allows.
+
+What is far more was measured: 64 NewReno flows behind 10 Mbit/s and RED as published have 0 to 9
+starved ones in a stretch of 10 s, by chance alone, and 2 to 3 on average.
+
+Jain's index is bounded in the model only: where paths or senders are unequal it is low whatever the
+queue does, and only a comparison under both settings could tell whose fault that is.
 """
 
 from __future__ import annotations
@@ -22,13 +50,90 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from vermilion.online.decide.sequential import Persistence, TwoSidedCusum
-from vermilion.online.sense.picture import round_trip_distance
+from vermilion.online.sense.flow_activity import STARVED_SHARE
+from vermilion.online.sense.picture import SetPicture, round_trip_distance
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
+    from vermilion.online.sense.flow_activity import FlowActivity
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.set_senses import SetActivity
+
+
+@dataclass(frozen=True, slots=True)
+class Persistence:
+    """True once a condition has held for a number of observations in a row.
+
+    A value: every observation makes the next one.
+
+    Attributes:
+        hold: how many, at least 1.
+        run: for how many it has held so far.
+    """
+
+    hold: int
+    run: int = 0
+
+    def __post_init__(self) -> None:
+        """Refuse a number that would mean nothing."""
+        if self.hold < 1:
+            message = f"hold {self.hold} is not accepted; expected at least 1 observation"
+            raise ValueError(message)
+
+    def after(self, *, outside: bool) -> Persistence:
+        """The test after one more observation."""
+        return replace(self, run=self.run + 1 if outside else 0)
+
+    @property
+    def alarmed(self) -> bool:
+        """Whether it has held long enough."""
+        return self.run >= self.hold
+
+
+@dataclass(frozen=True, slots=True)
+class TwoSidedCusum:
+    """Page's cumulative sum test for a shift of the mean, up or down.
+
+    For independent normal observations of standard deviation s, slack 0.75 s and threshold
+    6 s give one false alarm in about 20,000 observations, and notice a shift of 2 s after
+    about 5 (Siegmund's approximation, *Sequential Analysis*, 1985).
+
+    A value: every observation makes the next one.
+
+    Attributes:
+        reference: the mean expected.
+        slack: the deviation from it that is tolerated, at least 0.
+        threshold: the alarm's level, above 0.
+        above: what has exceeded the slack upwards and not drained away.
+        below: the same downwards.
+    """
+
+    reference: float
+    slack: float
+    threshold: float
+    above: float = 0.0
+    below: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse levels that would mean nothing."""
+        if self.slack < 0 or self.threshold <= 0:
+            message = f"slack {self.slack} and threshold {self.threshold} must be >= 0 and > 0"
+            raise ValueError(message)
+
+    def after(self, observation: float) -> tuple[TwoSidedCusum, Literal["above", "below"] | None]:
+        """The test after one observation, and which way the mean has shifted, if it has.
+
+        With an alarm the sums begin anew.
+        """
+        excess = observation - self.reference
+        above = max(0.0, self.above + excess - self.slack)
+        below = max(0.0, self.below - excess - self.slack)
+        if max(above, below) <= self.threshold:
+            return replace(self, above=above, below=below), None
+        direction: Literal["above", "below"] = "above" if above > below else "below"
+        return replace(self, above=0.0, below=0.0), direction
+
 
 Watcher: TypeAlias = Literal["flows", "round-trip", "rate", "queue"]
 
@@ -201,3 +306,110 @@ class QueueWatch:
             f"predicted, to {batch:.1f} in the last second",
             {"predicted_mean_queue_packets": test.reference, "mean_queue_packets": batch},
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SetConditionWatch:
+    """Compares the traffic of several queues now with that of their model.
+
+    A value: every picture makes the next one.
+
+    Attributes:
+        modelled: the picture that the model in use was built from.
+        watches: (link, the watch of its queue).
+    """
+
+    modelled: SetPicture
+    watches: tuple[tuple[str, ConditionWatch], ...]
+
+    def after(self, now: TrafficPicture) -> tuple[SetConditionWatch, Alarm | None]:
+        """The watch after the picture of one more sample, and what has changed, if it has."""
+        if not isinstance(now, SetPicture):
+            message = f"{type(now).__name__} is no picture of several queues"
+            raise TypeError(message)
+        seen = dict(now.queues)
+        first: Alarm | None = None
+        watches: list[tuple[str, ConditionWatch]] = []
+        for link, watch in self.watches:
+            following, alarm = watch.after(seen[link])
+            watches.append((link, following))
+            if alarm is not None and first is None:
+                first = replace(
+                    alarm,
+                    reason=f"{link}: {alarm.reason}",
+                    details={"link": link, **alarm.details},
+                )
+        found = [link for link in now.known_queues if link not in self.modelled.known_queues]
+        if first is None and found:
+            reason = f"the rate of {', '.join(found)} has become known"
+            first = Alarm(now.time_s, "rate", reason, {"links": found})
+        return replace(self, watches=tuple(watches)), first
+
+
+def watch_of(picture: TrafficPicture, queueing_s: float) -> ConditionWatch | SetConditionWatch:
+    """A watch that compares the traffic with this picture from now on.
+
+    Args:
+        picture: of one queue, or of several.
+        queueing_s: the usual queueing delay.
+    """
+    if not isinstance(picture, SetPicture):
+        return ConditionWatch(picture, queueing_s)
+    watches = tuple((link, ConditionWatch(part, queueing_s)) for link, part in picture.queues)
+    return SetConditionWatch(picture, watches)
+
+
+STRETCHES = 3
+"""Successive stretches that must all have too many: a flow that waits for one timeout is none."""
+
+_BY_CHANCE = 0.15  # of the flows
+
+_EPSILON_S = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class StarvationWatch:
+    """The starved flows of successive stretches under one setting.
+
+    Attributes:
+        most: how many may starve on average, by the bound of harm in the model.
+        over_s: length of a stretch, which is the model's.
+        since_s: when the present one began.
+        counts: starved flows of the last stretches.
+    """
+
+    most: float
+    over_s: float
+    since_s: float
+    counts: tuple[int, ...] = ()
+
+    def after(
+        self, activity: FlowActivity | SetActivity, now_s: float
+    ) -> tuple[StarvationWatch, str, dict[str, object]]:
+        """The watch after a sample, what is wrong in words ("" for nothing), and the numbers."""
+        if now_s - self.since_s < self.over_s - _EPSILON_S:
+            return self, "", {}
+        starved = activity.starved_since(self.since_s)
+        watch = replace(self, since_s=now_s)
+        if starved is None:
+            return watch, "", {}
+        watch = replace(watch, counts=(*self.counts, starved)[-STRETCHES:])
+        allowed = self.most + _BY_CHANCE * (activity.open_flows or 0)
+        if len(watch.counts) < STRETCHES or min(watch.counts) <= allowed:
+            return watch, "", {}
+        *others, last = watch.counts
+        counted = f"{', '.join(map(str, others))} and {last}"
+        words = (
+            f"in {len(watch.counts)} successive stretches of {self.over_s:.0f} s, {counted} flows "
+            f"got less than 5 % of the mean share; the bound of harm allows {self.most:.1f}, and "
+            f"{allowed - self.most:.1f} more may be chance"
+        )
+        numbers: dict[str, object] = {
+            "stretches": len(watch.counts),
+            "stretch_s": self.over_s,
+            "starved_flows": list(watch.counts),
+            "starved_below_share": STARVED_SHARE,
+            "starved_flows_allowed": self.most,
+            "starved_flows_by_chance": allowed - self.most,
+        }
+        return watch, words, numbers

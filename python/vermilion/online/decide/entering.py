@@ -7,12 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
-from vermilion.online.decide.detection import QueueWatch
-from vermilion.online.decide.figures import Expectation
+from vermilion.online.decide.detection import QueueWatch, StarvationWatch, watch_of
 from vermilion.online.decide.fluctuation import WITHIN_S
-from vermilion.online.decide.set_detection import watch_of
-from vermilion.online.decide.setting_words import setting_in_words
-from vermilion.online.decide.starvation import StarvationWatch
 from vermilion.online.decide.states import (
     Applying,
     HandsOff,
@@ -25,11 +21,12 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.marking import DROPS_IN_EARNEST, marks_alone
-from vermilion.online.model.calibration import FEWEST_SAMPLES, are_enough
-from vermilion.online.model.least_queue import least_queue_packets
+from vermilion.online.decide.verification import Expectation
+from vermilion.online.entries import DecisionKind, setting_in_words
+from vermilion.online.model.explanation import FEWEST_SAMPLES, are_enough
+from vermilion.online.model.traffic import least_queue_packets
 from vermilion.online.plan.memory import condition_distance
+from vermilion.online.policy import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
 from vermilion.scenario.how_many import how_many
 

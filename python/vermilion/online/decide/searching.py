@@ -7,13 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.objectives.metric_words import metric_in_words
-from vermilion.online.decide import entering, pausing, stepping
-from vermilion.online.decide.figures import Expectation
-from vermilion.online.decide.setting_words import setting_in_words
+from vermilion.online.decide import entering, silence, stepping
 from vermilion.online.decide.states import RouterChange, Searching, Verifying
-from vermilion.online.decide.verification import verify
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.plan.misfit import FEWEST_SAMPLES, before_silence, misfits
+from vermilion.online.decide.verification import Expectation, verify
+from vermilion.online.entries import DecisionKind, setting_in_words
+from vermilion.online.plan.examination import FEWEST_COMPARED, before_silence, misfits
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
@@ -24,9 +22,8 @@ if TYPE_CHECKING:
     from vermilion.online.events import Found, Observed, SearchFailed
     from vermilion.online.model.explanation import Explanation, Figure
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.answer import Answer
     from vermilion.online.plan.regimes import Regime
-    from vermilion.online.plan.task import Finding
+    from vermilion.online.plan.task import Answer, Finding
     from vermilion.online.sense.stretch import Stretch
 
 _BEFORE_S = 5.0  # how far back the setting in force is measured before it is replaced
@@ -60,7 +57,7 @@ def on_observed(turn: Turn, state: Searching, _event: Observed) -> None:
 
 def on_found(turn: Turn, state: Searching, event: Found) -> None:
     """The search has ended."""
-    if event.number != state.number or pausing.pause_if_answer_is_late(turn, state):
+    if event.number != state.number or silence.pause_if_answer_is_late(turn, state):
         return
     finding = event.finding
     doubt = _doubt(turn, finding)
@@ -383,7 +380,7 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     scale = turn.scale_packets(answer.picture)
     found = [misfits(replace(answer, incumbent=each), seen, scale, bias) for each in kinds]
     missed = found[0] if all(found) else ()
-    too_few = len(seen) < FEWEST_SAMPLES
+    too_few = len(seen) < FEWEST_COMPARED
     lately = turn.now_s - controller.refuted_s < _REFUTED_S
     if not missed and not (too_few and lately):
         return False

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import QueueWatch
-    from vermilion.online.decide.figures import Expectation
+    from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.stretch import Stretch

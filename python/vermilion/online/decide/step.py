@@ -8,22 +8,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import blackout, bounds, leaving_alone, pausing
-from vermilion.online.decide.set_detection import watch_of
+from vermilion.online.decide import bounds, ownership, silence
+from vermilion.online.decide.detection import watch_of
 from vermilion.online.decide.states import Applying, Ended, HandsOff, Proposing
 from vermilion.online.decide.transitions import BESIDES, TRANSITIONS
 from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.waiting import PICTURES_KEPT, STEADY_FLOWS
+from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Command, Observed, Silent
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.sense.flow_shares import is_due
+from vermilion.online.sense.flow_activity import is_due
 
 if TYPE_CHECKING:
     from vermilion.online.decide.controller import Controller
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.states import State
-    from vermilion.online.effects import Effect
-    from vermilion.online.events import Event
+    from vermilion.online.events import Effect, Event
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
 
@@ -94,10 +93,10 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     if samples % _SETTING_CHECK_SAMPLES == 0:
         turn.read_back()
     state = turn.controller.state
-    pausing.pause_if_silent(turn)
+    silence.pause_if_silent(turn)
     _check(state, turn.controller.state, BESIDES[type(state)])
     state = turn.controller.state
-    blackout.look(turn)
+    silence.look_for_blackout(turn)
     _check(state, turn.controller.state, BESIDES[type(state)])
     conditions = turn.controller.conditions
     if conditions is not None:
@@ -117,9 +116,9 @@ def _compare(turn: Turn, event: Observed) -> None:
     if event.in_force is None or isinstance(state, Applying):
         return
     if isinstance(state, HandsOff):
-        leaving_alone.follow(turn, state, event.in_force)
+        ownership.follow(turn, state, event.in_force)
     else:
-        leaving_alone.check_in_force(turn, event.in_force)
+        ownership.check_in_force(turn, event.in_force)
         _check(state, turn.controller.state, BESIDES[type(state)])
 
 

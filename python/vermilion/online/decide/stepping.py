@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.figures import Expectation
 from vermilion.online.decide.states import RouterChange, Verifying
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.decide.verification import Expectation
+from vermilion.online.entries import DecisionKind
 from vermilion.online.plan.steps import Steps
 
 if TYPE_CHECKING:

@@ -13,14 +13,9 @@ from typing import Any, TypeAlias
 
 from vermilion.online.decide import (
     applying,
-    beginning,
-    blind,
-    changing,
-    leaving_alone,
-    observing,
-    pausing,
-    proposing,
+    ownership,
     searching,
+    silence,
     verifying,
     waiting,
     watching,
@@ -112,13 +107,13 @@ EVENTS: tuple[type[Event | Alarm], ...] = (
 """What reaches a state; an :class:`Alarm` comes with an observation, from the conditions' watch."""
 
 _CHANGES = (Applying, Proposing, Watching)  # what a wish for a change leads to
-_GONE_BLIND = _to(blind.on_silent, Blind)
-_CHANGED = _to(changing.on_alarm, Waiting)
-_STOPPED = _to(beginning.on_command, Applying, Ended)
+_GONE_BLIND = _to(silence.on_silent, Blind)
+_CHANGED = _to(waiting.on_alarm, Waiting)
+_STOPPED = _to(ownership.on_command, Applying, Ended)
 
 _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
     Waiting: {
-        Began: _to(beginning.on_began, Applying, HandsOff),
+        Began: _to(ownership.on_began, Applying, HandsOff),
         Observed: _to(waiting.on_observed, Searching, *_CHANGES),
         Silent: _GONE_BLIND,
         Command: _STOPPED,
@@ -132,9 +127,9 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     Proposing: {
-        Alarm: _to(proposing.on_alarm, Waiting),
+        Alarm: _to(applying.on_alarm_while_proposing, Waiting),
         Silent: _GONE_BLIND,
-        Command: _to(beginning.on_command_or(proposing.on_command), Applying, Watching, Ended),
+        Command: _to(ownership.on_command_or(applying.on_answer), Applying, Watching, Ended),
     },
     Applying: {
         Observed: _to(
@@ -148,7 +143,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     Observing: {
-        Observed: _to(observing.on_observed, Searching),
+        Observed: _to(waiting.on_observed_while_observing, Searching),
         Alarm: _CHANGED,
         Silent: _GONE_BLIND,
         Command: _STOPPED,
@@ -166,22 +161,22 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     Paused: {
-        Observed: _to(pausing.on_observed, Waiting, Verifying, Watching),
-        Alarm: _to(changing.on_alarm_while_paused),
+        Observed: _to(silence.on_observed_while_paused, Waiting, Verifying, Watching),
+        Alarm: _to(waiting.on_alarm_while_paused),
         Silent: _GONE_BLIND,
         Command: _STOPPED,
     },
     Blind: {
-        Observed: _to(blind.on_observed, Waiting),
-        Done: _to(blind.on_done),
-        Refused: _to(blind.on_refused),
-        Lost: _to(blind.on_refused),
-        Overtaken: _to(blind.on_overtaken),
+        Observed: _to(silence.on_observed_again, Waiting),
+        Done: _to(silence.on_done),
+        Refused: _to(silence.on_refused),
+        Lost: _to(silence.on_refused),
+        Overtaken: _to(silence.on_overtaken),
         Command: _STOPPED,
     },
     HandsOff: {
-        Began: _to(beginning.on_began_hands_off),
-        Command: _to(leaving_alone.on_command, Waiting, Ended),
+        Began: _to(ownership.on_began_hands_off),
+        Command: _to(ownership.on_command_hands_off, Waiting, Ended),
     },
     Ended: {},
 }

@@ -18,12 +18,8 @@ from itertools import combinations
 from statistics import median
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.detection import (
-    FLOW_TOLERANCE,
-    RATE_TOLERANCE,
-    ROUND_TRIP_TOLERANCE,
-)
-from vermilion.online.sense.set_picture import SetPicture
+from vermilion.online.decide.detection import FLOW_TOLERANCE, RATE_TOLERANCE, ROUND_TRIP_TOLERANCE
+from vermilion.online.sense.picture import SetPicture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,10 +11,10 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from vermilion.online.decide.states import Ended
-from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
 from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.events import Apply, Cancel, End, Propose, ReadBack, Record, Search
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.searched_values import searched_values
+from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.online.sense.set_senses import SetSenses
@@ -25,11 +25,10 @@ if TYPE_CHECKING:
 
     from vermilion.online.decide.controller import Controller
     from vermilion.online.decide.states import State
-    from vermilion.online.effects import Effect
-    from vermilion.online.entries import Entry
-    from vermilion.online.kinds import DecisionKind
+    from vermilion.online.entries import DecisionKind, Entry
+    from vermilion.online.events import Effect
     from vermilion.online.plan.regimes import Regime
-    from vermilion.online.plan.task_kind import TaskKind
+    from vermilion.online.plan.task import TaskKind
     from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample

@@ -1,4 +1,8 @@
-"""Whether an applied setting does on the network what it did in the model.
+"""What was measured under a setting, beside what was promised and what was before.
+
+A bound of the operator's that the network breaks, surely or as it seems: words and numbers.
+
+Whether an applied setting does on the network what it did in the model.
 
 After a new setting has settled, the operator's own objective and bounds are measured for a while
 and compared with what was measured before under the same conditions, where there was time to. There
@@ -19,19 +23,232 @@ has stated are still kept to.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.online.decide.broken_bound import all_broken, first_broken
-from vermilion.online.decide.figures import Expectation, Figures
+from vermilion.objectives.metric_words import metric_in_words
 from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:
-    from vermilion.objectives import Objective
-    from vermilion.online.decide.broken_bound import BrokenBound
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from vermilion.objectives import Constraint, Objective
     from vermilion.online.policy import Policy
     from vermilion.online.sense.stretch import Stretch
     from vermilion.simulate.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Expectation:
+    """What the model said before the change.
+
+    Attributes:
+        cost_before: the objective under the old setting in the present conditions.
+        cost_after: the same under the new one.
+        mean_after: mean queue under the new setting, packets.
+        most_starved: how many flows may starve under it without harm; ``None`` for any number.
+        starved_over_s: in stretches of this length.
+        of_model: whether a model said so, and not a measurement of what was before.
+        first_beside_previous: what each metric with a bound of harm would be more under the first
+            setting than under the one before, by its path; none where they are the same.
+    """
+
+    cost_before: float
+    cost_after: float
+    mean_after: float
+    most_starved: float | None = None
+    starved_over_s: float = 0.0
+    of_model: bool = True
+    first_beside_previous: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The numbers of a verdict: said in a sentence and written down from the same values.
+
+    Attributes:
+        objective: what is minimised or maximised.
+        expected: what the model said.
+        seconds: how long was measured.
+        mean_queue_packets: under the new setting.
+        utilization: the same.
+        signal_rate: the same, packets dropped or marked over all.
+        now: the objective's value, where it can be measured.
+        then: the same before the change, where that was measured.
+        utilization_before: before the change, where that was measured.
+    """
+
+    objective: Objective
+    expected: Expectation
+    seconds: float
+    mean_queue_packets: float
+    utilization: float
+    signal_rate: float
+    now: Interval | None
+    then: Interval | None
+    utilization_before: float | None
+
+    @classmethod
+    def of(
+        cls, after: Stretch, before: Stretch | None, expected: Expectation, objective: Objective
+    ) -> Figures:
+        """The figures of two stretches.
+
+        Args:
+            after: under the new setting.
+            before: under the old one in the same conditions, where that was measured.
+            expected: what the model said.
+            objective: of the operator.
+        """
+        return cls(
+            objective,
+            expected,
+            after.seconds,
+            after.queue.mean,
+            after.utilization.mean,
+            after.signal_rate,
+            after.objective(objective),
+            None if before is None else before.objective(objective),
+            None if before is None else before.utilization.mean,
+        )
+
+    def in_words(self) -> str:
+        """Like "mean queue 30 packets (model 31), queue-deviation 4 packets^2 (...)"."""
+        expected, objective = self.expected, self.objective
+        unit = f" {objective.unit}" if objective.unit else ""
+        stood = f"{'model' if expected.of_model else 'before'} {expected.mean_after:.1f}"
+        parts = [f"mean queue {self.mean_queue_packets:.1f} packets ({stood})"]
+        if self.now is not None:
+            compared = (
+                f"model of the old setting {expected.cost_before:.4g}"
+                if self.then is None
+                else f"before {self.then.mean:.4g}"
+            )
+            model = f"model {expected.cost_after:.4g}, " if expected.of_model else ""
+            parts.append(f"{objective.label} {self.now.mean:.4g}{unit} ({model}{compared})")
+        utilization = f"utilisation {self.utilization:.1%}"
+        if self.utilization_before is not None:
+            utilization += f" (before {self.utilization_before:.1%})"
+        return ", ".join([*parts, utilization])
+
+    def details(self) -> dict[str, object]:
+        """The numbers, for the journal; those of the objective are in its unit."""
+        from vermilion.objectives.queue_deviation import QueueDeviation
+
+        now, expected = self.now, self.expected
+        numbers: dict[str, object] = {
+            "mean_queue_packets": self.mean_queue_packets,
+            "utilization": self.utilization,
+            "signal_rate": self.signal_rate,
+            "seconds": self.seconds,
+            "objective": self.objective.name,
+            "unit": self.objective.unit,
+            "measured": None if now is None else now.mean,
+            "measured_half_width": None if now is None else now.half_width,
+            "measured_before": None if self.then is None else self.then.mean,
+            "utilization_before": self.utilization_before,
+        }
+        if expected.of_model:
+            numbers["model_mean_queue_packets"] = expected.mean_after
+            numbers["model_objective"] = expected.cost_after
+            numbers["model_objective_before"] = expected.cost_before
+        else:
+            numbers["mean_queue_before_packets"] = expected.mean_after
+            numbers["measured_before"] = expected.cost_before
+        if isinstance(self.objective, QueueDeviation) and now is not None:
+            numbers["squared_deviation"] = now.mean
+            numbers["squared_deviation_half_width"] = now.half_width
+        return numbers
+
+
+@dataclass(frozen=True, slots=True)
+class BrokenBound:
+    """A bound, and what was measured of it.
+
+    Attributes:
+        constraint: the bound.
+        limit: as a number, in the metric's unit; ``None`` where what it refers to is not known.
+        measured: what breaks it, or seems to.
+    """
+
+    constraint: Constraint
+    limit: float | None
+    measured: Interval
+
+    @property
+    def bound(self) -> str:
+        """The bound as it was written."""
+        return self.constraint.text
+
+    def in_words(self, *, with_half_width: bool = False) -> str:
+        """Like "links.a.drop_rate <= 10 % (measured 12.3 %)"."""
+        half_width = self.measured.half_width if with_half_width else None
+        seen = metric_in_words(self.constraint.path, self.measured.mean, half_width)
+        return f"{self.bound} (measured {seen})"
+
+    def details(self) -> dict[str, object]:
+        """The numbers, in the metric's own unit, for the journal."""
+        return {
+            "bound": self.bound,
+            "bound_limit": self.limit,
+            "bound_measured": self.measured.mean,
+            "bound_measured_half_width": self.measured.half_width,
+        }
+
+
+def first_broken(
+    stretch: Stretch,
+    reference: Stretch | None,
+    bounds: Sequence[Constraint],
+    first_beside_reference: Mapping[str, float] | None = None,
+) -> BrokenBound | None:
+    """The first of :func:`all_broken`; ``None`` where there is none."""
+    return next(all_broken(stretch, reference, bounds, first_beside_reference), None)
+
+
+def all_broken(
+    stretch: Stretch,
+    reference: Stretch | None,
+    bounds: Sequence[Constraint],
+    first_beside_reference: Mapping[str, float] | None = None,
+) -> Iterator[BrokenBound]:
+    """The bounds that are surely broken in a stretch, in their order.
+
+    Args:
+        stretch: what was measured.
+        reference: measured under the setting before; without it relative bounds ask nothing.
+        bounds: constraints and bounds of harm.
+        first_beside_reference: what a metric would be more under the setting that stood when the
+            controller began, by its path. A bound of harm refers to that setting.
+    """
+    first = first_beside_reference or {}
+    for bound in bounds:
+        measured = stretch.bounded(bound)
+        limit = _limit_of(bound, reference, first.get(str(bound.path), 0.0))
+        if measured is None or limit is None or measured.low is None or measured.high is None:
+            continue
+        sure = measured.high < limit if bound.at_least else measured.low > limit
+        if sure:
+            yield BrokenBound(bound, limit, measured)
+
+
+def _limit_of(bound: Constraint, reference: Stretch | None, first_beside: float) -> float | None:
+    """The bound as a number; of a reference, the end of its interval that is easier to keep.
+
+    A bound of harm is never harder to keep than what was measured under the setting before: to go
+    back to that one would mend nothing. ``None`` where a bound refers to what was not measured.
+    """
+    if not bound.of_reference:
+        return bound.bound
+    measured = None if reference is None else reference.bounded(bound)
+    if measured is None or measured.low is None or measured.high is None:
+        return None
+    before = measured.low if bound.at_least else measured.high
+    if not bound.of_harm:
+        return bound.bound * before + bound.offset
+    limit = bound.bound * (before + first_beside) + bound.offset
+    return min(limit, before) if bound.at_least else max(limit, before)
+
 
 _WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a network twice
 _WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show

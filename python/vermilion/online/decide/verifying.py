@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, stepping
 from vermilion.online.decide.states import Doubt, RouterChange, Verifying
 from vermilion.online.decide.verification import clearly_worse, verify
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import DecisionKind
 from vermilion.online.plan.correction import LARGEST
 from vermilion.online.plan.regimes import Regime
 

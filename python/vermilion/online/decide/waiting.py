@@ -1,4 +1,12 @@
-"""Waiting: something changed, or nothing is known yet; a steady picture of it is waited for."""
+"""Waiting: something changed, or nothing is known yet; a steady picture of it is waited for.
+
+Conditions are no longer those of the model in use.
+
+Observing: the quick answer is in force, or the old setting was kept.
+
+What it does is watched for a moment, so that the model can be fitted to it and a more thorough
+search can do better.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +14,24 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
-from vermilion.online.decide.states import RouterChange, Waiting
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.decide.states import (
+    Observing,
+    Paused,
+    RouterChange,
+    Verifying,
+    Waiting,
+    Watching,
+)
+from vermilion.online.entries import DecisionKind
+from vermilion.online.model.explanation import are_enough
 from vermilion.online.sense.picture import round_trip_distance
 
 if TYPE_CHECKING:
+    from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Observed
     from vermilion.online.sense.picture import TrafficPicture
+
 
 STEADY_S = 0.4
 """A picture is steady when it has not changed for this long."""
@@ -109,3 +127,56 @@ def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
         entering.watching(turn, regime.predicted_mean, regime.noise),
     )
     return True
+
+
+def on_alarm(turn: Turn, state: Observing | Verifying | Watching, alarm: Alarm) -> None:
+    """Wait for a steady picture of what the traffic has become."""
+    if isinstance(state, Watching) and state.owed is not None:
+        return  # what has to be taken back comes first; the change will still be there
+    entering.say_changed(turn, alarm)
+    unverified = state if isinstance(state, Verifying) else None
+    if isinstance(state, Observing):
+        unverified = state.unverified
+    entering.say_unverified(turn, unverified)
+    entering.wait_anew(turn, alarm.reason, alarm.details)
+
+
+def on_alarm_while_paused(turn: Turn, state: Paused, alarm: Alarm) -> None:
+    """What was to be gone on with has no meaning any more: wait for a steady picture then."""
+    entering.say_changed(turn, alarm)
+    turn.change(conditions=None)
+    turn.become(
+        replace(state, resume=Waiting(turn.now_s, turn.now_s, alarm.reason, cause=alarm.details))
+    )
+
+
+_LONGEST_OBSERVING_S = 8.0  # beyond its schedule: for new flows to grow up, and for rare readings
+
+
+def on_observed_while_observing(turn: Turn, state: Observing, _event: Observed) -> None:
+    """Refine the answer once enough was seen, or at once where it fails."""
+    if turn.controller.senses.may_be_silent:
+        return  # it may be how an outage begins, which says nothing of senders
+    promise, schedule = turn.controller.promise, state.schedule
+    if promise is not None and turn.now_s - promise.since_s > 1.0 - entering.EPSILON_S:
+        entering.learn_from_promise(turn)
+    traffic = turn.traffic(turn.picture)
+    if traffic is None:  # the flows have just gone; their watch will say so
+        return
+    enough_s = schedule.observed_s - schedule.half_settled_s
+    grown_s = entering.grown_s(turn, traffic)
+    last_s = schedule.observed_s + _LONGEST_OBSERVING_S
+    due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
+    if not are_enough(turn.controller.senses.told_since(max(schedule.half_settled_s, grown_s))):
+        due_s = last_s  # of a router that is asked rarely, or after a silence
+    holding = turn.controller.policy.target_packets is not None
+    due = holding and turn.controller.correction.due
+    failing = due and turn.now_s > schedule.settled_s and not entering.just_silent(turn)
+    if turn.now_s > due_s - entering.EPSILON_S or failing:
+        entering.refine(
+            turn,
+            turn.picture,
+            "refining the quick answer",
+            schedule.half_settled_s,
+            state.unverified,
+        )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import applying, entering, stepping
 from vermilion.online.decide.bounds import STRETCH_S
-from vermilion.online.decide.broken_bound import first_broken
 from vermilion.online.decide.detection import QueueWatch
 from vermilion.online.decide.fluctuation import CALM_S
+from vermilion.online.decide.verification import first_broken
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
-from vermilion.online.kinds import DecisionKind
-from vermilion.online.model.calibration import are_enough
+from vermilion.online.entries import DecisionKind
+from vermilion.online.model.explanation import are_enough
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Watching

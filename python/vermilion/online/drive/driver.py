@@ -11,18 +11,30 @@ from collections import deque
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.in_force import stands
+from vermilion.online.decide.ownership import stands
 from vermilion.online.decide.step import step
-from vermilion.online.effects import Apply, Cancel, End, Propose, ReadBack, Record, Search
-from vermilion.online.events import Done, Lost, Observed, Overtaken, Refused, Silent
+from vermilion.online.events import (
+    Apply,
+    Cancel,
+    Done,
+    End,
+    Lost,
+    Observed,
+    Overtaken,
+    Propose,
+    ReadBack,
+    Record,
+    Refused,
+    Search,
+    Silent,
+)
 from vermilion.online.record.journal import JournalError
 from vermilion.routers.base import RouterError, RouterSilent
 
 if TYPE_CHECKING:
     from vermilion.online.decide.controller import Controller
-    from vermilion.online.effects import Effect
-    from vermilion.online.events import Event
-    from vermilion.online.record.log import Log
+    from vermilion.online.events import Effect, Event
+    from vermilion.online.record.journal import Log
     from vermilion.routers.base import ManagedQueue, Observation
 
 _OVERTAKEN = "it was not sent, because somebody else has changed the queue"

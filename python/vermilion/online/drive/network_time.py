@@ -1,4 +1,11 @@
-"""Driving a controller on a network's own time: a simulated one, or a kernel in virtual time.
+"""Who pays for the time a search takes: the network.
+
+While the controller computes, the network goes on under the old setting. A controller of a
+real router computes beside the passing time; a controller of a simulated network must be
+charged for it, or it would look quicker than it is. So the driver does the work at once, and
+hands its finding over only when the network's time has reached the end of it.
+
+Driving a controller on a network's own time: a simulated one, or a kernel in virtual time.
 
 The network stands still while the controller thinks, and is charged for it (see
 :mod:`vermilion.online.drive.pacing`), so that a run repeats exactly where searches try a fixed
@@ -8,6 +15,8 @@ number of settings.
 from __future__ import annotations
 
 import math
+import time
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from vermilion.online.drive.driver import Driver
@@ -20,10 +29,40 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from vermilion.online.decide.controller import Controller
-    from vermilion.online.drive.pacing import Pace, Solve
-    from vermilion.online.effects import Propose, Search
-    from vermilion.online.record.log import Log
+    from vermilion.online.events import Propose, Search
+    from vermilion.online.plan.task import Finding, Task
+    from vermilion.online.record.journal import Log
     from vermilion.routers.base import ManagedQueue
+
+    Solve = Callable[[Task], Finding]
+    """Does the work; :func:`vermilion.online.plan.solve.solve` outside of tests."""
+
+
+class Pace(ABC):
+    """How much of the network's time a piece of work takes."""
+
+    @abstractmethod
+    def work(self, task: Task, solve: Solve) -> tuple[Finding, float]:
+        """Do the work; the finding, and the seconds that it is charged."""
+
+
+class MeasuredPace(Pace):
+    """Charges the wall time the work really took."""
+
+    def work(self, task: Task, solve: Solve) -> tuple[Finding, float]:
+        """Do the work and charge what it took, even beyond the deadline."""
+        begun = time.perf_counter()
+        finding = solve(task)
+        return finding, time.perf_counter() - begun
+
+
+class FixedPace(Pace):
+    """Charges the whole deadline whatever the machine: runs repeat exactly."""
+
+    def work(self, task: Task, solve: Solve) -> tuple[Finding, float]:
+        """Do the work and charge the deadline."""
+        return solve(task), task.deadline_s
+
 
 _EPSILON_S = 1e-9
 _LONGEST_END_S = 30

@@ -13,28 +13,23 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Controller
-from vermilion.online.decide.setting_words import setting_in_words
-from vermilion.online.drive.operated_queue import OperatedQueue
-from vermilion.online.drive.operated_set import OperatedSet
-from vermilion.online.drive.queue_lock import only_controller
+from vermilion.online.drive.locks import only_controller, only_run
+from vermilion.online.drive.operated_queues import OperatedQueue, OperatedSet
 from vermilion.online.drive.wall_clock import WallClockDriver
-from vermilion.online.entries import Decision
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import Decision, DecisionKind, setting_in_words
 from vermilion.online.plan.solve import solve as solve_task
-from vermilion.online.record.journal import Journal, JournalError
-from vermilion.online.record.journal_lock import only_run
-from vermilion.online.record.log import Log
+from vermilion.online.policy import SetPolicy
+from vermilion.online.record.journal import Journal, JournalError, Log
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.set_policy import SetPolicy
 from vermilion.routers.base import LinkConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
 
-    from vermilion.online.drive.pacing import Solve
-    from vermilion.online.effects import Propose
+    from vermilion.online.drive.network_time import Solve
     from vermilion.online.entries import SettingInForce
+    from vermilion.online.events import Propose
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered

@@ -8,20 +8,16 @@ from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import NetworkTimeDriver
-from vermilion.online.drive.pacing import FixedPace, MeasuredPace
+from vermilion.online.drive.locks import only_run
+from vermilion.online.drive.network_time import FixedPace, MeasuredPace, NetworkTimeDriver
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.entries import OnlineRun
-from vermilion.online.plan.searched_values import searched_values
+from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
-from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S
-from vermilion.online.record.journal import Journal
-from vermilion.online.record.journal_lock import only_run
-from vermilion.online.record.log import Log
+from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, SetPolicy, stated_policy
+from vermilion.online.record.journal import Journal, Log
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.online.set_policy import SetPolicy
-from vermilion.online.stated_policy import stated_policy
 from vermilion.routers.base import OperatedRouter
 from vermilion.scenario import ScenarioError
 from vermilion.simulate.accepted import check_seed, given_scenario
@@ -31,9 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vermilion.online.drive.plant import Plant
-    from vermilion.online.effects import Propose
     from vermilion.online.entries import Decision
-    from vermilion.online.events import Command
+    from vermilion.online.events import Command, Propose
     from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, WithoutModel
     from vermilion.routers.base import Knowledge, ParameterValue

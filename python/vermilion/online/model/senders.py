@@ -1,7 +1,7 @@
 """How senders are assumed to behave, and what is believed of that.
 
 No router exports how its senders react to loss. The kinds that are told apart are listed here, each
-with the odds it has before there is evidence; :mod:`vermilion.online.model.calibration` weighs them
+with the odds it has before there is evidence; :mod:`vermilion.online.model.explanation` weighs them
 by what is seen.
 """
 

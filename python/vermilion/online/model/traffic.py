@@ -1,13 +1,25 @@
-"""A picture of the traffic in which nothing is missing that a model needs."""
+"""A picture of the traffic in which nothing is missing that a model needs.
+
+How long a model is simulated.
+
+The shortest queue that marks can bring about.
+
+For a mark, a Linux sender never makes its window smaller than two packets: it is cut to the
+slow-start threshold, which is two at the least (RFC 5681, equation 4; RFC 3168, section 6.1.2). So
+where a queue marks whatever it can, however long it is, flows that can be marked keep two packets
+each under way, and what the round trip does not hold waits in the queue. Only a drop makes one of
+them send less.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
+
 
 _FEW = 0.1  # share of marks below which no sender counts as ECN-capable; above 1 - this, all do
 
@@ -101,3 +113,91 @@ def _ecn_share(marked_share: float | None, capable_share: float | None) -> float
     if share < _FEW:
         return 0.0
     return 1.0 if share > 1.0 - _FEW else share
+
+
+GUESSED_PACKETS_PER_S = 1e7
+"""What a machine simulates per second, where that is not known yet."""
+
+_WARM_UP_S = 5.0  # a first packet lost costs 3 s (RFC 2988), and slow averages settle
+_MEASURED_ROUND_TRIPS = 80.0
+_MEASURED_S = (10.0, 16.0)
+_EPOCHS = 2.0  # of the longest sawtooth
+_LEAST_S = 2.0
+_LEAST_ROUND_TRIPS = 30.0
+_ENOUGH_SETTINGS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How long a model is simulated.
+
+    Attributes:
+        warm_up_s: time left out at the beginning.
+        measured_s: time measured after it.
+    """
+
+    warm_up_s: float
+    measured_s: float
+
+
+def horizon_for(
+    traffic: Traffic, deadline_s: float, packets_per_s: float | None, epoch_s: float = 0.0
+) -> Horizon:
+    """How long to simulate, so that a search gets enough settings done in its time.
+
+    Long enough for the slowest flows to show their sawtooth; shortened on fast links, whose
+    packets take longer to simulate than they take to be sent, but never so far that nothing
+    is left to measure.
+
+    Args:
+        traffic: what to simulate.
+        deadline_s: how long the search may take.
+        packets_per_s: how many packets this machine simulates per second of wall time;
+            ``None`` for a guess.
+        epoch_s: how long large windows take to grow back; 0 where that is within seconds.
+    """
+    round_trip_s = traffic.longest_round_trip_s
+    wanted_s = min(max(_MEASURED_ROUND_TRIPS * round_trip_s, _MEASURED_S[0]), _MEASURED_S[1])
+    wanted_s = max(wanted_s, _EPOCHS * epoch_s)
+    warm_up_s = max(_WARM_UP_S, epoch_s)
+    speed = packets_per_s or GUESSED_PACKETS_PER_S
+    affordable_s = deadline_s * speed / (_ENOUGH_SETTINGS * traffic.packets_per_s)
+    share = min(1.0, affordable_s / (warm_up_s + wanted_s))
+    least_s = max(_LEAST_S, _LEAST_ROUND_TRIPS * round_trip_s)
+    return Horizon(
+        warm_up_s=round(max(share * warm_up_s, least_s), 3),
+        measured_s=round(max(share * wanted_s, least_s), 3),
+    )
+
+
+_LEAST_WINDOW_PACKETS: Final = 2.0
+_NEAR_ENOUGH_S: Final = 1e-6
+
+
+def least_queue_packets(traffic: Traffic) -> float:
+    """How long the queue is at least if flows that can be marked are never dropped, in packets.
+
+    Each of them sends two packets in a round trip, its time in the queue included. The wait is the
+    one with which all of them together fill the link; the other flows may send nothing. It is
+    shorter only if some of them starve, whose repairs are dropped. 0 where marks can empty the
+    queue.
+    """
+
+    def sent_per_s(wait_s: float) -> float:
+        return sum(
+            traffic.ecn_share * flows * _LEAST_WINDOW_PACKETS / (base_s + wait_s)
+            for flows, base_s in traffic.classes
+        )
+
+    if sent_per_s(0.0) <= traffic.packets_per_s:
+        return 0.0
+    short_s, long_s = 0.0, 1.0
+    while sent_per_s(long_s) > traffic.packets_per_s:
+        long_s *= 2.0
+    while long_s - short_s > _NEAR_ENOUGH_S:
+        middle_s = (short_s + long_s) / 2.0
+        if sent_per_s(middle_s) > traffic.packets_per_s:
+            short_s = middle_s
+        else:
+            long_s = middle_s
+    return long_s * traffic.packets_per_s

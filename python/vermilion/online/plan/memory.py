@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.picture import round_trip_distance
-from vermilion.online.sense.set_picture import SetPicture
+from vermilion.online.sense.picture import SetPicture, round_trip_distance
 from vermilion.routers.queue_set import joint_name
 from vermilion.tuning.recall.answers import EarlierAnswer, nearest_answers, times_apart
 

@@ -5,6 +5,10 @@ setting for several scenarios (:mod:`vermilion.tuning.robust`), with this differ
 different places but different guesses at one place, in which the objective has one size. So its
 mean is taken as it is, weighted by how likely each guess is, and not relative to what each one's
 setting in force reaches. Constraints and bounds of harm have to hold in each.
+
+How the setting that stood at the beginning would do beside the one in force, in the models.
+
+How many flows may starve, by what a change may cost.
 """
 
 from __future__ import annotations
@@ -16,12 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
-from vermilion.online.plan.held_settings import bare_name
+from vermilion.online.plan.settings import bare_name
 from vermilion.online.plan.within_bounds import best_within_bounds, narrowed
 from vermilion.search import search_named
 from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.find.horizon import Horizon, Shorter
 from vermilion.tuning.find.model_search import search_best
+from vermilion.tuning.judge.known_reference import ConstraintOnKnown
 from vermilion.tuning.judge.verdict import judge
 from vermilion.tuning.measure.candidates import Candidates
 from vermilion.tuning.measure.evaluation import Evaluation
@@ -39,6 +44,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.measure.candidates import Setting
     from vermilion.tuning.measure.remembered_runs import Runner
     from vermilion.tuning.measure.seeds import Seeds
+
 
 _MOST_EVALUATIONS = 2000
 _SHORTLIST = 5
@@ -392,3 +398,47 @@ def _speed(results: Sequence[Sequence[Result]], simulations: int, seconds: float
     if not packets or seconds <= 0:
         return None
     return math.fsum(packets) / len(packets) * simulations / seconds
+
+
+def first_beside_in_force(cases: Sequence[ModelCase], incumbent: Prediction) -> dict[str, float]:
+    """What bounded metrics would be more under the first setting, in the mean of likely models.
+
+    What a change may cost counts from the first setting, and the network shows only the one in
+    force: the models know the difference. Empty while the first setting is in force.
+
+    Args:
+        cases: the models, with the bounds of harm that each asks for.
+        incumbent: what they say of the setting in force.
+
+    Returns:
+        By the path of a metric, in its unit.
+    """
+    known: dict[str, list[tuple[float, float]]] = {}
+    for case in cases:
+        for bound in case.constraints:
+            if case.share > 0.0 and isinstance(bound, ConstraintOnKnown):
+                phases = [value for value in bound.known if value is not None]
+                if phases:
+                    mean = math.fsum(phases) / len(phases)
+                    known.setdefault(str(bound.path), []).append((case.share, mean))
+    beside: dict[str, float] = {}
+    for path, shares in known.items():
+        stands = incumbent.metric(path)
+        total = math.fsum(share for share, _ in shares)
+        if stands is not None:
+            first = math.fsum(share * value for share, value in shares) / total
+            beside[path] = first - stands.mean
+    return beside
+
+
+def most_starved(cases: Sequence[ModelCase], incumbent: Prediction) -> float | None:
+    """How many flows the bound of harm lets starve, in the likely model that starves most."""
+    limits: list[float] = []
+    for case in cases:
+        for bound in case.constraints:
+            if case.share == 0.0 or not bound.of_harm or bound.path.metric != "starved":
+                continue
+            stood = incumbent.metric(str(bound.path))
+            reference = [None if stood is None else stood.mean]
+            limits.extend(each for each in bound.bounds([None], reference) if each is not None)
+    return max(limits, default=None)

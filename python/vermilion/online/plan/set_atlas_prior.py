@@ -16,7 +16,7 @@ from vermilion.scenario.errors import ScenarioError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vermilion.online.set_policy import SetPolicy
+    from vermilion.online.policy import SetPolicy
 
 
 def memory_of_set_atlas(

@@ -11,33 +11,34 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.online.model.horizon import horizon_for
-from vermilion.online.model.possibilities import is_asked_of
-from vermilion.online.model.prediction import queue_noise
-from vermilion.online.model.set_network import (
+from vermilion.online.model.network import (
     SetTraffic,
     build_set_model,
     searched,
     set_by_turns,
     set_possibilities,
 )
-from vermilion.online.model.traffic import TooLittleIsKnown
-from vermilion.online.plan.answer import Answer
-from vermilion.online.plan.first_setting import first_beside_in_force
-from vermilion.online.plan.held_settings import HeldByPath, joint_name_of
-from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import (
+from vermilion.online.model.possibilities import is_asked_of
+from vermilion.online.model.prediction import queue_noise
+from vermilion.online.model.traffic import TooLittleIsKnown, horizon_for
+from vermilion.online.plan.examination import examine_set
+from vermilion.online.plan.judgement import (
     PUSHES,
     estimated_charge,
+    judge,
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.search import Looking, ModelCase, best_of
-from vermilion.online.plan.searched_values import searched_values
-from vermilion.online.plan.set_examination import examine_set
-from vermilion.online.plan.starving import most_starved
-from vermilion.online.plan.task import without_answer
-from vermilion.online.sense.set_picture import SetPicture
+from vermilion.online.plan.search import (
+    Looking,
+    ModelCase,
+    best_of,
+    first_beside_in_force,
+    most_starved,
+)
+from vermilion.online.plan.settings import HeldByPath, joint_name_of, searched_values
+from vermilion.online.plan.task import Answer, without_answer
+from vermilion.online.sense.picture import SetPicture
 from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
@@ -48,11 +49,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives import Constraint
+    from vermilion.online.model.network import SetPossibility
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.model.set_network import SetPossibility
-    from vermilion.online.plan.push_charge import PushCharge
+    from vermilion.online.plan.judgement import PushCharge
     from vermilion.online.plan.task import Finding, Task
-    from vermilion.online.set_policy import SetPolicy
+    from vermilion.online.policy import SetPolicy
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result

@@ -10,31 +10,42 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.online.model.horizon import horizon_for
 from vermilion.online.model.network import build_model
 from vermilion.online.model.possibilities import by_turns, is_asked_of, possibilities
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import SmallRuns, scaling_for
-from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.answer import Answer
+from vermilion.online.model.traffic import (
+    TooLittleIsKnown,
+    Traffic,
+    horizon_for,
+    least_queue_packets,
+)
 from vermilion.online.plan.examination import examine
-from vermilion.online.plan.first_guesses import first_guesses
-from vermilion.online.plan.first_setting import first_beside_in_force
-from vermilion.online.plan.goal import goal_of
-from vermilion.online.plan.held_settings import HeldByPath, bare_name, held_setting
-from vermilion.online.plan.judgement import judge
-from vermilion.online.plan.push_charge import (
+from vermilion.online.plan.judgement import (
     PUSHES,
     estimated_charge,
+    goal_of,
+    judge,
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.search import Looking, ModelCase, best_of
-from vermilion.online.plan.searched_values import searched_parameters, searched_values
-from vermilion.online.plan.starving import most_starved
-from vermilion.online.plan.task import without_answer
+from vermilion.online.plan.search import (
+    Looking,
+    ModelCase,
+    best_of,
+    first_beside_in_force,
+    most_starved,
+)
+from vermilion.online.plan.settings import (
+    HeldByPath,
+    bare_name,
+    first_guesses,
+    held_setting,
+    searched_values,
+)
+from vermilion.online.plan.task import Answer, without_answer
+from vermilion.online.policy import SetPolicy, marks
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
-from vermilion.online.set_policy import SetPolicy
 from vermilion.search import CountedFromBelow, SettableSpace, Space
 from vermilion.simulate import run_many
 from vermilion.tuning.judge.known_reference import on_known
@@ -48,7 +59,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.model.scaling import Scaling
-    from vermilion.online.plan.push_charge import PushCharge
+    from vermilion.online.plan.judgement import PushCharge
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
@@ -120,6 +131,22 @@ def solve(task: Task) -> Finding:
         task.first_seed + _SEEDS_TO_EXAMINE,
     )
     return replace(finding, explanation=examination)
+
+
+def searched_parameters(task: Task, traffic: Traffic) -> tuple[str, ...]:
+    """The names of what a search may change: the policy's, and switches where they matter."""
+    policy, in_force = task.policy, task.in_force
+    if not marks(in_force):
+        return policy.parameters
+    too_long = least_queue_packets(traffic) > policy.scale_packets(traffic.packets_per_s)
+    return (
+        *policy.parameters,
+        *(
+            name
+            for name in policy.switches
+            if name in in_force and (too_long or in_force[name] != task.original.get(name))
+        ),
+    )
 
 
 def _box(task: Task, traffic: Traffic) -> Space | None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.plan.regimes import Regime, Regimes
-from vermilion.online.sense.set_picture import picture_of
+from vermilion.online.sense.picture import picture_of
 
 if TYPE_CHECKING:
     import sqlite3

@@ -1,4 +1,24 @@
-"""Whether the queue under control is the bottleneck, and what its silence means.
+"""The rate of a link, measured by watching it work.
+
+A router's configuration may say "10 Mbit/s" while a shaper, a radio or a provider gives
+less. What counts is what leaves while packets wait: an interval with a backlog at both of
+its ends was (almost surely) busy throughout, and what it forwarded is the service rate, to
+one packet at either end. An interval in which the queue emptied unseen can only read low,
+never high; hence the estimate leans to the upper half of the recent intervals, a rise is
+believed quickly, and a fall only after several intervals in a row that agree with each other
+and kept a good backlog: a slower link reads the same every time and lets the queue grow,
+idle moments do neither.
+
+A queue that drops or marks every packet that comes, although none waits.
+
+RED does so while its average stands above the maximum threshold. The average of a queue that has
+run empty has to fall with time. In Linux, RED below a shaper moves its average only when a packet
+comes: htb does not ask an empty queue for packets, so ``red`` never learns that it is idle. Once
+senders wait for timeouts, few packets come, each of them is dropped, and with a weight of 2^-12 the
+queue may stay shut for minutes. Senders that understand marks get some packets through, all of them
+marked, so that their windows stay as small as windows are.
+
+Whether the queue under control is the bottleneck, and what its silence means.
 
 A queue that holds nothing may be that of a link with nothing to carry, of one that another link
 starves, or of one that is down. None of them can be tuned, and nothing can be learned from any.
@@ -7,8 +27,10 @@ starves, or of one that is down. None of them can be tuned, and nothing can be l
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from statistics import fmean, median
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from vermilion.scenario.how_many import how_many
 
@@ -16,6 +38,173 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.online.sense.sampler import Sample
+
+
+BUSY_BACKLOG_PACKETS = 3
+"""Backlog at both ends of an interval from which on it counts as busy throughout."""
+
+_REMEMBERED = 50  # busy intervals since the last change: 5 s of a busy link at 100 ms
+_FEWEST = 3  # busy intervals before a rate is named at all
+_RISE = 0.04  # relative; a link cannot send faster than it can, so small rises are real
+_RISE_HOLD = 2
+_FALL = 0.06  # relative; an unseen idle moment lowers an interval's reading by a few per cent
+_FALL_HOLD = 4
+_FALL_BACKLOG = 0.08  # of the packets of an interval: too many to have drained unseen
+_AGREEMENT = 0.03  # relative spread of intervals that agree
+_EDGE_PACKETS = 1.5  # packets cut off at an interval's ends
+_FEWEST_PACKETS = 5
+_LONGEST_PENDING_S = 10.0
+_NOTHING = (0.0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRate:
+    """An estimate of a link's rate that follows its changes; a value, never changed in place.
+
+    Attributes:
+        busy: what the busy intervals since the last change measured, bit/s, oldest first.
+        higher: of the latest of them, those in a row that are above the estimate.
+        lower: likewise below.
+        named: whether the rate has ever been known.
+        pending: seconds, bytes and packets of busy intervals that are too few packets to say
+            anything; an interval of a slow link has one packet or none.
+    """
+
+    busy: tuple[float, ...] = ()
+    higher: tuple[float, ...] = ()
+    lower: tuple[float, ...] = ()
+    named: bool = False
+    pending: tuple[float, int, int] = _NOTHING
+
+    @property
+    def bit_per_s(self) -> float | None:
+        """The rate in bit/s; ``None`` until the link has been busy for a few intervals."""
+        if not self.named:
+            return None
+        upper = sorted(self.busy)
+        middle = median(upper)
+        return fmean(upper[bisect_left(upper, middle) :])
+
+    def updated(
+        self,
+        interval_s: float,
+        forwarded_bytes: int,
+        forwarded_packets: int,
+        backlog_before: int,
+        backlog_after: int,
+    ) -> ServiceRate:
+        """The estimate after one more interval.
+
+        Args:
+            interval_s: its length.
+            forwarded_bytes: bytes forwarded during it.
+            forwarded_packets: packets forwarded during it.
+            backlog_before: packets waiting at its beginning.
+            backlog_after: packets waiting at its end.
+        """
+        if min(backlog_before, backlog_after) < BUSY_BACKLOG_PACKETS:
+            return self if self.pending == _NOTHING else replace(self, pending=_NOTHING)
+        seconds, sizes, packets = self.pending
+        seconds, sizes, packets = (
+            seconds + interval_s,
+            sizes + forwarded_bytes,
+            packets + forwarded_packets,
+        )
+        if packets < _FEWEST_PACKETS:
+            # So few say nothing yet; and of a link that is down they never will.
+            pending = (seconds, sizes, packets) if seconds <= _LONGEST_PENDING_S else _NOTHING
+            return replace(self, pending=pending)
+        forwarded_packets = packets
+        measured = 8.0 * sizes / seconds
+        busy = (*self.busy, measured)[-_REMEMBERED:]
+        known = self.bit_per_s
+        if known is None:
+            return ServiceRate(busy, named=len(busy) >= _FEWEST)
+        edge = _EDGE_PACKETS / forwarded_packets
+        deep = min(backlog_before, backlog_after) >= _FALL_BACKLOG * forwarded_packets
+        is_higher = measured > known * (1 + _RISE + edge)
+        is_lower = deep and measured < known * (1 - _FALL - edge)
+        higher = (*self.higher, measured) if is_higher else ()
+        lower = (*self.lower, measured)[-_FALL_HOLD:] if is_lower else ()
+        if len(higher) >= _RISE_HOLD:
+            return _since_change(higher)
+        if len(lower) == _FALL_HOLD and max(lower) <= min(lower) * (1 + _AGREEMENT + edge):
+            return _since_change(lower)
+        return ServiceRate(busy, higher, lower, named=True)
+
+
+def _since_change(intervals: tuple[float, ...]) -> ServiceRate:
+    """The rate is another: everything measured before the change is forgotten.
+
+    The interval in which the change fell belongs to neither rate.
+    """
+    return ServiceRate(busy=intervals[1:], named=True)
+
+
+LASTS_S: Final = 5.0
+"""How long it must last: whoever waits for a first or second timeout is back by then."""
+
+FEWEST_PACKETS: Final = 3
+"""How many packets must have come."""
+
+_SIGNALLED: Final = 0.95  # of the packets that come, so many are dropped or marked
+_EMPTY: Final = 0.9  # of the readings, so many find no packet
+_USED: Final = 0.1  # of the most that the queue has forwarded: a link in use marks for a reason
+_EPSILON_S: Final = 1e-6  # times are sums of tenths
+
+
+@dataclass(frozen=True, slots=True)
+class Blackout:
+    """What was seen of a queue that drops or marks everything.
+
+    Attributes:
+        since_s: since when.
+        seconds: how long that has lasted.
+        came: packets that came.
+        drops: those of them that were dropped.
+        marks: those of them that were marked.
+        packets_per_s: the most that it had forwarded within a sample; 0 where it never did.
+    """
+
+    since_s: float
+    seconds: float
+    came: int
+    drops: int
+    marks: int
+    packets_per_s: float
+
+
+def blackout_of(history: Sequence[Sample]) -> Blackout | None:
+    """Whether the latest samples of a queue are those of one that drops or marks everything.
+
+    Args:
+        history: the samples that are known, oldest first.
+    """
+    packets = drops = marks = empty = 0
+    begin = len(history)
+    for sample in reversed(history):
+        # One may be on its way: marked in one interval, and forwarded in the next.
+        if sample.packets > sample.marks + 1 or sample.backlog_packets > 1:
+            break
+        packets += sample.packets
+        drops += sample.drops
+        marks += sample.marks
+        empty += sample.backlog_packets == 0
+        begin -= 1
+    came = packets + drops
+    if came < FEWEST_PACKETS or drops + marks < _SIGNALLED * came:
+        return None
+    since_s = history[begin].time_s - history[begin].interval_s
+    seconds = history[-1].time_s - since_s
+    fastest = max((each.packets / each.interval_s for each in history[:begin]), default=0.0)
+    if (
+        seconds < LASTS_S - _EPSILON_S
+        or empty < _EMPTY * (len(history) - begin)
+        or packets > _USED * fastest * seconds
+    ):
+        return None
+    return Blackout(since_s, seconds, came, drops, marks, fastest)
+
 
 LinkKind: TypeAlias = Literal["busy", "idle", "outage", "elsewhere", "unknown"]
 """``busy``: this queue is the bottleneck. ``idle``: there is nothing to carry. ``outage``: there
@@ -33,10 +222,10 @@ _FULL = 0.9  # of the link's rate
 _MOSTLY_EMPTY = 0.9  # share of readings that find no packet
 _MOSTLY_WAITING = 0.5  # share of readings that find one
 _ALMOST_NOTHING = 0.01  # of the link's rate
-_FEWEST_PACKETS = 10  # that a stretch should have room for
+_LINK_STATE_FEWEST_PACKETS = 10  # that a stretch should have room for
 _STILL_PACKETS = 2  # that would have left by now: one may just have been on its way
 _LEAST_S = 0.25  # less than that says nothing
-_EPSILON_S = 1e-6  # times are sums of tenths
+_LINK_STATE_EPSILON_S = 1e-6  # times are sums of tenths
 
 _Look: TypeAlias = "tuple[LinkKind, str, dict[str, object]]"  # what is seen, in words, in numbers
 
@@ -124,7 +313,7 @@ class LinkWatch:
             since_s = now_s - samples[-1].interval_s
         if kind == self.state.kind:
             return LinkWatch(LinkState(kind, self.state.since_s, words, details), kind, since_s)
-        if now_s - since_s >= HOLD_S[kind] - _EPSILON_S:
+        if now_s - since_s >= HOLD_S[kind] - _LINK_STATE_EPSILON_S:
             return LinkWatch(LinkState(kind, since_s, words, details), kind, since_s)
         return LinkWatch(self.state, kind, since_s)
 
@@ -144,7 +333,7 @@ def look(
         found = _look_at_silence(stretch, samples[-1].backlog_packets, flows)
         if found is not None or stretch.packets == 0:
             return found
-        if stretch.seconds > LOOKED_AT_S - _EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
+        if stretch.seconds > LOOKED_AT_S - _LINK_STATE_EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
             words = f"{stretch.in_words()} for {stretch.seconds:.1f} s"
             return "idle", words, stretch.details()
     now_s = samples[-1].time_s
@@ -205,7 +394,7 @@ class _Stretch:
 def _look_at_silence(stretch: _Stretch, waiting: int, flows: int | None) -> _Look | None:
     """Why nothing, or next to nothing, is forwarded."""
     seconds, packets = stretch.seconds, stretch.packets
-    if seconds < LOOKED_AT_S - _EPSILON_S:
+    if seconds < LOOKED_AT_S - _LINK_STATE_EPSILON_S:
         return None
     if waiting > 0 and stretch.empty == 0.0:
         left = {0: "none has left", 1: "1 has left"}.get(packets, f"{packets} have left")
@@ -257,11 +446,11 @@ def _look_at_traffic(stretch: _Stretch, signals: int) -> _Look | None:
 
 def _lately(samples: Sequence[Sample], rate_bit_per_s: float | None) -> list[Sample]:
     """The samples by which the state is judged, the latest first."""
-    stretch_s = max(LOOKED_AT_S, _FEWEST_PACKETS * _packet_s(samples, rate_bit_per_s))
+    stretch_s = max(LOOKED_AT_S, _LINK_STATE_FEWEST_PACKETS * _packet_s(samples, rate_bit_per_s))
     lately: list[Sample] = []
     seconds = 0.0
     for sample in reversed(samples):
-        if seconds > stretch_s - _EPSILON_S:
+        if seconds > stretch_s - _LINK_STATE_EPSILON_S:
             break
         lately.append(sample)
         seconds += sample.interval_s

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.flow_numbers import is_among, united
+from vermilion.online.sense.flow_activity import is_among, united
 
 if TYPE_CHECKING:
     import numpy as np

@@ -1,4 +1,7 @@
-"""One :class:`Sample` per interval, from the differences between a router's counters."""
+"""One :class:`Sample` per interval, from the differences between a router's counters.
+
+What happened in one interval at several queues.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from vermilion.routers.base import Observation, Reading
+
 
 SAMPLE_INTERVAL_S = 0.1
 """Time between two readings."""
@@ -174,3 +181,19 @@ def is_frozen(before: Reading, observation: Observation) -> bool:
         return False
     seen = traffic is not None and int(traffic.packets.sum()) > 0
     return seen or now.backlog_packets < before.backlog_packets
+
+
+@dataclass(frozen=True, slots=True)
+class SetSample(Sample):
+    """What happened in one interval at several queues, added up.
+
+    Attributes:
+        links: the links.
+        queues: what happened at each, in the same order.
+        delivered: (numbers of flows, bytes that left the last queue of their path); ``None``
+            where nobody looks at packets.
+    """
+
+    links: tuple[str, ...] = ()
+    queues: tuple[Sample, ...] = ()
+    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None

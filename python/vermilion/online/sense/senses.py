@@ -10,20 +10,18 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.blackout import Blackout, blackout_of
-from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity
-from vermilion.online.sense.flow_shares import FlowShares, flow_shares
-from vermilion.online.sense.link_state import SIGNALS_S, LinkState, LinkWatch
+from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity, FlowShares, flow_shares
+from vermilion.online.sense.link_state import (
+    SIGNALS_S,
+    Blackout,
+    LinkState,
+    LinkWatch,
+    ServiceRate,
+    blackout_of,
+)
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.round_trips import BaseRoundTrips
-from vermilion.online.sense.sampler import (
-    Sample,
-    began_anew,
-    fell,
-    is_a_reading,
-    is_frozen,
-)
-from vermilion.online.sense.service_rate import ServiceRate
+from vermilion.online.sense.sampler import Sample, began_anew, fell, is_a_reading, is_frozen
 from vermilion.online.sense.square_root_law import (
     LEAST_S,
     USUAL_ROUND_TRIP,

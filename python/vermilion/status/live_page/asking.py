@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import DecisionKind
 from vermilion.online.record.restart import chain_of, left_alone, paused_by_person
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.online.kinds import DecisionKind
+from vermilion.online.entries import DecisionKind
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
