@@ -13,8 +13,7 @@ from vermilion.online.drive.run import run_online
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.plan.regimes import Regime
 from vermilion.online.plan.settings import first_guesses, searched_values
-from vermilion.online.plan.solve import searched_parameters
-from vermilion.online.plan.solve import solve
+from vermilion.online.plan.solve import searched_parameters, solve
 from vermilion.online.policy import Policy
 from vermilion.online.router_policy import ManagedLink, policy_for, read_policy
 from vermilion.report.parameter_figure import parameter_figure
