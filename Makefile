@@ -26,6 +26,7 @@ export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
 CORE := python/vermilion/_core.abi3.so
 CORE_SOURCES := Cargo.toml Cargo.lock pyproject.toml \
 	$(shell find crates -name '*.rs' -o -name Cargo.toml 2>/dev/null)
+LABORATORY := $(VENV)/.stamp-laboratory
 RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
@@ -46,7 +47,7 @@ demo: build ## set up, keep two changing networks tuned, write report/demo.html
 
 environment: $(DEVELOPMENT) ## set up .venv with everything that tests, linters and pages need
 
-build: $(CORE) ## set up .venv and build the core in release mode
+build: $(CORE) $(LABORATORY) ## set up .venv, build the core in release mode, install the laboratory
 
 test: test-rust test-python ## set up and run the tests of both languages, which takes minutes; what takes longer: evidence
 
@@ -54,11 +55,11 @@ test-rust: $(RUNTIME) | tools
 	cargo test --locked --workspace
 
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
-test-python: $(CORE) $(DEVELOPMENT)
+test-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 	$(PYTEST)
 
 # Goes on after a failure and fails at the end, so that one night tells all.
-evidence: $(CORE) $(DEVELOPMENT) | tools ## run what takes long: agreement with other simulators, examples and pictures of the pages, long runs
+evidence: $(CORE) $(LABORATORY) $(DEVELOPMENT) | tools ## run what takes long: agreement with other simulators, examples and pictures of the pages, long runs
 	outcome=0; \
 	$(PYTEST) -m evidence --timeout 3600 || outcome=1; \
 	cargo test --locked --release --workspace -- --ignored || outcome=1; \
@@ -75,23 +76,23 @@ endif
 
 # A guest whose Python has to compile a module draws other numbers than one that finds it compiled. All is
 # compiled first, so that whatever else runs meanwhile changes nothing between two runs of a seed.
-test-kernel: $(CORE) $(DEVELOPMENT) ## run the tests on a real Linux kernel, where there is one
+test-kernel: $(CORE) $(LABORATORY) $(DEVELOPMENT) ## run the tests on a real Linux kernel, where there is one
 	@if [ -z "$(KERNEL)" ]; then \
 		echo "no kernel to test against, so the tests on a kernel were not run: make kernel builds one"; \
 	else \
 		echo "The kernel is $(KERNEL)"; \
-		$(BIN)/python -m compileall -q python/vermilion tests benches; \
+		$(BIN)/python -m compileall -q python tests benches; \
 		VERMILION_KERNEL="$(abspath $(KERNEL))" $(BIN)/python -m pytest tests/kernel $(SELECT); \
 	fi
 
-test-browser: $(CORE) $(DEVELOPMENT) ## run the tests of the live page in Chromium, where there is one
+test-browser: $(CORE) $(LABORATORY) $(DEVELOPMENT) ## run the tests of the live page in Chromium, where there is one
 	@if ! command -v chromium chromium-browser >/dev/null || ! command -v chromedriver >/dev/null; then \
 		echo "no browser to test in, so the live page was not looked at: on Debian, apt-get install chromium-driver"; \
 	else \
 		$(BIN)/python -m pytest tests/browser $(SELECT); \
 	fi
 
-test-link: $(CORE) $(DEVELOPMENT) ## run the tests of emulated links with real packets, where there are namespaces
+test-link: $(CORE) $(LABORATORY) $(DEVELOPMENT) ## run the tests of emulated links with real packets, where there are namespaces
 	@if ! [ -w /dev/net/tun ]; then \
 		echo "no links to test through, so no real packets were carried: /dev/net/tun cannot be opened"; \
 	elif ! unshare --net true && ! unshare --user --map-root-user --net true; then \
@@ -112,23 +113,23 @@ lint-rust: $(RUNTIME) | tools
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
 	cargo doc --quiet --locked --workspace --no-deps --document-private-items
 
-lint-python: $(CORE) $(DEVELOPMENT)
+lint-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest vermilion._core
 
-lint-prose: $(CORE) $(DEVELOPMENT)
+lint-prose: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 	$(BIN)/python docs/prose_lint.py
 
-docs: $(CORE) $(DEVELOPMENT) ## build the documentation into docs/_build/html
+docs: $(CORE) $(LABORATORY) $(DEVELOPMENT) ## build the documentation into docs/_build/html
 	$(BIN)/python -m sphinx --fail-on-warning --keep-going --quiet docs docs/_build/html
 	@echo "The documentation is $(CURDIR)/docs/_build/html/index.html"
 
-links: $(CORE) $(DEVELOPMENT) ## ask every address outside of the documentation whether it is there (needs the Internet)
+links: $(CORE) $(LABORATORY) $(DEVELOPMENT) ## ask every address outside of the documentation whether it is there (needs the Internet)
 	$(BIN)/python -m sphinx -b linkcheck --keep-going --quiet docs docs/_build/links
 
-examples: $(CORE) $(DEVELOPMENT) ## run the examples in README.md and docs again and show their output there
+examples: $(CORE) $(LABORATORY) $(DEVELOPMENT) ## run the examples in README.md and docs again and show their output there
 	$(BIN)/python docs/refresh_examples.py
 
 bench: $(RUNTIME) | tools ## measure the simulator's speed
@@ -141,6 +142,11 @@ PROFDATA := $$(rustc --print sysroot)/lib/rustlib/$$(rustc -vV | sed -n 's/^host
 wheel: $(if $(PGO),profile-tools) $(RUNTIME) | tools ## build a wheel for this machine in dist/; PGO=1: optimised by a profile
 	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin build --release --strip --locked $(if $(PGO),--pgo) \
 		--interpreter $(BIN)/python --out dist
+	$(LABORATORY_WHEEL)
+
+# The same on every machine.
+LABORATORY_WHEEL = $(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-index --no-deps --no-build-isolation \
+	--wheel-dir dist ./python
 
 profile-tools: | tools
 	@[ -x "$(PROFDATA)" ] || { \
@@ -160,8 +166,9 @@ wheels: $(RUNTIME) $(RELEASE) | tools ## build and check the wheels and the sdis
 		PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --strip --locked --zig --compatibility manylinux2014 \
 			--target "$$architecture-unknown-linux-gnu" --out dist; \
 	done
+	$(LABORATORY_WHEEL)
 	$(BIN)/python -m twine check --strict dist/*
-	for wheel in dist/*.whl; do $(BIN)/python -m auditwheel show "$$wheel"; done
+	for wheel in dist/vermilion-*.whl; do $(BIN)/python -m auditwheel show "$$wheel"; done
 
 test-wheel: | tools ## install the wheel of dist/ for this machine into an empty environment, and try it
 	tests/wheel/try-wheel $(PYTHON) dist
@@ -245,4 +252,10 @@ $(RELEASE): requirements/release.txt $(RUNTIME)
 
 $(CORE): $(RUNTIME) $(CORE_SOURCES) | tools
 	env -u CONDA_PREFIX VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(BIN)/maturin develop --release --locked
+	@touch $@
+
+# Its files are on the path as those of the product are; what is installed says what it adds to it.
+$(LABORATORY): python/pyproject.toml $(RUNTIME)
+	$(BIN)/python -m pip install --disable-pip-version-check --quiet --no-index --no-deps --no-build-isolation \
+		--editable python
 	@touch $@

@@ -27,9 +27,9 @@ from kernel_ecn import early_flows_alone
 from provenance import made_by
 from scipy.stats import qmc
 
-from vermilion.kernel_plant import run_on_kernel
 from vermilion.scenario import load_scenario
 from vermilion.simulate.bulk_flows import bulk_flows
+from vermilion_lab.kernel_plant import run_on_kernel
 
 NETWORK: Final = Path(__file__).parent / "kernel_networks" / "load-red.toml"
 TARGET_PACKETS: Final = 30.0

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Final
 
 from provenance import made_by
 
-from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.scenario import load_scenario
 from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
 from vermilion.simulate.result import Result
+from vermilion_lab.kernel_plant.network import RunningNetwork
 
 if TYPE_CHECKING:
     from vermilion.simulate.bulk_flows import BulkFlows

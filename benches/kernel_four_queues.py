@@ -40,11 +40,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from provenance import drawn_by
 
-from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
 from vermilion.scenario import load_scenario
 from vermilion.search import Space
 from vermilion.simulate.statistics import mean_interval
+from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -267,8 +267,8 @@ def interval(values: Sequence[float]) -> str:
 
 def draw(rows: Sequence[dict[str, Any]], file: Path) -> None:
     """Variation over time in both readings, with a thin line for each random start."""
-    from vermilion.papers import plots
     from vermilion.report import drawing
+    from vermilion_lab.papers import plots
 
     figure, panels = plots.sheet(1, 2, 4.6, sharey=True)
     for axes, reading in zip(panels[0], READINGS, strict=True):

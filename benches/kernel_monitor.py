@@ -33,8 +33,8 @@ import numpy as np
 from provenance import made_by
 
 from vermilion import parse_scenario
-from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.monitor import read_capture
+from vermilion_lab.kernel_plant.network import RunningNetwork
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any, Final
 from provenance import drawn_by
 
 import vermilion
-from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
 from vermilion.scenario import load_scenario
 from vermilion.simulate import mean_interval
 from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:
     from vermilion.simulate import Result

@@ -24,9 +24,9 @@ from statistics import median
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import parse_scenario
-from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
 from vermilion.simulate.bulk_flows import bulk_flows
+from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

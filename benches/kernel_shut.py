@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Final
 
 from provenance import made_by
 
-from vermilion.kernel_plant import KernelPlant
 from vermilion.online import run_online
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run
+from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:
     from collections.abc import Callable

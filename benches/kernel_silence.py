@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Final
 
 from provenance import made_by
 
-from vermilion.kernel_plant import KernelPlant
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.scenario import load_scenario
 from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:
     from vermilion.online.drive.plant import Plant

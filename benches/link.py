@@ -23,11 +23,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import parse_scenario, run, run_many
-from vermilion.emulator_plant import run_on_emulator
-from vermilion.kernel_plant import run_on_kernel
 from vermilion.link.emulation import Surroundings, emulate
 from vermilion.link.plan import Options, plan_of_options, plan_of_scenario
 from vermilion.simulate.statistics import mean_interval
+from vermilion_lab.emulator_plant import run_on_emulator
+from vermilion_lab.kernel_plant import run_on_kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import load_plugins, parse_scenario
-from vermilion.emulator_plant import EmulatorPlant
 from vermilion.online import run_online
 from vermilion.online.drive.run import PROBE_INTERVAL_S
 from vermilion.simulate import mean_interval
+from vermilion_lab.emulator_plant import EmulatorPlant
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,16 +12,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vermilion.atlas import build_atlas, read_plan
-from vermilion.atlas.maps import maps_figure, rules_figure
-from vermilion.atlas.plan import read_plan_file
-from vermilion.atlas.summary import laws_table, rules_table, sentences
 from vermilion.report.drawing import style
+from vermilion_lab.atlas import build_atlas, read_plan
+from vermilion_lab.atlas.maps import maps_figure, rules_figure
+from vermilion_lab.atlas.plan import read_plan_file
+from vermilion_lab.atlas.summary import laws_table, rules_table, sentences
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.atlas import Atlas
+    from vermilion_lab.atlas import Atlas
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "benches"))

@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from vermilion import FlowSeries, Network, run
-from vermilion.interchange import write_flent
+from vermilion_lab.interchange import write_flent
 
 PICTURE = Path(__file__).with_suffix(".png")
 

@@ -12,13 +12,13 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from vermilion.papers import papers, reproduce
-from vermilion.papers.chapter import chapter
-from vermilion.papers.keeping import Keeper
-from vermilion.papers.page import figure_svg
+from vermilion_lab.papers import papers, reproduce
+from vermilion_lab.papers.chapter import chapter
+from vermilion_lab.papers.keeping import Keeper
+from vermilion_lab.papers.page import figure_svg
 
 if TYPE_CHECKING:
-    from vermilion.papers.reproduction import PaperOutcome
+    from vermilion_lab.papers.reproduction import PaperOutcome
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "benches"))

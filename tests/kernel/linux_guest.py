@@ -1,4 +1,4 @@
-"""Steps that tests do in a real Linux kernel (:mod:`vermilion.kernel_plant.guest`).
+"""Steps that tests do in a real Linux kernel (:mod:`vermilion_lab.kernel_plant.guest`).
 
 What runs in it is ``linux_guest_program.py``: it does one step after another and says what came of
 each.
@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from vermilion.kernel_plant.errors import GuestError, KernelPlantError
-from vermilion.kernel_plant.find_kernel import find_kernel
-from vermilion.kernel_plant.guest import Guest
+from vermilion_lab.kernel_plant.errors import GuestError, KernelPlantError
+from vermilion_lab.kernel_plant.find_kernel import find_kernel
+from vermilion_lab.kernel_plant.guest import Guest
 
 HERE = Path(__file__).parent
 PROGRAM = HERE / "linux_guest_program.py"

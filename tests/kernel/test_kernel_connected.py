@@ -9,8 +9,8 @@ import pytest
 from linux_guest import kernel_or_skip
 from test_online_connected import CROWD, SLOPE, means, model
 from vermilion import parse_scenario
-from vermilion.kernel_plant.network import RunningNetwork
 from vermilion.simulate.result import Result
+from vermilion_lab.kernel_plant.network import RunningNetwork
 
 SCENARIO = """
 duration = "30 s"

@@ -16,7 +16,7 @@ from kernel_monitor import CASES, measure
 
 from linux_guest import kernel_or_skip
 from vermilion import parse_scenario
-from vermilion.kernel_plant import KernelPlant
+from vermilion_lab.kernel_plant import KernelPlant
 
 
 @pytest.fixture(scope="module", autouse=True)

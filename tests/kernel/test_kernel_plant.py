@@ -19,11 +19,11 @@ from linux_guest import kernel_or_skip
 from reference_comparison import reference
 from snmpd_process import program_or_skip
 from vermilion import parse_scenario, run
-from vermilion.kernel_plant import KernelPlant, run_on_kernel
 from vermilion.online import run_online
 from vermilion.routers import RouterError
 from vermilion.scenario import load_scenario
 from vermilion.scenario.errors import ScenarioError
+from vermilion_lab.kernel_plant import KernelPlant, run_on_kernel
 
 SHUT_RED = Path(__file__).parents[2] / "benches" / "kernel_networks" / "shut-red.toml"
 SMALL = """
@@ -58,7 +58,7 @@ with open("/mnt/outcome", "w") as outcome:
 RUNS_IT = """
 import sys
 from pathlib import Path
-from vermilion.kernel_plant.guest import Guest
+from vermilion_lab.kernel_plant.guest import Guest
 with Guest(program=Path(sys.argv[1]), stepped=False) as guest:
     guest.wait(30.0)
     print((guest.job / "outcome").read_text(), end="")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from vermilion import parse_scenario
-from vermilion.emulator_plant import EmulatorPlant, run_on_emulator
+from vermilion_lab.emulator_plant import EmulatorPlant, run_on_emulator
 
 NETWORK = """
 duration = "5 s"

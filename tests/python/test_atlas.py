@@ -9,20 +9,20 @@ from dataclasses import replace
 import pytest
 
 from test_cli import refused, strict, vermilion
-from vermilion.atlas import Condition, build_atlas, fit_power_law, read_plan
-from vermilion.atlas import build as building
-from vermilion.atlas.cell import DEFAULTS, FITTED, TUNED, per_target
-from vermilion.atlas.maps import maps_figure, rules_figure
-from vermilion.atlas.price import PRICE, price
-from vermilion.atlas.rules import RULES, automatic_weight, stable_weight
-from vermilion.atlas.scenarios import QUEUE, cell_scenario, target_packets
-from vermilion.atlas.summary import rules_table, sentences
-from vermilion.atlas.table import rows
 from vermilion.objectives import constraints_of, objective_of
 from vermilion.scenario import ScenarioError, scenario_from_document
 from vermilion.scenario.structure import search_box
 from vermilion.simulate import Result, run
 from vermilion.simulate.batches import BatchRunner
+from vermilion_lab.atlas import Condition, build_atlas, fit_power_law, read_plan
+from vermilion_lab.atlas import build as building
+from vermilion_lab.atlas.cell import DEFAULTS, FITTED, TUNED, per_target
+from vermilion_lab.atlas.maps import maps_figure, rules_figure
+from vermilion_lab.atlas.price import PRICE, price
+from vermilion_lab.atlas.rules import RULES, automatic_weight, stable_weight
+from vermilion_lab.atlas.scenarios import QUEUE, cell_scenario, target_packets
+from vermilion_lab.atlas.summary import rules_table, sentences
+from vermilion_lab.atlas.table import rows
 
 __all__ = ["vermilion"]
 

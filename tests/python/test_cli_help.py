@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from test_cli import refused, vermilion
-from vermilion.cli import completion
+from vermilion.cli import completion, laboratory
 from vermilion.cli.application import application
 from vermilion.cli.groups import EXAMPLES, GROUPS
 
@@ -13,7 +13,8 @@ __all__ = ["vermilion"]
 
 
 def commands():
-    return [each.callback.__name__.replace("_", "-") for each in application().registered_commands]
+    own = [each.callback.__name__.replace("_", "-") for each in application().registered_commands]
+    return [*own, *laboratory.COMMANDS]
 
 
 def test_every_command_stands_in_one_group_and_has_examples():
@@ -63,7 +64,7 @@ NEARLY = [
     (["tune", "varying-load", "--budget", "x"], "'--budget': expected a whole number;"),
     (["online", "varying-load", "--mode", "x"], "Invalid value for '--mode': 'x' is not one of"),
     (["tune", "varying-load", "--resume"], "see vermilion tune --help"),
-    (["twin", "x", "--rate", "1"], "vermilion advise, vermilion atlas and vermilion link have it"),
+    (["twin", "x", "--rate", "1"], "vermilion link, vermilion advise and vermilion atlas have it"),
     (
         ["compare", "varying-load", "--set", "flows.late.count=16,48"],
         "several values: --set flows.late.count=16 --set flows.late.count=48",

@@ -20,12 +20,12 @@ from threading import Event
 import pytest
 
 from test_cli import SHORT, refused, strict, vermilion
-from vermilion.atlas import build_atlas, read_plan
 from vermilion.scenario import ScenarioError, load_scenario
 from vermilion.simulate import batches, run_many
 from vermilion.simulate.batches import BatchRunner, ClusterError, run_batch
 from vermilion.simulate.dask_cluster import dask_workers
 from vermilion.tuning import tune, tune_front, tune_robust
+from vermilion_lab.atlas import build_atlas, read_plan
 
 __all__ = ["vermilion"]
 

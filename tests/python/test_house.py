@@ -21,6 +21,7 @@ from vermilion import _core
 
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "python" / "vermilion"
+LABORATORY = ROOT / "python" / "vermilion_lab"
 
 # Which rooms a room may know. What it may know, it may know all of.
 ROOMS_BELOW = {
@@ -29,7 +30,6 @@ ROOMS_BELOW = {
     "scenario": {"_core"},
     "networks": {"scenario"},
     "simulate": {"files", "scenario", "_core"},
-    "interchange": {"files", "simulate", "scenario"},
     "objectives": {"simulate", "scenario"},
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
@@ -37,8 +37,6 @@ ROOMS_BELOW = {
     "agentx": set(),
     "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
     "link": {"monitor", "routers", "scenario", "_core"},
-    "emulator_plant": {"kernel_plant", "link", "routers", "simulate", "scenario", "_core"},
-    "kernel_plant": {"agentx", "routers", "monitor", "simulate", "scenario", "_core"},
     "online": {
         "files",
         "tuning",
@@ -52,27 +50,6 @@ ROOMS_BELOW = {
     "status": {"monitor", "online", "routers", "_core"},
     "twin": {"monitor", "report", "simulate", "scenario", "_core"},
     "report": {"files", "online", "tuning", "objectives", "simulate", "scenario", "_core"},
-    "papers": {
-        "files",
-        "online",
-        "report",
-        "tuning",
-        "search",
-        "objectives",
-        "simulate",
-        "scenario",
-        "_core",
-    },
-    "atlas": {
-        "files",
-        "report",
-        "tuning",
-        "search",
-        "objectives",
-        "simulate",
-        "scenario",
-        "_core",
-    },
     "advise": {
         "report",
         "tuning",
@@ -86,12 +63,7 @@ ROOMS_BELOW = {
     "cli": {
         "files",
         "advise",
-        "atlas",
-        "emulator_plant",
-        "interchange",
-        "kernel_plant",
         "link",
-        "papers",
         "monitor",
         "agentx",
         "online",
@@ -107,6 +79,16 @@ ROOMS_BELOW = {
         "scenario",
         "_core",
     },
+}
+
+# Which rooms of the laboratory a room of it may know, beside those of the product.
+LABORATORY_BELOW = {
+    "interchange": set(),
+    "kernel_plant": set(),
+    "emulator_plant": {"kernel_plant"},
+    "papers": set(),
+    "atlas": set(),
+    "cli": {"atlas", "emulator_plant", "interchange", "kernel_plant", "papers"},
 }
 
 CRATES_BELOW = {
@@ -138,12 +120,12 @@ HEAVY_MODULES = {
 }
 
 
-def rooms():
-    return sorted(path.name for path in PACKAGE.iterdir() if (path / "__init__.py").exists())
+def rooms(package: Path) -> set[str]:
+    return {path.parent.name for path in package.glob("*/__init__.py")}
 
 
-def imported_rooms(file: Path) -> set[str]:
-    """The rooms of the package that a file imports, wherever in it the import stands."""
+def imported_rooms(file: Path, package: str = "vermilion") -> set[str]:
+    """The rooms of a package that a file imports, wherever in it the import stands."""
     found = set()
     for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
         names = []
@@ -153,7 +135,7 @@ def imported_rooms(file: Path) -> set[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
         for name in names:
             parts = name.split(".")
-            if parts[0] == "vermilion" and len(parts) > 1:
+            if parts[0] == package and len(parts) > 1:
                 found.add(parts[1])
     return found
 
@@ -250,7 +232,24 @@ def test_no_rooms_within_a_room_import_each_other_in_a_circle():
 
 
 def test_every_room_has_its_place_in_the_house():
-    assert set(rooms()) == set(ROOMS_BELOW)
+    assert rooms(PACKAGE) == set(ROOMS_BELOW)
+    assert rooms(LABORATORY) == set(LABORATORY_BELOW)
+
+
+def test_the_product_never_imports_the_laboratory():
+    for module, imports in imports_among(PACKAGE.parent).items():
+        if module.partition(".")[0] == "vermilion":
+            known = {each for each in imports if each.partition(".")[0] == "vermilion_lab"}
+            assert not known, f"{module} knows {', '.join(sorted(known))}"
+
+
+@pytest.mark.parametrize("room", LABORATORY_BELOW)
+def test_a_room_of_the_laboratory_knows_only_rooms_below_it(room):
+    for file in (LABORATORY / room).rglob("*.py"):
+        upward = imported_rooms(file, LABORATORY.name) - LABORATORY_BELOW[room] - {room}
+        if room != "cli":
+            upward |= imported_rooms(file) & {"cli"}
+        assert not upward, f"{file.relative_to(ROOT)} knows {', '.join(sorted(upward))}"
 
 
 @pytest.mark.parametrize("room", ROOMS_BELOW)
@@ -260,8 +259,9 @@ def test_a_room_knows_only_rooms_below_it(room):
         assert not upward, f"{file.relative_to(ROOT)} knows {', '.join(sorted(upward))}"
 
 
-def test_neither_table_has_a_cycle():
+def test_no_table_has_a_cycle():
     TopologicalSorter(ROOMS_BELOW).prepare()
+    TopologicalSorter(LABORATORY_BELOW).prepare()
     TopologicalSorter(CRATES_BELOW).prepare()
 
 

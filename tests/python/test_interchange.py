@@ -12,7 +12,7 @@ import pytest
 
 import vermilion
 from vermilion.cli import main
-from vermilion.interchange import (
+from vermilion_lab.interchange import (
     RateTrace,
     flent_flows,
     read_mahimahi,

@@ -12,9 +12,6 @@ from vermilion import (
     Discipline,
     Verdict,
     _core,
-    atlas,
-    emulator_plant,
-    kernel_plant,
     load_scenario,
     number,
     register_discipline,
@@ -24,6 +21,7 @@ from vermilion import (
 from vermilion.scenario.carry_over import with_discipline
 from vermilion.simulate import comparison
 from vermilion.simulate.runs import run_many
+from vermilion_lab import atlas, emulator_plant, kernel_plant
 
 __all__ = ["vermilion"]
 
@@ -168,7 +166,7 @@ class CtrlC:
 
 
 def test_papers_that_are_done_are_shown_and_figures_are_kept(vermilion, monkeypatch, tmp_path):
-    from vermilion.papers import reproduction
+    from vermilion_lab.papers import reproduction
 
     monkeypatch.setattr(reproduction, "reproduce", interrupting(reproduction.reproduce, 1))
     monkeypatch.setattr(reproduction, "chosen_figures", lambda paper, _: paper.figures[:1])
@@ -185,7 +183,7 @@ def test_papers_that_are_done_are_shown_and_figures_are_kept(vermilion, monkeypa
 
 
 def test_papers_of_which_none_is_done_say_where_their_figures_are(vermilion, monkeypatch, tmp_path):
-    from vermilion.papers import reproduction
+    from vermilion_lab.papers import reproduction
 
     monkeypatch.setattr(reproduction, "reproduce", interrupting(reproduction.reproduce, 0))
     code, out, err = vermilion("papers", "ye-2002", "--seeds=2", f"--keep={tmp_path / 'kept'}")

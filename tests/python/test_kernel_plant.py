@@ -11,21 +11,21 @@ from contextlib import suppress
 import pytest
 
 from vermilion import parse_scenario, run
-from vermilion.kernel_plant.acceptance import check_scenario
-from vermilion.kernel_plant.agent import reply_to
-from vermilion.kernel_plant.calendar import Calendar
-from vermilion.kernel_plant.errors import GuestError, KernelPlantError
-from vermilion.kernel_plant.find_kernel import find_kernel
-from vermilion.kernel_plant.guest import Guest
-from vermilion.kernel_plant.hosts import hosts_of
-from vermilion.kernel_plant.queues import made_by
-from vermilion.kernel_plant.timetable import timetable
-from vermilion.kernel_plant.topology import commands
-from vermilion.kernel_plant.traffic_plan import planned_flows
 from vermilion.routers.base import RouterError, RouterSilent
 from vermilion.scenario import load_scenario
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.windows import windows
+from vermilion_lab.kernel_plant.acceptance import check_scenario
+from vermilion_lab.kernel_plant.agent import reply_to
+from vermilion_lab.kernel_plant.calendar import Calendar
+from vermilion_lab.kernel_plant.errors import GuestError, KernelPlantError
+from vermilion_lab.kernel_plant.find_kernel import find_kernel
+from vermilion_lab.kernel_plant.guest import Guest
+from vermilion_lab.kernel_plant.hosts import hosts_of
+from vermilion_lab.kernel_plant.queues import made_by
+from vermilion_lab.kernel_plant.timetable import timetable
+from vermilion_lab.kernel_plant.topology import commands
+from vermilion_lab.kernel_plant.traffic_plan import planned_flows
 
 ONE_LINK = """
 duration = "10 s"

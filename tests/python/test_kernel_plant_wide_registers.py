@@ -5,9 +5,9 @@ import subprocess
 
 import pytest
 
-from vermilion.kernel_plant import wide_registers
-from vermilion.kernel_plant.errors import KernelPlantError
-from vermilion.kernel_plant.wide_registers import LIBRARY, has_too_many, prepare_registers
+from vermilion_lab.kernel_plant import wide_registers
+from vermilion_lab.kernel_plant.errors import KernelPlantError
+from vermilion_lab.kernel_plant.wide_registers import LIBRARY, has_too_many, prepare_registers
 
 FEW = "processor\t: 0\nflags\t\t: fpu sse2 avx2 avx512f xsave\nbogomips\t: 1\n"
 MANY = FEW.replace("xsave", "xsave amx_bf16 amx_tile amx_int8")

@@ -4,8 +4,8 @@ import pytest
 
 from vermilion import ScenarioError, load_scenario, parse_scenario
 from vermilion.cli import main
-from vermilion.emulator_plant import run_on_emulator
 from vermilion.link.plan import Options, plan_of_options, plan_of_scenario
+from vermilion_lab.emulator_plant import run_on_emulator
 
 
 def links(**options):

@@ -3,7 +3,7 @@
 import pytest
 
 from test_cli import refused, vermilion
-from vermilion.papers.keeping import Keeper
+from vermilion_lab.papers.keeping import Keeper
 
 __all__ = ["vermilion"]
 

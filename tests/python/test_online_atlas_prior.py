@@ -7,11 +7,11 @@ import pytest
 from typer.testing import CliRunner
 
 from test_online_model import picture
-from vermilion.atlas.cell import Cell
-from vermilion.atlas.plan import Condition, Plan
 from vermilion.cli.application import application
 from vermilion.online.plan.atlas_prior import memory_of_atlas
 from vermilion.scenario import ScenarioError
+from vermilion_lab.atlas.cell import Cell
+from vermilion_lab.atlas.plan import Condition, Plan
 
 NAMES = ("min_threshold", "max_threshold")
 

@@ -86,6 +86,8 @@ def machine(tmp_path):
         source = ROOT / name
         copy = shutil.copytree if source.is_dir() else shutil.copy
         copy(source, tmp_path / name)
+    (tmp_path / "python").mkdir()
+    shutil.copy(ROOT / "python" / "pyproject.toml", tmp_path / "python")
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in USUAL:
@@ -212,7 +214,6 @@ def test_the_types_and_the_templates_are_in_the_wheel():
         "py.typed",
         "_core.pyi",
         "report/templates/comparison.html.j2",
-        "papers/templates/papers.html.j2",
     ):
         assert (ROOT / "python" / "vermilion" / name).is_file()
 
@@ -222,6 +223,8 @@ def test_all_versions_agree():
     version = manifest["workspace"]["package"]["version"]
     changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert version == _core.VERSION == vermilion.__version__
+    laboratory = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text(encoding="utf-8"))
+    assert laboratory["project"]["version"] == version
     assert re.search(rf"^## \[(Unreleased|{re.escape(version)})\]", changelog, re.MULTILINE)
 
 

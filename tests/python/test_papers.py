@@ -7,13 +7,22 @@ from dataclasses import replace
 import pytest
 
 from html_page import Page
-from vermilion.papers import Check, Claim, Expected, Figure, FigureTable, Paper, papers, reproduce
-from vermilion.papers.chapter import chapter
-from vermilion.papers.keeping import Keeper
-from vermilion.papers.measures import interval, of_phases
-from vermilion.papers.page import papers_page
-from vermilion.papers.plots import line, sheet
 from vermilion.scenario import load_scenario, scenario_names
+from vermilion_lab.papers import (
+    Check,
+    Claim,
+    Expected,
+    Figure,
+    FigureTable,
+    Paper,
+    papers,
+    reproduce,
+)
+from vermilion_lab.papers.chapter import chapter
+from vermilion_lab.papers.keeping import Keeper
+from vermilion_lab.papers.measures import interval, of_phases
+from vermilion_lab.papers.page import papers_page
+from vermilion_lab.papers.plots import line, sheet
 
 SEEDS = (1, 2)
 

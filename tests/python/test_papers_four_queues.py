@@ -6,10 +6,10 @@ import pytest
 
 from vermilion import _core
 from vermilion.objectives import flow_windows
-from vermilion.papers.ye_2002 import four_queues
 from vermilion.scenario import load_scenario
 from vermilion.search import Space
 from vermilion.simulate import run
+from vermilion_lab.papers.ye_2002 import four_queues
 
 
 def network(duration):

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from vermilion.papers.processes import in_processes
-from vermilion.papers.workbench import Workbench
+from vermilion_lab.papers.processes import in_processes
+from vermilion_lab.papers.workbench import Workbench
 
 
 def test_outcomes_are_in_the_order_of_the_items_and_the_processes_end():

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from vermilion.papers.jamali_2013.settings import SCENARIOS, SETTINGS, queues, scenario_of
-from vermilion.papers.jamali_2013.totals import saves
-from vermilion.papers.nichols_1998.filters import gain_for, light_filter
-from vermilion.papers.nichols_1998.loads import mostly_forced, packets_between_drops
-from vermilion.papers.nichols_1998.network import LOADS, QUEUES, RATES, TRANSFERS_AT, load, pipe
-from vermilion.papers.verdict import Ruling
 from vermilion.simulate import run
+from vermilion_lab.papers.jamali_2013.settings import SCENARIOS, SETTINGS, queues, scenario_of
+from vermilion_lab.papers.jamali_2013.totals import saves
+from vermilion_lab.papers.nichols_1998.filters import gain_for, light_filter
+from vermilion_lab.papers.nichols_1998.loads import mostly_forced, packets_between_drops
+from vermilion_lab.papers.nichols_1998.network import LOADS, QUEUES, RATES, TRANSFERS_AT, load, pipe
+from vermilion_lab.papers.verdict import Ruling
 
 
 def test_the_filter_follows_an_emptying_queue_at_once_and_averages_a_growing_one():

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vermilion.papers.verdict import Check, Expected, Ruling, judge, reason
 from vermilion.simulate import Interval
+from vermilion_lab.papers.verdict import Check, Expected, Ruling, judge, reason
 
 
 def check(mean, half_width, low=None, high=None):

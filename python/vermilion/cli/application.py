@@ -5,7 +5,6 @@ from typing import Annotated
 import typer
 
 from vermilion.cli.advise import advise
-from vermilion.cli.atlas import atlas
 from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.compare import compare
 from vermilion.cli.disciplines import disciplines
@@ -15,7 +14,6 @@ from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
 from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
-from vermilion.cli.papers import papers
 from vermilion.cli.report import report
 from vermilion.cli.routers import routers
 from vermilion.cli.run import run
@@ -50,7 +48,6 @@ def application() -> typer.Typer:
         compare,
         tune,
         studies,
-        atlas,
         report,
         online,
         routers,
@@ -60,7 +57,6 @@ def application() -> typer.Typer:
         watch,
         snmp_agent,
         undo,
-        papers,
         scenarios,
         disciplines,
         senders,

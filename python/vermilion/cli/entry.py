@@ -127,11 +127,12 @@ def _meant(error: Exception, context: Any) -> str:  # noqa: ANN401 - typer has n
     if option is None:
         unknown = re.match(r"No such command '([^']+)'", str(getattr(error, "message", "")))
         return meant_command(unknown[1]) if unknown else ""
-    group = getattr(getattr(context, "parent", None), "command", None)
+    parent = getattr(context, "parent", None)
+    group: Any = getattr(parent, "command", None)
     have = [
         name
-        for name, command in getattr(group, "commands", {}).items()
-        if any(option in parameter.opts for parameter in command.params)
+        for name in (group.list_commands(parent) if hasattr(group, "list_commands") else ())
+        if any(option in each.opts for each in group.get_command(parent, name).params)
     ]
     return meant_option(str(getattr(context, "info_name", "")), option, have)
 

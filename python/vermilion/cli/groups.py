@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from typer.core import TyperGroup
 
+from vermilion.cli import laboratory
+from vermilion.cli.careful_command import CarefulCommand
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -74,16 +77,29 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 class GroupedHelp(TyperGroup):
-    """``vermilion --help`` with its commands in groups."""
+    """``vermilion --help`` with its commands in groups, those of the laboratory among them."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ANN401, ARG002 - typer's
+        """Names of all commands, in the order of the help."""
+        return [name for names in GROUPS.values() for name in names]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401 - typer's
+        """The command of this name, or none."""
+        if cmd_name in laboratory.COMMANDS:
+            settings = {"cls": CarefulCommand, "epilog": epilog(cmd_name)}
+            return laboratory.registered_command(cmd_name, settings)
+        return super().get_command(ctx, cmd_name)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401, ARG002 - typer's
         """Write the commands, each group under its own heading."""
         width = formatter.width - 6 - max(map(len, self.commands))
         for title, names in GROUPS.items():
             rows = [
-                (name, self.commands[name].get_short_help_str(width))
+                (
+                    name,
+                    laboratory.COMMANDS.get(name) or self.commands[name].get_short_help_str(width),
+                )
                 for name in names
-                if name in self.commands
             ]
             with formatter.section(gettext.gettext(title)):
                 formatter.write_dl(rows)

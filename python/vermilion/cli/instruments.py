@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from vermilion.cli.laboratory import registered_export
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
 from vermilion.cli.user_error import UserError
 
@@ -180,11 +181,10 @@ class Wanted:
         """
         if self.flent is None:
             return
-        from vermilion.interchange.flent import check_flent
         from vermilion.scenario import ScenarioError
 
         try:
-            check_flent(self.flent, list(scenario.links), link)
+            registered_export("flent").check(self.flent, list(scenario.links), link)
         except ScenarioError as error:
             option = "--flent" if error.field == "path" else "--link (of --flent)"
             message = f"{option}: {error.value} is not accepted; expected {error.accepted}"
@@ -273,9 +273,7 @@ class Wanted:
         """
         if self.flent is None:
             return
-        from vermilion.interchange.flent import flent_content
-
-        content, left_out = flent_content(self.flent, result, scenario, link)
+        content, left_out = registered_export("flent").content(self.flent, result, scenario, link)
         with binary_output_file("--flent", self.flent) as file:
             file.write(content)
         if left_out:

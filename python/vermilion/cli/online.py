@@ -14,6 +14,7 @@ import typer
 from vermilion.cli import completion, options
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.laboratory import registered_plant
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_json import as_json
 from vermilion.cli.online_page import PageRequest, SimulatedPage
@@ -23,7 +24,6 @@ from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from vermilion.online.drive.plant import Plant
     from vermilion.online.entries import Decision, OnlineRun
     from vermilion.online.events import Command, Propose
     from vermilion.report.short_queue import OtherQueue
@@ -510,8 +510,6 @@ def _run(
     *,
     shown: bool,
 ) -> "OnlineRun":
-    from vermilion.kernel_plant.errors import KernelPlantError
-    from vermilion.link.errors import LinkError
     from vermilion.online.drive.run import run_online
     from vermilion.online.policy import DEADLINE_S, stated_policy
     from vermilion.online.record.journal import JournalError
@@ -521,6 +519,8 @@ def _run(
             typer.echo(f"{scenario.title or scenario.origin}  (seed {seed})")
         typer.echo(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}")
 
+    registered = None if freedom.plant == "simulator" else registered_plant(freedom.plant)
+    errors: tuple[type[Exception], ...] = () if registered is None else (registered.error,)
     memory = None
     if freedom.atlas is not None:
         from vermilion.cli.atlas_file import read_atlas, read_set_atlas
@@ -552,31 +552,15 @@ def _run(
                 memory=memory,
                 answer_proposal=watched.ask if watched.answers else _ask,
                 paths=freedom.paths,
-                plant=_plant(freedom.plant),
+                plant=None if registered is None else registered.online(),
                 # A bar would stand where a person types an answer.
                 progress=None if freedom.mode == "propose" else bar.callback,
             )
     except JournalError as error:
         raise UserError(str(error)) from None
-    except KernelPlantError as error:
-        message = f"--plant kernel: {error}"
+    except errors as error:
+        message = f"--plant {freedom.plant}: {error}"
         raise UserError(message) from None
-    except LinkError as error:
-        message = f"--plant emulator: {error}"
-        raise UserError(message) from None
-
-
-def _plant(name: Literal["simulator", "emulator", "kernel"]) -> "Plant | None":
-    if name == "simulator":
-        return None
-    if name == "emulator":
-        from vermilion.emulator_plant import EmulatorPlant
-        from vermilion.online.drive.run import PROBE_INTERVAL_S
-
-        return EmulatorPlant(PROBE_INTERVAL_S)
-    from vermilion.kernel_plant import KernelPlant
-
-    return KernelPlant()
 
 
 def _by_queue(runs: "list[OnlineRun]") -> "list[list[OnlineRun]]":

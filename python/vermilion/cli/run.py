@@ -8,6 +8,7 @@ import typer
 from vermilion.cli import completion, instruments, options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.figure import figure_format
+from vermilion.cli.laboratory import RegisteredPlant, registered_plant
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
     binary_output_file,
@@ -134,6 +135,7 @@ def run(
         flent=flent,
     )
     wanted.check(figure=figure is not None, plant=plant)
+    registered = None if plant == "simulator" else registered_plant(plant)
     kind = "" if figure is None else figure_format(figure)
     options.load_plugins(plugins)
     loaded = _loaded(scenario, overrides or (), discipline)
@@ -150,14 +152,12 @@ def run(
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
         write_series = series and outputs.enter_context(series_output("--series/--trace", series))
         with ProgressBar("simulating" if plant == "simulator" else "running", 1.0) as bar:
-            if plant == "kernel":
-                result = _run_on_kernel(loaded, seed, interval, bar.callback)
-            elif plant == "emulator":
-                result = _run_on_emulator(loaded, seed, interval, bar.callback)
-            else:
+            if registered is None:
                 result = _simulated(
                     loaded, seed, interval, wanted.instruments(loaded, outputs), bar.callback
                 )
+            else:
+                result = _run_on_plant(plant, registered, loaded, seed, interval, bar.callback)
         if json_file:
             json_file.write(f"{result.to_json()}\n")
         if write_series:
@@ -269,48 +269,24 @@ def _loaded(scenario: str, overrides: "Sequence[str]", discipline: str | None) -
     return loaded
 
 
-def _run_on_kernel(
+def _run_on_plant(
+    name: str,
+    plant: RegisteredPlant,
     scenario: "Scenario",
     seed: int,
     interval_s: float | None,
     progress: "Callable[[float], object] | None",
 ) -> "Result":
-    """Runs a scenario on a kernel.
+    """Run a scenario with real TCP.
 
     Raises:
-        UserError: there is none, or it failed.
+        UserError: the plant cannot run here, or it failed.
     """
-    from vermilion.kernel_plant import KernelPlantError, run_on_kernel
-
     try:
-        return run_on_kernel(scenario, seed, interval_s, progress=progress)
+        return plant.run(scenario, seed, interval_s, progress)
     except KeyboardInterrupt:
         note(_NOTHING_BEFORE_THE_END)
         raise
-    except KernelPlantError as error:
-        message = f"--plant kernel: {error}"
-        raise UserError(message) from None
-
-
-def _run_on_emulator(
-    scenario: "Scenario",
-    seed: int,
-    interval_s: float | None,
-    progress: "Callable[[float], object] | None",
-) -> "Result":
-    """Runs a scenario through an emulated link.
-
-    Raises:
-        UserError: there can be none here, or it failed.
-    """
-    from vermilion.emulator_plant import run_on_emulator
-    from vermilion.link.errors import LinkError
-
-    try:
-        return run_on_emulator(scenario, seed, interval_s, progress=progress)
-    except KeyboardInterrupt:
-        note(_NOTHING_BEFORE_THE_END)
-        raise
-    except LinkError as error:
-        message = f"--plant emulator: {error}"
+    except plant.error as error:
+        message = f"--plant {name}: {error}"
         raise UserError(message) from None

@@ -17,7 +17,7 @@ def templates_of(package: str) -> Environment:
     is an error.
 
     Args:
-        package: like "vermilion.papers".
+        package: like "vermilion.advise".
     """
     from jinja2 import (
         ChoiceLoader,

@@ -1,0 +1,42 @@
+"""The papers that are re-run here, by name."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+from vermilion.scenario.errors import ScenarioError, did_you_mean
+
+if TYPE_CHECKING:
+    from vermilion_lab.papers.interface import Paper
+
+# One line for each paper: its name, and the module whose PAPER it is.
+_MODULES: Final = {
+    "ye-2002": "ye_2002",
+    "athuraliya-2000": "athuraliya_2000",
+    "feng-1999": "feng_1999",
+    "jamali-2013": "jamali_2013",
+    "nichols-1998": "nichols_1998",
+}
+
+
+def paper_names() -> list[str]:
+    """The names, in the order in which the papers are told."""
+    return list(_MODULES)
+
+
+def papers() -> list[Paper]:
+    """All papers."""
+    return [paper_named(name) for name in _MODULES]
+
+
+def paper_named(name: str) -> Paper:
+    """A paper.
+
+    Raises:
+        ScenarioError: there is none of this name.
+    """
+    if name not in _MODULES:
+        raise ScenarioError("paper", name, did_you_mean(name, paper_names()))
+    paper: Paper = import_module(f"vermilion_lab.papers.{_MODULES[name]}").PAPER
+    return paper
