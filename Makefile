@@ -31,7 +31,8 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo environment build test test-rust test-python test-kernel test-browser test-link evidence kernel \
+.PHONY: help demo environment build test test-rust test-python test-kernel test-browser test-link kernel \
+	evidence evidence-python evidence-rust \
 	lint lint-rust lint-python lint-prose docs links examples bench wheel wheels test-wheel lock clean \
 	tools profile-tools
 
@@ -58,13 +59,15 @@ PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist wo
 test-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 	$(PYTEST)
 
-# Goes on after a failure and fails at the end, so that one night tells all.
-evidence: $(CORE) $(LABORATORY) $(DEVELOPMENT) | tools ## run what takes long: agreement with other simulators, examples and pictures of the pages, long runs
-	outcome=0; \
-	$(PYTEST) -m evidence --timeout 3600 || outcome=1; \
-	cargo test --locked --release --workspace -- --ignored || outcome=1; \
-	$(MAKE) --no-print-directory test-kernel test-link SELECT='-m ""' || outcome=1; \
-	exit $$outcome
+# `make -k evidence` goes on after a failure and fails at the end.
+evidence: SELECT := -m ""
+evidence: evidence-python evidence-rust test-kernel test-link ## run what takes long: agreement with other simulators, examples and pictures of the pages, long runs
+
+evidence-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
+	$(PYTEST) -m evidence --timeout 3600
+
+evidence-rust: | tools
+	cargo test --locked --release --workspace -- --ignored
 
 # The first that there is of: what the environment names, what `make kernel` has built, and one that a
 # folder beside this one has built for several checkouts.
