@@ -296,7 +296,7 @@ MISTAKES = {
     "a name with a blank": ("[flows.late]", '[flows."l ate"]', "flows", "letters, digits"),
     "links that are no table": ("[links.bottleneck]", "[links]", "links.rate", "a table"),
     "broken TOML": ("[flows.early]", "[flows.early", "", "TOML"),
-    "nesting without end": ("count = 16", f"count = {'[' * 5000}", "", "tables of a scenario"),
+    "nesting without end": ("count = 16", f"count = {'[' * 5000}", "", "scenario in TOML"),
 }
 
 

@@ -60,12 +60,14 @@ pub struct AccessLinks {
     links: Vec<AccessLink>,
     /// One entry for each flow with packets waiting: when the first is due.
     heap: BinaryHeap<Reverse<(u64, u32)>>,
+    /// Packets waiting.
+    held: u64,
 }
 
 impl AccessLinks {
     /// Idle links for `flows` flows.
     pub fn new(flows: usize) -> Self {
-        Self { links: vec![AccessLink::default(); flows], heap: BinaryHeap::new() }
+        Self { links: vec![AccessLink::default(); flows], heap: BinaryHeap::new(), held: 0 }
     }
 
     /// Idle links for further flows, `flows` in all, if any has one.
@@ -96,7 +98,13 @@ impl AccessLinks {
         }
         packet.time = time;
         link.waiting.push_back(packet);
+        self.held += 1;
         false
+    }
+
+    /// Number of packets that wait.
+    pub fn len(&self) -> u64 {
+        self.held
     }
 
     /// Every packet that waits.
@@ -110,6 +118,7 @@ impl AccessLinks {
         let mut first = self.heap.peek_mut()?;
         let waiting = &mut self.links[first.0.1 as usize].waiting;
         let packet = waiting.pop_front();
+        self.held -= 1;
         match waiting.front() {
             Some(next) => first.0.0 = next.time,
             None => {

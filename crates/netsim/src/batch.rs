@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use vermilion_parameters::ParameterError;
 
-use crate::{Results, Scenario, Simulation};
+use crate::{Interrupted, Results, Scenario, Simulation};
 
 /// A run to be made: number of the scenario, and seed.
 pub type Job = (usize, u64);
@@ -23,6 +23,8 @@ pub struct Batch<'a> {
     done: AtomicUsize,
     cancel: AtomicBool,
     outcomes: Mutex<Vec<Option<Results>>>,
+    /// Why the first run was given up that was, other than by request.
+    refusal: Mutex<Option<ParameterError>>,
 }
 
 impl<'a> Batch<'a> {
@@ -45,6 +47,7 @@ impl<'a> Batch<'a> {
             done: AtomicUsize::new(0),
             cancel: AtomicBool::new(false),
             outcomes: Mutex::new(vec![None; jobs.len()]),
+            refusal: Mutex::new(None),
         })
     }
 
@@ -54,15 +57,26 @@ impl<'a> Batch<'a> {
         while !self.cancel.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             let Some(&(scenario, seed)) = self.jobs.get(index) else { return };
-            let outcome = Simulation::new(self.scenarios[scenario].clone(), seed).ok().and_then(
-                |mut simulation| {
-                    simulation.run(&self.cancel).ok()?;
-                    Some(simulation.into_results(false))
-                },
-            );
+            let outcome = match self.run(scenario, seed) {
+                Ok(results) => Some(results),
+                Err(Interrupted::Cancelled) => None,
+                Err(Interrupted::Refused(error)) => {
+                    let mut refusal = self.refusal.lock().expect("no worker panics holding it");
+                    refusal.get_or_insert(error);
+                    self.cancel();
+                    None
+                }
+            };
             self.outcomes.lock().expect("no worker panics while holding it")[index] = outcome;
             self.done.fetch_add(1, Ordering::Relaxed);
         }
+    }
+
+    fn run(&self, scenario: usize, seed: u64) -> Result<Results, Interrupted> {
+        let scenario = self.scenarios[scenario].clone();
+        let mut simulation = Simulation::new(scenario, seed).map_err(Interrupted::Refused)?;
+        simulation.run(&self.cancel)?;
+        Ok(simulation.into_results(false))
     }
 
     /// Runs finished so far.
@@ -76,8 +90,13 @@ impl<'a> Batch<'a> {
     }
 
     /// The outcomes in the order of the jobs; `None` for runs that were not finished.
-    #[must_use]
-    pub fn into_outcomes(self) -> Vec<Option<Results>> {
-        self.outcomes.into_inner().expect("no worker panics while holding it")
+    ///
+    /// # Errors
+    /// A run held more packets than it may.
+    pub fn into_outcomes(self) -> Result<Vec<Option<Results>>, ParameterError> {
+        match self.refusal.into_inner().expect("no worker panics while holding it") {
+            Some(error) => Err(error),
+            None => Ok(self.outcomes.into_inner().expect("no worker panics while holding it")),
+        }
     }
 }

@@ -145,6 +145,11 @@ impl DelayLine {
         }
     }
 
+    /// Number of packets in it.
+    pub fn len(&self) -> usize {
+        self.packets.len()
+    }
+
     /// Every packet in it.
     pub fn packets(&self) -> impl Iterator<Item = &Packet> {
         self.packets.iter()

@@ -91,6 +91,12 @@ impl DelayLines {
         &self.lines
     }
 
+    /// Number of packets in all of them.
+    pub fn len(&self) -> u64 {
+        let stand = self.together.as_ref().map_or(0, |queue| queue.len());
+        (stand + self.lines.iter().map(DelayLine::len).sum::<usize>()) as u64
+    }
+
     /// From now on packets come by where notes are taken.
     pub fn note_ends(&mut self) {
         for line in &mut self.lines {

@@ -328,6 +328,12 @@ impl<T: Ranked> LazyQueue<T> {
         entries
     }
 
+    /// Number of entries.
+    pub fn len(&self) -> usize {
+        let lists = self.lists.iter().map(Vec::len).sum::<usize>();
+        self.order.len() - self.taken + lists + self.rest.len() + self.late.iter().count()
+    }
+
     /// Every entry, in no order.
     pub fn iter(&self) -> impl Iterator<Item = &T> {
         let order = self.order[self.taken..].iter();

@@ -66,4 +66,4 @@ pub use phases::Span;
 pub use probe::{Series, State};
 pub use results::Results;
 pub use scenario::Scenario;
-pub use simulation::{Cancelled, Simulation};
+pub use simulation::{Interrupted, Simulation};

@@ -19,6 +19,8 @@ pub const MOST_MEASURES: u64 = 20_000_000;
 /// What a link's queue weighs among them: its histograms are much larger than a flow's tally. So is
 /// that of a group's delays, where it is asked for.
 pub const LINK_MEASURES: u64 = 50;
+/// Most packets that wait or are in flight at a time: one that waits takes 56 bytes, and rings grow by doubling.
+pub const MOST_HELD: u64 = 20_000_000;
 /// Most points of a probe's time series.
 pub const MOST_PROBES: u64 = 10_000_000;
 /// Most data segments a connection carries; then it ends. Sequence numbers are 32 bits wide and do

@@ -69,6 +69,18 @@ impl RoundTrips {
         }
     }
 
+    /// About the mean of a group's round trips, in nanoseconds.
+    pub fn typical(&self) -> u64 {
+        match self {
+            Self::Same(value) => *value,
+            Self::Dealt(values) => values.iter().sum::<u64>() / values.len().max(1) as u64,
+            Self::Drawn(drawn) => {
+                let middle = drawn.min_ns.midpoint(drawn.max_ns);
+                drawn.mean_ns.or(drawn.median_ns).unwrap_or(middle).min(drawn.max_ns)
+            }
+        }
+    }
+
     /// The round trip of flow `index` of a group, in nanoseconds; flows draw in their order.
     pub fn of_flow(&self, index: u32, stream: &mut Stream) -> u64 {
         match self {

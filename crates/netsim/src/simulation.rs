@@ -18,6 +18,7 @@ mod answers;
 mod books;
 mod delays;
 mod expected;
+mod held;
 mod laid;
 mod noted_packets;
 mod notes;
@@ -60,10 +61,16 @@ use crate::wheel::Division;
 use laid::Laid;
 use notes::{LaidOut, Notes};
 
-/// A run was asked to stop before its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the run was cancelled")]
-pub struct Cancelled;
+/// Why a run ended before its end.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Interrupted {
+    /// It was asked to stop.
+    #[error("the run was cancelled")]
+    Cancelled,
+    /// It holds more packets than a run may.
+    #[error(transparent)]
+    Refused(ParameterError),
+}
 
 /// Events between two looks at the request to stop.
 const EVENTS_BETWEEN_LOOKS: u32 = 8192;
@@ -126,6 +133,8 @@ pub struct Simulation {
     scenario: Scenario,
     now: u64,
     events: u64,
+    /// How many of them there are when packets are counted next.
+    next_count: u64,
     calendar: Calendar,
     schedule: Schedule,
     timers: Timers,
@@ -170,6 +179,7 @@ impl Simulation {
         if Notes::are_wanted_by(&scenario) {
             laid.lines = Laid::part(&mut laid.groups, &laid.lines);
         }
+        held::check_expected(&scenario, &links, &laid.profiles)?;
         let measured = Measured::of(&scenario);
         let starts_and_stops = std::mem::take(&mut laid.events);
         let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);
@@ -203,6 +213,7 @@ impl Simulation {
         Self {
             now: 0,
             events: 0,
+            next_count: 0,
             calendar,
             schedule,
             timers,
@@ -242,8 +253,8 @@ impl Simulation {
     /// Runs to the end, unless `cancel` becomes true.
     ///
     /// # Errors
-    /// [`Cancelled`] if it was.
-    pub fn run(&mut self, cancel: &AtomicBool) -> Result<(), Cancelled> {
+    /// [`Interrupted`] if it was, or if the network holds too many packets.
+    pub fn run(&mut self, cancel: &AtomicBool) -> Result<(), Interrupted> {
         self.advance(self.scenario.duration_ns, cancel)
     }
 
@@ -251,8 +262,9 @@ impl Simulation {
     /// is written down ([`Simulation::observe`]) it may end early: [`Simulation::is_paused`].
     ///
     /// # Errors
-    /// [`Cancelled`] if `cancel` became true; the simulation can go on from where it stopped.
-    pub fn advance(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
+    /// [`Interrupted`] if `cancel` became true, when the simulation can go on from where it stopped, or if the network
+    /// holds too many packets.
+    pub fn advance(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Interrupted> {
         self.paused = false;
         if self.notes.is_some() {
             return self.advance_reading(until, cancel);
@@ -260,7 +272,7 @@ impl Simulation {
         self.advance_events(until, cancel)
     }
 
-    fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Cancelled> {
+    fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Interrupted> {
         match (self.lines.standing(), self.some_wait) {
             (ALONE, false) => self.advance_lines::<ALONE, false>(until, cancel),
             (ALONE, true) => self.advance_lines::<ALONE, true>(until, cancel),
@@ -277,7 +289,7 @@ impl Simulation {
         &mut self,
         until: u64,
         cancel: &AtomicBool,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<(), Interrupted> {
         let until = until.min(self.scenario.duration_ns);
         loop {
             for _ in 0..EVENTS_BETWEEN_LOOKS {
@@ -285,7 +297,7 @@ impl Simulation {
                 if time > until {
                     self.take_all_turns(until + 1);
                     self.now = self.now.max(until);
-                    return Ok(());
+                    return self.check_held();
                 }
                 self.now = time;
                 if SOME_WAIT && self.timers.next_is_arrival_at(time) && source != CONTROL {
@@ -302,8 +314,9 @@ impl Simulation {
             }
             if cancel.load(Ordering::Relaxed) {
                 self.take_all_turns(self.now);
-                return Err(Cancelled);
+                return Err(Interrupted::Cancelled);
             }
+            self.check_held()?;
             if self.is_full() {
                 self.take_all_turns(self.now);
                 self.paused = true;

@@ -12,7 +12,7 @@ use vermilion_netsim::batch::{Batch, Job};
 use vermilion_netsim::{Results, Scenario, Simulation};
 
 use crate::convert;
-use crate::errors::refused;
+use crate::errors::{interrupted, refused};
 use crate::registered;
 use crate::session::Session;
 
@@ -65,7 +65,7 @@ pub fn advance(
     if until.saturating_sub(simulation.now()) <= SHORT_STEP_NS {
         let outcome = python.detach(|| simulation.advance(until, &cancel));
         python.check_signals()?;
-        return outcome.map_err(|error| PyRuntimeError::new_err(error.to_string()));
+        return outcome.map_err(interrupted);
     }
     python.detach(|| {
         std::thread::scope(|scope| {
@@ -79,7 +79,7 @@ pub fn advance(
             loop {
                 match wait.recv_timeout(LOOK) {
                     Ok(outcome) => {
-                        return outcome.map_err(|error| PyRuntimeError::new_err(error.to_string()));
+                        return outcome.map_err(interrupted);
                     }
                     Err(RecvTimeoutError::Timeout) => {
                         if let Err(signal) = Python::attach(|python| python.check_signals()) {
@@ -163,7 +163,7 @@ pub fn run_many(
     session.check(python)?;
     let batch = batch.map_err(refused)?;
     work_on_threads(python, &batch, &conditions)?;
-    let mut outcomes = batch.into_outcomes().into_iter();
+    let mut outcomes = batch.into_outcomes().map_err(refused)?.into_iter();
     let mut done = on_threads.len();
     let mut texts = Vec::with_capacity(jobs.len());
     for (index, seed) in jobs {

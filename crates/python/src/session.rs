@@ -11,7 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use vermilion_netsim::Simulation;
+use vermilion_netsim::{Interrupted, Simulation};
+
+use crate::errors::interrupted;
 
 /// What the disciplines of one run, or of one batch, share.
 #[derive(Debug, Default)]
@@ -62,14 +64,18 @@ impl Session {
                 }
             });
             let outcome = loop {
-                let finished = simulation.advance(until, &self.stop).is_ok();
+                let advanced = simulation.advance(until, &self.stop);
                 self.stop.store(false, Ordering::Relaxed);
                 let looked = self.check(python).and_then(|()| {
                     python.check_signals()?;
-                    if finished { Ok(true) } else { look(python) }
+                    match &advanced {
+                        Ok(()) => Ok(true),
+                        Err(Interrupted::Cancelled) => look(python),
+                        Err(error) => Err(interrupted(error.clone())),
+                    }
                 });
                 match looked {
-                    Ok(true) if !finished => {}
+                    Ok(true) if advanced.is_err() => {}
                     outcome => break outcome,
                 }
             };

@@ -82,12 +82,14 @@ def _named_files(parameter: Any, value: object) -> Iterator[str]:  # noqa: ANN40
 
 def _files_of(scenario: str) -> list[str]:
     """The files that a scenario names, like traces: whatever text in it may be such a name."""
-    import tomllib
+    from vermilion.scenario.load import LARGEST_FILE_BYTES
+    from vermilion.scenario.named_file import read_named_file
+    from vermilion.scenario.toml_text import parse_toml
 
     path = Path(scenario)
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    except (OSError, ValueError, RecursionError):
+        document = parse_toml(read_named_file(path, LARGEST_FILE_BYTES).decode())
+    except (OSError, ValueError):
         return []  # whatever is wrong with it is said where it is read
     return [str(path.parent / text) for text in _texts(document)]
 

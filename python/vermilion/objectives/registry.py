@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.chosen_metric import ChosenMetric
@@ -28,6 +27,7 @@ from vermilion.objectives.sojourn_percentile import SojournPercentile
 from vermilion.objectives.utilization import Utilization
 from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean
+from vermilion.scenario.toml_text import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -248,8 +248,8 @@ def _unnamed(table: Mapping[str, Any]) -> str:
 
 def _inline_table(text: str, scenario: Scenario) -> dict[str, Any]:
     try:
-        [(key, table)] = tomllib.loads(f"objective = {text}").items()
-    except (ValueError, RecursionError):
+        [(key, table)] = parse_toml(f"objective = {text}").items()
+    except ValueError:
         key, table = "", None
     if key != "objective" or not isinstance(table, dict):
         accepted = """a table in TOML, like '{ name = "jain-index" }'"""

@@ -44,7 +44,6 @@ Without a file it is the knee of every link, summed, by the parameters that are 
 from __future__ import annotations
 
 import re
-import tomllib
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
@@ -73,7 +72,7 @@ from vermilion.scenario import (
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
 from vermilion.scenario.quantities import Quantity
 from vermilion.scenario.round_trips import LONGEST_DELAY_S
-from vermilion.scenario.toml_problem import toml_problem
+from vermilion.scenario.toml_text import TomlError, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -292,10 +291,10 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
         ScenarioError: a key or a value that is not accepted; the message names those that are.
     """
     try:
-        document = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        document = parse_toml(text)
+    except TomlError as error:
         accepted = "a policy in TOML (https://toml.io)"
-        problem = f"is not valid TOML: {toml_problem(error)}"
+        problem = f"is not valid TOML: {error}"
         raise ScenarioError("", problem, accepted, origin) from None
     try:
         _check_keys(document, _KEYS, "", "a policy")

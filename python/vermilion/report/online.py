@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from typing import TYPE_CHECKING
 
 from vermilion.report.events import APPLIED, DETECTED, ROLLED_BACK
@@ -23,7 +22,7 @@ from vermilion.report.price_line import (
 from vermilion.report.queue_figure import queue_figure
 from vermilion.report.response import responses_of
 from vermilion.scenario.library import scenario_text
-from vermilion.scenario.toml_text import toml_text
+from vermilion.scenario.toml_text import parse_toml, toml_text
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -218,7 +217,7 @@ def _parameter_figures(run: OnlineRun, anchor: str) -> Iterator[str]:
 
 def _is_as_shipped(scenario: Scenario) -> bool:
     shipped = scenario_text(scenario.origin)
-    return shipped is not None and tomllib.loads(shipped) == scenario.document
+    return shipped is not None and parse_toml(shipped) == scenario.document
 
 
 def _scenario_text(scenario: Scenario) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import tomllib
 from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -13,6 +12,7 @@ from vermilion.objectives.registry import objective_from_text, objective_of
 from vermilion.report import study_figures
 from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.scenario.library import scenario_text
+from vermilion.scenario.toml_text import parse_toml
 from vermilion.simulate.runs import run
 from vermilion.tuning import TuningPlan
 
@@ -109,7 +109,7 @@ def _files(scenarios: Sequence[Scenario]) -> list[str]:
     files = []
     for number, scenario in enumerate(scenarios, start=1):
         shipped = scenario_text(scenario.origin)
-        as_shipped = shipped is not None and tomllib.loads(shipped) == scenario.document
+        as_shipped = shipped is not None and parse_toml(shipped) == scenario.document
         alone = f"scenario{number if len(scenarios) > 1 else ''}.toml"
         files.append(scenario.origin if as_shipped else alone)
     return files

@@ -154,7 +154,13 @@ class SimulatedRouter(ManagedQueue):
 
     def wait(self, until_s: float) -> None:
         """Advance the network to ``until_s``, or to its end if that comes first."""
-        self._simulation.advance(min(round(until_s * _NS_PER_S), self._duration_ns))
+        from vermilion import _core
+        from vermilion.scenario.errors import from_core
+
+        try:
+            self._simulation.advance(min(round(until_s * _NS_PER_S), self._duration_ns))
+        except _core.ParameterError as refusal:
+            raise from_core(refusal, "") from None
 
     def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
         """What the network measured up to now: (result JSON, time series per link).

@@ -32,11 +32,11 @@ def scenario_text(name: str) -> str | None:
 
 def scenario_summaries() -> list[tuple[str, str, str]]:
     """Name, title and description of each shipped scenario."""
-    import tomllib
+    from vermilion.scenario.toml_text import parse_toml
 
     summaries = []
     for name in scenario_names():
-        document = tomllib.loads(scenario_text(name) or "")
+        document = parse_toml(scenario_text(name) or "")
         summaries.append((name, str(document["title"]), str(document["description"])))
     return summaries
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,7 +11,7 @@ from vermilion.scenario.errors import FieldError, ScenarioError, likeliest, not_
 from vermilion.scenario.library import scenario_names, scenario_text
 from vermilion.scenario.model import Scenario
 from vermilion.scenario.overrides import apply_overrides
-from vermilion.scenario.toml_problem import toml_problem
+from vermilion.scenario.toml_text import TomlError, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,15 +59,10 @@ def scenario_from_document(document: Mapping[str, Any], origin: str = "scenario"
 
 def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
     try:
-        document = tomllib.loads(text)
-    except RecursionError:
-        raise nested_too_deeply(origin) from None
-    except ValueError as error:  # TOMLDecodeError is one; integers of 5000 digits are another
-        problem = "a number of too many digits"
-        if isinstance(error, tomllib.TOMLDecodeError):
-            problem = toml_problem(error, text)
+        document = parse_toml(text)
+    except TomlError as error:
         accepted = "a scenario in TOML (https://toml.io)"
-        raise ScenarioError("", f"is not valid TOML: {problem}", accepted, origin) from None
+        raise ScenarioError("", f"is not valid TOML: {error}", accepted, origin) from None
     try:
         apply_overrides(document, overrides)
         return checked(Scenario, document, origin)

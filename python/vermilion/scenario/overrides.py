@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import fnmatch
-import tomllib
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import FieldError, did_you_mean
 from vermilion.scenario.fitting_paths import why_unfit
+from vermilion.scenario.toml_text import TomlError, parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -117,8 +117,8 @@ def _leads_nowhere(path: str, walked: list[str], part: str, here: object) -> Fie
 def value_of_text(text: str) -> object:
     """What a text stands for: a TOML value if it is one, and itself otherwise."""
     try:
-        read = tomllib.loads(f"value = {text}")
-    except (ValueError, RecursionError):
+        read = parse_toml(f"value = {text}")
+    except TomlError:
         return text.strip()
     # A line break in the text could have added keys of its own.
     return read["value"] if len(read) == 1 else text.strip()

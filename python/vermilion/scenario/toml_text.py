@@ -1,20 +1,90 @@
-"""A scenario's document as TOML text: what was run, overrides included, ready to be saved.
-
-Python reads TOML but does not write it. This writes what scenarios hold: tables, lists of
-tables, texts, numbers, switches and lists of these.
-"""
+"""TOML in and out: documents from text that may be hostile, and text from documents."""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import TYPE_CHECKING, Any
+import tomllib
+from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_WIDEST_INLINE_TABLE = 88
+MOST_KEY_PARTS: Final = 32
+"""Parts of a dotted key. The parser's time grows with the square of their number."""
+
+_LONGEST_PROBLEM: Final = 200
+_TOKEN: Final = re.compile(
+    r"""
+    "{3} (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ (?: "{3,5} )?
+    | '{3} (?: [^']++ | '{1,2}(?!') )*+ (?: '{3,5} )?
+    | \#[^\n]*+
+    | (?P<part> "(?:[^"\\\n]++|\\.)*+"? | '[^'\n]*+'? | [\w+-]++ )
+    | (?P<dot> [ \t]*+\.[ \t]*+ )
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_LINE: Final = re.compile(r"\(at line (\d+), column \d+\)$")
+_WITH_A_UNIT: Final = re.compile(
+    r"(?P<key>[\w.-]+)\s*=\s*(?P<value>[-+]?\d[\d_.]*\s*(?:[A-Za-z][\w/^]*|%))\s*(?:[,}#]|$)"
+)
+_BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
+_WIDEST_INLINE_TABLE: Final = 88
+
+
+class TomlError(ValueError):
+    """Text that is not TOML, or none that anybody needs; ``str()`` says why, on one line."""
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """Parse TOML in a time that grows with the length of the text.
+
+    Raises:
+        TomlError: it is no TOML, nested too deeply, or has a key of more than 32 parts.
+    """
+    _check_keys(text)
+    try:
+        return tomllib.loads(text)
+    except RecursionError:
+        problem = "it is nested too deeply"
+    except tomllib.TOMLDecodeError as error:
+        words = " ".join(str(error).split())
+        words = words.replace("Cannot overwrite a value", "a key is there twice")
+        problem = f"{words[:_LONGEST_PROBLEM]}{_hint(words, text)}"
+    except ValueError:  # integers of 5000 digits
+        problem = "a number of too many digits"
+    raise TomlError(problem)
+
+
+def _check_keys(text: str) -> None:
+    """Refuse dotted keys of very many parts, which no line of few dots can have."""
+    if all(line.count(".") < MOST_KEY_PARTS for line in text.split("\n")):
+        return
+    parts, begin, end, dotted = 0, 0, -1, False
+    for token in _TOKEN.finditer(text):
+        follows = token.start() == end
+        if token["part"] is not None:
+            parts = parts + 1 if dotted and follows else 1
+            begin = begin if parts > 1 else token.start()
+            if parts > MOST_KEY_PARTS:
+                line = text.count("\n", 0, begin) + 1
+                key = f'the key "{text[begin : begin + 20]}..." at line {line}'
+                problem = f"{key} has more than the {MOST_KEY_PARTS} parts that are accepted"
+                raise TomlError(problem)
+        dotted = token["dot"] is not None and follows
+        end = token.end()
+
+
+def _hint(words: str, text: str) -> str:
+    """Suggest quotes around a number with a unit on the line that the parser complains of."""
+    place = _LINE.search(words)
+    lines = text.splitlines()
+    if place is None or int(place[1]) > len(lines):
+        return ""
+    found = _WITH_A_UNIT.search(lines[int(place[1]) - 1])
+    if found is None:
+        return ""
+    return f'; a number with a unit is written in quotes: {found["key"]} = "{found["value"]}"'
 
 
 def toml_text(document: Mapping[str, Any]) -> str:

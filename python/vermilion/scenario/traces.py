@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.distributions import LARGEST_TRANSFER_BYTES, LONGEST_TIME_S
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.named_file import read_named_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -88,12 +89,7 @@ def _table(file: str, base: Path) -> NDArray[Any]:
     """The rows of a file, read again only when the file has changed."""
     try:
         path = (base / file).resolve()
-        if not path.is_file():
-            problem = "is a directory" if path.is_dir() else "no such file"
-            raise FieldError("", f"{file}: {problem}", _HEADER)
         state = path.stat()
-        if state.st_size > LARGEST_FILE_BYTES:
-            raise FieldError("", f"{file}: larger than 256 MiB", _HEADER)
         return _read(path, state.st_mtime_ns, state.st_size, file)
     except UnicodeDecodeError:
         raise FieldError("", f"{file}: not text in UTF-8", _HEADER) from None
@@ -109,11 +105,11 @@ def _table(file: str, base: Path) -> NDArray[Any]:
 def _read(path: Path, _changed_ns: int, _size: int, file: str) -> NDArray[Any]:
     import numpy as np
 
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_named_file(path, LARGEST_FILE_BYTES).decode("utf-8-sig")
     header, _, body = text.partition("\n")
     names = [_COLUMNS.get(name.strip()) for name in header.split(",")]
     if None in names or len(set(names)) != len(names) or not {"start", "size"} <= set(names):
-        raise FieldError("", f"{file}, line 1: {header.strip()[:60]}", _HEADER)
+        raise FieldError("", f"{file}, line 1", _HEADER)
     if not body.strip():
         raise FieldError("", f"{file}: no rows", "at least one transfer")
     columns: list[Any] = [(name, "U64" if name == "path" else "f8") for name in names]
@@ -149,10 +145,9 @@ def _refuse(bad: NDArray[Any], file: str, base: Path, accepted: str) -> None:
     if not bad.any():
         return
     number = int(bad.argmax())
-    lines = (base / file).read_text(encoding="utf-8-sig").split("\n")
-    rows = [(place, line) for place, line in enumerate(lines, start=1) if line.strip()]
-    place, line = rows[1 + number]
-    raise FieldError("", f"{file}, line {place}: {line.strip()[:60]}", accepted)
+    content = read_named_file(base / file, LARGEST_FILE_BYTES).decode("utf-8-sig")
+    places = [place for place, line in enumerate(content.split("\n"), start=1) if line.strip()]
+    raise FieldError("", f"{file}, line {places[1 + number]}", accepted)
 
 
 def _refuse_first(
@@ -160,4 +155,4 @@ def _refuse_first(
 ) -> None:
     for place, line in enumerate(text.split("\n")[1:], start=2):
         if line.strip() and not good(line.split(",")):
-            raise FieldError("", f"{file}, line {place}: {line.strip()[:60]}", accepted)
+            raise FieldError("", f"{file}, line {place}", accepted)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario.errors import FieldError
+from vermilion.scenario.named_file import read_named_file
 
 if TYPE_CHECKING:
     from vermilion.scenario.tables import Link
@@ -69,12 +70,8 @@ def _opportunities(path: Path, modified_ns: int, size: int) -> tuple[int, ...]:
     """Reads a trace; a file that was changed is read again."""
     import numpy as np
 
-    del modified_ns
-    if not path.is_file():  # a device may have no end
-        raise FieldError("", str(path), "a file, and no directory or device")
-    if size > LARGEST_TRACE_BYTES:
-        raise FieldError("", str(path), "a file of at most 64 MiB")
-    lines = path.read_bytes().splitlines()
+    del modified_ns, size
+    lines = read_named_file(path, LARGEST_TRACE_BYTES).splitlines()
     if not lines:
         raise FieldError("", str(path), "a file with a time in ms on each line")
     accepted = "a whole number of ms on each line, none below the one before"
@@ -87,11 +84,11 @@ def _opportunities(path: Path, modified_ns: int, size: int) -> tuple[int, ...]:
     if len(falls):
         wrong = int(falls[0]) + 1
     if wrong is not None:
-        shown = lines[wrong][:40].decode("ascii", "replace")
-        raise FieldError("", f"{path}, line {wrong + 1}: {shown}", accepted)
+        raise FieldError("", f"{path}, line {wrong + 1}", accepted)
     if not 0 < times[-1] <= LONGEST_TRACE_MS:
-        shown = f"{path}, line {len(lines)}: {times[-1]}"
-        raise FieldError("", shown, f"a last time from 1 to {LONGEST_TRACE_MS} ms")
+        raise FieldError(
+            "", f"{path}, line {len(lines)}", f"a last time from 1 to {LONGEST_TRACE_MS} ms"
+        )
     return tuple(times.tolist())
 
 

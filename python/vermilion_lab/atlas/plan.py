@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from dataclasses import dataclass, field, fields
 from itertools import product
 from pathlib import Path
@@ -13,7 +12,7 @@ from vermilion.scenario import RATE, RATIO, SIZE, TIME, ScenarioError, format_qu
 from vermilion.scenario.errors import did_you_mean
 from vermilion.scenario.how_many import how_many
 from vermilion.scenario.quantities import Quantity, QuantityError
-from vermilion.scenario.toml_problem import toml_problem
+from vermilion.scenario.toml_text import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -225,6 +224,8 @@ def read_plan(table: Mapping[str, object], origin: str = "atlas") -> Plan:
     return plan
 
 
+LARGEST_PLAN_BYTES: Final = 1024 * 1024
+
 _EXAMPLES: Final = {"rate": "5 Mbit/s", "flows": "16", "rtt": "60 ms"}
 
 
@@ -235,11 +236,15 @@ def read_plan_file(path: str) -> dict[str, object]:
         ScenarioError: it cannot be read.
     """
     try:
-        return tomllib.loads(Path(path).read_text(encoding="utf-8"))
+        with Path(path).open("rb") as file:
+            content = file.read(LARGEST_PLAN_BYTES + 1)
+        if len(content) <= LARGEST_PLAN_BYTES:
+            return parse_toml(content.decode())
+        problem = "is larger than 1 MiB"
     except OSError as error:
         problem = f"cannot be read ({error.strerror})"
-    except (ValueError, RecursionError) as error:
-        problem = f"is not valid TOML ({toml_problem(error)})"
+    except ValueError as error:
+        problem = f"is not valid TOML ({error})"
     raise ScenarioError("", problem, "a TOML file with the table of an atlas", path)
 
 

@@ -12,13 +12,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.files.whole_file import whole_file
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
+from vermilion.scenario.toml_text import parse_toml
 from vermilion_lab.interchange.rate_trace import MOST_STEPS, RateTrace, read_file
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def read_rattan(path: str | os.PathLike[str]) -> RateTrace:
     content = read_file(path)
     try:
         text = content.decode("utf-8-sig")
-        document = tomllib.loads(text) if Path(path).suffix == ".toml" else json.loads(text)
+        document = parse_toml(text) if Path(path).suffix == ".toml" else json.loads(text)
     except (ValueError, RecursionError) as error:
         problem = " ".join(str(error).split())[:200]
         accepted = f"a bandwidth trace in JSON or TOML: {problem}"

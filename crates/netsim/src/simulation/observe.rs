@@ -6,7 +6,7 @@ use vermilion_parameters::ParameterError;
 
 use super::notes::{LaidOut, Notes};
 use super::unheard::Unheard;
-use super::{Cancelled, Simulation};
+use super::{Interrupted, Simulation};
 use crate::flow::Source;
 use crate::scripted_losses::Scripts;
 use crate::trace::{
@@ -76,7 +76,7 @@ impl Simulation {
         &mut self,
         until: u64,
         cancel: &AtomicBool,
-    ) -> Result<(), Cancelled> {
+    ) -> Result<(), Interrupted> {
         let until = until.min(self.scenario.duration_ns);
         loop {
             let windows = self.notes.as_ref().and_then(|notes| notes.windows.as_ref());
@@ -91,7 +91,7 @@ impl Simulation {
             self.read_windows(time - offset, offset);
             // Between two readings there may be too few events for a look.
             if cancel.load(Ordering::Relaxed) {
-                return Err(Cancelled);
+                return Err(Interrupted::Cancelled);
             }
             if self.is_full() {
                 self.paused = true;

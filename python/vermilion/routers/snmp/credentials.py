@@ -14,7 +14,6 @@ A file in TOML has a table for each host, or ``[default]`` for those without one
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.routers.base import RouterError
 from vermilion.routers.secret_file import OpenToOthersError, read_secret_file
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of, printable
+from vermilion.scenario.toml_text import parse_toml
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -139,7 +139,7 @@ def read_credentials(path: Path, host: str) -> Credentials:
     except FieldError as error:
         message = f"credentials: {name}: {error}"
         raise RouterError(message) from None
-    except (ValueError, RecursionError):
+    except ValueError:
         # The parser's words would quote the file.
         message = f"credentials: {name} is no TOML in UTF-8"
         raise RouterError(message) from None
@@ -152,7 +152,7 @@ def parse_credentials(text: str, host: str) -> Credentials:
         FieldError: it says nothing, or what is not accepted; no secret is in the message.
         ValueError: it is no TOML.
     """
-    tables = tomllib.loads(text)
+    tables = parse_toml(text)
     name = host if host in tables else "default"
     table = tables.get(name)
     if not isinstance(table, dict):
