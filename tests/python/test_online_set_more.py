@@ -1,6 +1,5 @@
 """What sets of queues have like single ones: the atlas, steps without a model, harm to a crowd."""
 
-import math
 from dataclasses import asdict, replace
 
 import pytest
@@ -19,8 +18,6 @@ from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.model.traffic import Horizon
 from vermilion.online.plan import examination, set_solve
 from vermilion.online.plan.examination import watch_set
-from vermilion.online.plan.memory import AnswerMemory
-from vermilion.online.plan.set_atlas_prior import memory_of_set_atlas
 from vermilion.online.plan.steps import Steps
 from vermilion.online.plan.task import without_answer
 from vermilion.online.policy import stated_policy
@@ -32,23 +29,6 @@ from vermilion.search import Space
 FOUR = load_scenario("four-red-queues")
 NAMES = ("first", "second")
 PARAMETERS = ("min_threshold", "max_threshold", "max_probability", "weight")
-ATLAS = {
-    "plan": {"discipline": "red"},
-    "parameters": list(PARAMETERS),
-    "cells": [
-        {
-            "condition": {"rate_bit_per_s": rate, "flows": flows, "round_trip_s": 0.05},
-            "setting": {
-                "min_threshold": flows,
-                "max_threshold": 3.0 * flows,
-                "max_probability": 0.1,
-                "weight": 0.002,
-            },
-        }
-        for rate in (10e6, 50e6)
-        for flows in (8, 64)
-    ],
-}
 
 
 def part(flows, rate_bit_per_s=10e6, base_s=0.05):
@@ -70,38 +50,6 @@ def seen(first, second, base_s=0.05):
         for link, picture in pictures.items()
     ]
     return set_picture(pictures, paths, ())
-
-
-# --- the atlas ------------------------------------------------------------------------------------
-
-
-def test_the_nearest_cells_of_all_queues_make_one_joint_start():
-    policy = stated_policy(FOUR)
-    disciplines = dict.fromkeys(NAMES, "red")
-    memory = memory_of_set_atlas(ATLAS, disciplines, policy, "atlas.json")
-    [(apart, nearest), *others] = memory.similar(seen(9, 60), 0.01, 3)
-    assert nearest["first.min_threshold"] == 8.0
-    assert nearest["second.min_threshold"] == 64.0
-    assert len(nearest) == 2 * len(PARAMETERS)
-    assert apart < math.log(2.0)
-    assert len(others) == 1  # cells that differ in their rate alone have the same settings
-    # What the controller has found itself is nearer where conditions are the same.
-    kept = memory.kept(seen(9, 60), {"first.weight": 0.5})
-    assert kept.similar(seen(9, 60), 0.01, 1)[0] == (0.0, {"first.weight": 0.5})
-
-
-def test_queues_of_which_an_atlas_is_not_are_left_out_and_none_is_refused():
-    policy = stated_policy(FOUR)
-    mixed = {"first": "red", "second": "pie"}
-    memory = memory_of_set_atlas(ATLAS, mixed, policy, "atlas.json")
-    [(_, nearest), *_] = memory.similar(seen(9, 60), 0.01, 3)
-    assert {name.partition(".")[0] for name in nearest} == {"first"}
-    with pytest.raises(ScenarioError, match="an atlas of the queue's own discipline"):
-        memory_of_set_atlas(ATLAS, dict.fromkeys(NAMES, "pie"), policy, "atlas.json")
-
-
-def test_of_one_queue_nothing_has_changed():
-    assert AnswerMemory().similar(part(8), 0.01, 3) == ()
 
 
 # --- a crowd, and senders that nobody has seen ----------------------------------------------------

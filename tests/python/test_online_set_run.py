@@ -120,15 +120,6 @@ def test_paths_are_of_the_links_under_control():
         run_online(SHORT, knowledge="flow count")
 
 
-def test_what_is_no_atlas_is_refused_for_a_set_too(tmp_path):
-    path = tmp_path / "atlas.json"
-    path.write_text("{}")
-    told = CliRunner().invoke(
-        application(), ["online", "four-red-queues", "--atlas", str(path)], catch_exceptions=True
-    )
-    assert "what vermilion atlas --json writes" in str(told.exception)
-
-
 # --- the run -------------------------------------------------------------------------------------
 
 

@@ -218,9 +218,9 @@ def online(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Begin searches at what this atlas (vermilion atlas --json) found for similar "
-            "conditions.",
+            help="Has no effect any more: searches begin at first guesses.",
             show_default=False,
+            hidden=True,
         ),
     ] = None,
     without_model: Annotated[
@@ -287,6 +287,8 @@ def online(
     applies what is significantly better, verifies and rolls back. Every decision is shown with its
     reason.
     """
+    if atlas is not None:
+        typer.echo("--atlas has no effect any more and will be refused soon", err=True)
     wanted_page = PageRequest(page, page_from_outside, page_token, answers)
     if router or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
@@ -302,7 +304,6 @@ def online(
                 changes_per_minute=changes_per_minute,
                 at_exit=at_exit,
                 without_model=without_model,
-                atlas=atlas,
                 deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
                 for_s=None if for_ is None else options.seconds("--for", for_),
                 journal=journal,
@@ -336,7 +337,6 @@ def online(
         without_model or "stay",
         knowledge,
         _paths(paths),
-        atlas,
         plant,
     )
     limit = None if deadline is None else options.seconds("--deadline", deadline)
@@ -480,7 +480,6 @@ class _Freedom:
     without_model: Literal["stay", "step"]
     knowledge: Literal["full", "flow count", "counters"]
     paths: tuple[tuple[str, ...], ...]
-    atlas: Path | None
     plant: Literal["simulator", "emulator", "kernel"]
 
 
@@ -511,7 +510,7 @@ def _run(
     shown: bool,
 ) -> "OnlineRun":
     from vermilion.online.drive.run import run_online
-    from vermilion.online.policy import DEADLINE_S, stated_policy
+    from vermilion.online.policy import DEADLINE_S
     from vermilion.online.record.journal import JournalError
 
     def show(decision: "Decision") -> None:
@@ -521,18 +520,6 @@ def _run(
 
     registered = None if freedom.plant == "simulator" else registered_plant(freedom.plant)
     errors: tuple[type[Exception], ...] = () if registered is None else (registered.error,)
-    memory = None
-    if freedom.atlas is not None:
-        from vermilion.cli.atlas_file import read_atlas, read_set_atlas
-        from vermilion.online.policy import SetPolicy
-
-        wanted = stated_policy(scenario)
-        named = {name: link.queue.algorithm.name for name, link in scenario.links.items()}
-        if isinstance(wanted, SetPolicy):
-            together = {link: named[link] for link in wanted.links}
-            memory = read_set_atlas(freedom.atlas, together, wanted)
-        else:
-            memory = read_atlas(freedom.atlas, named[wanted.link], wanted.parameters)
     try:
         with ProgressBar(
             f"{scenario.title or scenario.origin}, seed {seed}", scenario.duration
@@ -549,7 +536,6 @@ def _run(
                 at_exit=freedom.at_exit,
                 without_model=freedom.without_model,
                 knowledge=freedom.knowledge,
-                memory=memory,
                 answer_proposal=watched.ask if watched.answers else _ask,
                 paths=freedom.paths,
                 plant=None if registered is None else registered.online(),

@@ -34,10 +34,9 @@ if TYPE_CHECKING:
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.entries import Decision
     from vermilion.online.events import Propose
-    from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
     from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile, Service
-    from vermilion.routers.base import LinkConfiguration, Observation, OperatedRouter
+    from vermilion.routers.base import Observation, OperatedRouter
 
 _POLICY_MEGABYTES: Final = 1
 _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
@@ -57,7 +56,6 @@ class RouterRequest:
         changes_per_minute: how often at most.
         at_exit: what stays in force.
         without_model: what happens where no model explains the network.
-        atlas: where searches may begin.
         deadline_s: how long a search may take.
         for_s: how long to go on.
         journal: where to keep the journal.
@@ -78,7 +76,6 @@ class RouterRequest:
     changes_per_minute: int | None = None
     at_exit: AtExit | None = None
     without_model: WithoutModel | None = None
-    atlas: Path | None = None
     deadline_s: float | None = None
     for_s: float | None = None
     journal: Path | None = None
@@ -148,7 +145,6 @@ def _control(
     )
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = _policy(router, file, freedom, request.paths, deadline_s)
-    memory = _memory(request, router.configuration, policy)
     _check_privileges(router, policy)
     journal = _default_journal(router) if service.journal is None else Path(service.journal)
     metrics = open_metrics(service, router, policy, watch, opened)
@@ -194,7 +190,6 @@ def _control(
                 on_observation=_unseen if metrics is None else metrics.observed,
                 attended=attended,
                 for_s=request.for_s,
-                memory=memory,
             )
         except (JournalError, RouterError) as error:
             raise UserError(str(error)) from None
@@ -282,21 +277,6 @@ def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:
         settable=router.settable,
         held=router.held,
     )
-
-
-def _memory(
-    request: RouterRequest, configuration: LinkConfiguration, policy: Policy
-) -> AnswerMemory | None:
-    """What an atlas knows, where one is given."""
-    if request.atlas is None:
-        return None
-    from vermilion.cli.atlas_file import read_atlas, read_set_atlas
-    from vermilion.online.policy import SetPolicy
-
-    if isinstance(policy, SetPolicy):
-        disciplines = {each.link: each.discipline for each in configuration.queues}
-        return read_set_atlas(request.atlas, disciplines, policy)
-    return read_atlas(request.atlas, configuration.discipline, policy.parameters)
 
 
 def _unseen(_: Observation) -> None:

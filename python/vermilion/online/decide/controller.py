@@ -259,7 +259,6 @@ class Controller:
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
         regimes: Regimes | None = None,
-        memory: AnswerMemory | None = None,
         remembered: Remembered | None = None,
         senses: Senses | SetSenses | None = None,
     ) -> Controller:
@@ -275,7 +274,6 @@ class Controller:
             re_evaluations: further seeds that the best few of a search may meet.
             comparisons: fresh seeds on which a search's best meets the setting in force.
             regimes: what is known from earlier runs.
-            memory: settings for conditions never met, where searches may begin.
             remembered: what a run has left that was not ended in order, and is to be gone on with.
             senses: that have seen nothing yet; by default those of one queue.
         """
@@ -291,7 +289,6 @@ class Controller:
             budget=ChangeBudget(policy.changes_per_minute),
             regimes=regimes or Regimes(),
             senses=senses or Senses.begin(),
-            memory=memory or AnswerMemory(),
         )
         if remembered is None:
             return begun

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from vermilion.online.drive.network_time import Solve
     from vermilion.online.entries import SettingInForce
     from vermilion.online.events import Propose
-    from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
     from vermilion.routers.base import HeldValues, Observation, OperatedRouter, ParameterValue
@@ -82,7 +81,6 @@ def run_on_router(
     on_observation: Callable[[Observation], object] = lambda _: None,
     attended: Callable[[WallClockDriver], AbstractContextManager[object]] = lambda _: nullcontext(),
     for_s: float | None = None,
-    memory: AnswerMemory | None = None,
     solve: Solve = solve_task,
 ) -> RouterRun:
     """Keep a real queue tuned, or say what would be done, until a person says stop.
@@ -98,7 +96,6 @@ def run_on_router(
         on_observation: told of everything that is seen of the queue.
         attended: a context in which the driver runs: whoever may put commands into it.
         for_s: how long; ``None`` until somebody says stop.
-        memory: settings for conditions never met, where searches may begin.
         solve: does the searches, in another process: a function of a module.
 
     Raises:
@@ -161,7 +158,6 @@ def run_on_router(
             push_price=queue.push_price,
             held=queue.held,
             regimes=regimes,
-            memory=memory,
             remembered=left_behind,
             senses=senses,
         )

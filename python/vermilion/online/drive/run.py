@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from vermilion.online.drive.plant import Plant
     from vermilion.online.entries import Decision
     from vermilion.online.events import Command, Propose
-    from vermilion.online.plan.memory import AnswerMemory
     from vermilion.online.policy import AtExit, Mode, WithoutModel
     from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.scenario import Scenario
@@ -59,7 +58,6 @@ def run_online(
     knowledge: Knowledge = "full",
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
     paths: Sequence[Sequence[str]] = (),
-    memory: AnswerMemory | None = None,
     plant: Plant | None = None,
     progress: Callable[[float], object] | None = None,
 ) -> OnlineRun:
@@ -90,8 +88,6 @@ def run_online(
         answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
         paths: which of several links under control traffic crosses, each path in its order, where
             the operator knows; without them it is inferred from what monitors see.
-        memory: settings for conditions never met, where searches may begin; those of an atlas are
-            read by :func:`vermilion.online.plan.atlas_prior.memory_of_atlas`.
         plant: what makes the networks; ``None`` for the simulator.
         progress: told how many seconds of the network's time have passed.
 
@@ -152,7 +148,6 @@ def run_online(
                 re_evaluations=re_evaluations,
                 comparisons=comparisons,
                 regimes=journal.regimes(policy.link, policy.goal, partial(log.left_out, 0.0)),
-                memory=memory,
                 remembered=journal.remembered(),
                 senses=senses,
             )

@@ -9,8 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.picture import SetPicture, round_trip_distance
-from vermilion.routers.queue_set import joint_name
+from vermilion.online.sense.picture import round_trip_distance
 from vermilion.tuning.recall.answers import EarlierAnswer, nearest_answers, times_apart
 
 if TYPE_CHECKING:
@@ -29,14 +28,9 @@ class AnswerMemory:
 
     Attributes:
         answers: the oldest first.
-        prior: what others have found beforehand (an atlas); never forgotten.
-        of_queues: of several queues, what others have found beforehand for some of them, by the
-            name of the link; never forgotten.
     """
 
     answers: tuple[EarlierAnswer[TrafficPicture], ...] = ()
-    prior: tuple[EarlierAnswer[TrafficPicture], ...] = ()
-    of_queues: tuple[tuple[str, AnswerMemory], ...] = ()
 
     def kept(self, conditions: TrafficPicture, setting: Mapping[str, float]) -> AnswerMemory:
         """The memory with the answer for these conditions."""
@@ -48,37 +42,11 @@ class AnswerMemory:
     ) -> tuple[tuple[float, Mapping[str, float]], ...]:
         """(distance, setting) for the most similar conditions, these first, all different."""
         nearest = nearest_answers(
-            (*self.answers, *self.prior),
+            self.answers,
             lambda earlier: condition_distance(earlier, conditions, queueing_s),
             most,
         )
-        found = [(apart, answer.setting) for apart, answer in nearest]
-        found += self._joined(conditions, queueing_s, most)
-        return tuple(sorted(found, key=lambda each: each[0])[:most])
-
-    def _joined(
-        self, conditions: TrafficPicture, queueing_s: float, most: int
-    ) -> list[tuple[float, Mapping[str, float]]]:
-        """Joint settings of what is known of single queues: the nearest of each, and so on."""
-        if not isinstance(conditions, SetPicture):
-            return []
-        seen = dict(conditions.queues)
-        of_each = [
-            (link, memory.similar(seen[link], queueing_s, most))
-            for link, memory in self.of_queues
-            if link in seen
-        ]
-        return [
-            (
-                max(answers[place][0] for _, answers in of_each),
-                {
-                    joint_name(link, name): value
-                    for link, answers in of_each
-                    for name, value in answers[place][1].items()
-                },
-            )
-            for place in range(min((len(answers) for _, answers in of_each), default=0))
-        ]
+        return tuple((apart, answer.setting) for apart, answer in nearest)
 
 
 def condition_distance(one: TrafficPicture, other: TrafficPicture, queueing_s: float) -> float:

@@ -165,7 +165,6 @@ class _Search:
                     CountedFromBelow.from_scenario(model), HeldByPath(task.held, joint_name_of)
                 ),
                 incumbent={policy.path(name): model.get(policy.path(name)) for name in names},
-                # An atlas may know some of the queues; the others stay what they are.
                 starts=[
                     {policy.path(name): (known | dict(start))[name] for name in names}
                     for start in task.starts
