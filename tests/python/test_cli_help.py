@@ -50,7 +50,7 @@ def test_an_example_has_only_options_that_there_are(vermilion, command):
 NEARLY = [
     (["run", "varying-load", "--seeds", "3"], "vermilion compare SCENARIO --seeds 10"),
     (["run", "varying-load", "--dask", "x"], "vermilion tune and vermilion atlas have it"),
-    (["watch", "--answers"], "vermilion online ... --page ADDRESS:PORT --answers"),
+    (["watch", "--answers"], "vermilion online ... --listen ADDRESS:PORT --answers"),
     (["simulate", "x"], "try vermilion run"),
     (["Dashboard"], "try vermilion watch"),
     (["run", "varying-load", "--discipline", "cake"], "CAKE as a whole is not there"),

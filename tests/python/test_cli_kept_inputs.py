@@ -23,7 +23,6 @@ KEPT = {
     "--listen-token",
     "--metrics-token",
     "--now-json",
-    "--page-token",
     "--plugin",
     "--policy",
     "--resume",

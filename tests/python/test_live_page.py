@@ -1,17 +1,20 @@
 """The live page's room: who is told, who may look, and how it ends."""
 
 import asyncio
+import contextlib
 import http.client
 import json
 import os
 import re
+import resource
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -20,7 +23,9 @@ from test_cli import refused, vermilion
 from vermilion.online.entries import Decision, DecisionKind
 from vermilion.status.listener import Listener
 from vermilion.status.live_page import broadcast as broadcast_module
+from vermilion.status.live_page import connections
 from vermilion.status.live_page.application import _KINDS
+from vermilion.status.live_page.beside import PageBeside
 from vermilion.status.live_page.broadcast import Broadcast, TooManyWatchersError
 from vermilion.status.live_page.journal_reader import (
     Cursor,
@@ -31,6 +36,8 @@ from vermilion.status.live_page.server import PageServer
 __all__ = ["vermilion"]
 
 from journal_of_looks import book, look, looks
+
+TOKEN = "sixteen-characters-at-least"  # noqa: S105 - nobody's
 
 
 class TestBroadcast:
@@ -325,11 +332,156 @@ class TestServer:
         stream.close()
 
 
+@contextlib.contextmanager
+def running(tmp_path, *listeners, metrics=None):
+    """A server in this process; its ports, in the order of the listeners."""
+    path = tmp_path / "j.sqlite"
+    book(path).close()
+    server = PageServer(path, *listeners, metrics=metrics)
+    ready = threading.Event()
+    thread = threading.Thread(target=server.run, args=(ready.set,))
+    thread.start()
+    try:
+        assert ready.wait(30)
+        yield [each.port for each in server.listeners]
+    finally:
+        server.stop()
+        thread.join(30)
+        server.close()
+
+
+@contextlib.contextmanager
+def idle_connections(port, count):
+    """Connections that say nothing."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < count + 500:
+        pytest.skip("this process may not open as many files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, count + 500), hard))
+    with ExitStack() as opened:
+        for _ in range(count):
+            opened.enter_context(socket.create_connection(("127.0.0.1", port), timeout=20))
+        yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def seconds_until_closed(port, beginning, drip=b"a"):
+    """How long a connection lasts on which a request drips in without an end."""
+    with socket.create_connection(("127.0.0.1", port), timeout=0.2) as line:
+        begun = time.monotonic()
+        line.sendall(beginning)
+        with contextlib.suppress(ConnectionError):
+            while time.monotonic() - begun < 30:
+                line.sendall(drip)
+                with contextlib.suppress(TimeoutError):
+                    if not line.recv(4096):
+                        break
+        return time.monotonic() - begun
+
+
+class TestConnections:
+    def test_a_crowd_that_says_nothing_keeps_nobody_out_who_has_the_token(self, served):
+        _, port, token, journal = served
+        stream = Stream(port, token)
+        next(stream)
+        with idle_connections(port, 1100):
+            begun = time.monotonic()
+            assert ask(port, "/api/runs", token=token)[0] == 200
+            assert time.monotonic() - begun < 2
+            looks(journal, 6, 10)
+            assert next(stream)["event"] == "news"
+        stream.close()
+
+    def test_a_crowd_that_asks_without_the_token_keeps_nobody_out(self, served):
+        _, port, token, _ = served
+        with ExitStack() as opened:
+            for _ in range(400):
+                line = socket.create_connection(("127.0.0.1", port), timeout=20)
+                opened.enter_context(line).sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
+            begun = time.monotonic()
+            assert ask(port, "/api/runs", token=token)[0] == 200
+            assert time.monotonic() - begun < 2
+
+    def test_a_request_that_drips_in_is_cut_off(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(connections, "PATIENCE_S", 0.5)
+        listener = Listener("127.0.0.1", 0, TOKEN)
+        known = f"Host: localhost\r\nAuthorization: Bearer {TOKEN}\r\n"
+        with running(tmp_path, listener) as (port,):
+            for beginning in (
+                "",
+                "GET / HTTP/1.1\r\nX: ",
+                f"GET /nothing HTTP/1.1\r\n{known}Content-Length: 100000\r\n\r\n",
+                f"GET /api/runs HTTP/1.1\r\n{known}\r\nGET / HTTP/1.1\r\n{known}X: ",
+            ):
+                assert 0.3 < seconds_until_closed(port, beginning.encode()) < 5
+
+    def test_one_who_has_the_token_may_ask_again_on_the_same_connection(self, tmp_path):
+        with (
+            running(tmp_path, Listener("127.0.0.1", 0, TOKEN)) as (port,),
+            closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as line,
+        ):
+            for _ in range(3):
+                line.request("GET", "/api/runs", headers={"Authorization": f"Bearer {TOKEN}"})
+                answer = line.getresponse()
+                answer.read()
+                assert (answer.status, answer.will_close) == (200, False)
+            line.request("GET", "/api/runs", headers={"Authorization": "Bearer wrong"})
+            assert line.getresponse().status == 401
+
+
+class TestMetrics:
+    def test_prometheus_needs_no_token_on_the_loopback_unless_one_was_given(self, tmp_path):
+        listeners = (Listener("127.0.0.1", 0), Listener("127.0.0.1", 0, only_metrics=True))
+        with running(tmp_path, *listeners, metrics=lambda: b"x 1\n") as (page, metrics):
+            for port in (page, metrics):
+                assert ask(port, "/metrics")[::2] == (200, "x 1\n")
+                assert ask(port, "/metrics", method="POST")[0] == 405
+                assert ask(port, "/metrics", Host="evil.example")[0] == 421
+                assert ask(port, "/metrics", Host=f"evil.example:{port}")[0] == 421
+            assert ask(page, "/api/runs")[0] == 401
+            assert ask(metrics, "/api/runs")[0] == 404
+
+    def test_where_a_token_was_given_prometheus_has_to_say_it(self, tmp_path):
+        listeners = (
+            Listener("127.0.0.1", 0, TOKEN),
+            Listener("127.0.0.1", 0, TOKEN[::-1], only_metrics=True),
+        )
+        with running(tmp_path, *listeners, metrics=lambda: b"x 1\n") as ports:
+            for port, token in zip(ports, (TOKEN, TOKEN[::-1]), strict=True):
+                assert ask(port, "/metrics", token=token)[0] == 200
+                for wrong in (None, "another", token[::-1], "\u00e9"):
+                    assert ask(port, "/metrics", token=wrong)[0] == 401
+
+    def test_the_controller_is_asked_for_its_numbers(self, tmp_path):
+        told = iter(range(10))
+        path = tmp_path / "j.sqlite"
+        book(path).close()
+        listener = Listener("127.0.0.1", 0)
+        with PageBeside(path, listener, metrics=lambda: b"n %d\n" % next(told)) as page:
+            port = int(re.search(r":(\d+)/", page.address)[1])
+            found = []
+            while found[-1:] != ["n 2\n"]:
+                found.append(ask(port, "/metrics")[2])
+                time.sleep(0.05)
+        assert set(found) == {"n 0\n", "n 1\n", "n 2\n"}
+
+    def test_a_controller_that_does_not_answer_is_said(self, tmp_path):
+        def trouble():
+            message = "the controller does not answer"
+            raise OSError(message)
+
+        with running(tmp_path, Listener("127.0.0.1", 0), metrics=trouble) as (port,):
+            assert ask(port, "/metrics")[0] == 503
+
+    def test_where_there_are_none_nothing_is_served(self, served):
+        _, port, token, _ = served
+        assert ask(port, "/metrics", token=token)[0] == 404
+
+
 def test_a_taken_address_is_one_line(tmp_path, vermilion):
     path = tmp_path / "j.sqlite"
     book(path).close()
     server = PageServer(path, Listener("127.0.0.1", 0))
-    words = refused(vermilion("watch", path, f"--listen=127.0.0.1:{server.listener.port}"))
+    words = refused(vermilion("watch", path, f"--listen=127.0.0.1:{server.listeners[0].port}"))
     assert "cannot be listened on" in words
     server.close()
 

@@ -46,7 +46,9 @@ class Asking:
         looks(self.journal, 1, 50)
         self.journal.keep(SettingInForce(0.1, {"min_threshold": 5.0, "weight": 0.002}))
         self.propose(7)
-        self.page = PageBeside(path, Listener("127.0.0.1", 0, TOKEN), verbs, self.heard.put)
+        self.page = PageBeside(
+            path, Listener("127.0.0.1", 0, TOKEN), verbs=verbs, on_command=self.heard.put
+        )
         self.port = int(re.search(r":(\d+)/", self.page.address)[1])
 
     def propose(self, number):
@@ -314,7 +316,7 @@ def test_a_page_that_was_taken_over_is_ended_and_gets_nothing_run(tmp_path, monk
     monkeypatch.setattr(beside, "_serve", _taken_over)
     heard = SimpleQueue()
     path = tmp_path / "j.sqlite"
-    with PageBeside(path, Listener("127.0.0.1", 0, TOKEN), ALL, heard.put) as page:
+    with PageBeside(path, Listener("127.0.0.1", 0, TOKEN), verbs=ALL, on_command=heard.put) as page:
         page._process.join(60)
         assert page._process.exitcode == -signal.SIGKILL
     assert heard.empty()
@@ -364,11 +366,11 @@ def test_a_page_that_keeps_its_privileges_is_not_served(tmp_path, monkeypatch):
     ours, theirs = multiprocessing.Pipe()
     handler = signal.getsignal(signal.SIGINT)
     try:
-        beside._serve(theirs, str(tmp_path / "j.sqlite"), Listener("127.0.0.1", 0, TOKEN), ())
+        beside._serve(theirs, str(tmp_path / "j.sqlite"), (Listener("127.0.0.1", 0, TOKEN),), ())
     finally:
         signal.signal(signal.SIGINT, handler)
     assert Started.of(ours.recv_bytes()) == Started(
-        trouble="--page: its process cannot give up its privileges (Operation not permitted)"
+        trouble="--listen: its process cannot give up its privileges (Operation not permitted)"
     )
     ours.close()
     theirs.close()
@@ -408,11 +410,11 @@ def set_sample(kind, time_s):
 
 
 MISTAKES = [
-    (["--answers"], "--answers is about the page; expected --page beside it"),
-    (["--page-token=x"], "--page-token is about the page"),
-    (["--page", "0.0.0.0:0"], "can be reached from outside"),
-    (["--page", "0.0.0.0:0", "--page-from-outside"], "expected --page-token"),
-    (["--page", "nonsense"], "--page: 'nonsense' is not accepted"),
+    (["--answers"], "--answers: --listen is missing; expected --listen beside it"),
+    (["--listen-token=x"], "--listen-token: --listen is missing"),
+    (["--listen", "0.0.0.0:0"], "can be reached from outside"),
+    (["--listen", "0.0.0.0:0", "--listen-from-outside"], "expected --listen-token"),
+    (["--listen", "nonsense"], "--listen: 'nonsense' is not accepted"),
     (["--page", "127.0.0.1:0", "--answers"], "expected --mode propose"),
 ]
 

@@ -151,7 +151,7 @@ def test_what_is_wrong_gets_one_line_that_names_it_and_what_is_accepted(text, wo
         ("changes_per_minute = 2", "; changes_per_minute belongs in [freedom]"),
         ('[tuning]\nat_exit = "restore"', "; at_exit belongs in [freedom]"),
         ('objective = "knee"', "; objective belongs in [tuning]"),
-        ('[freedom]\npage = "[::1]:80"', "; page belongs at the top, before the first table"),
+        ('[freedom]\nlisten = "[::1]:80"', "; listen belongs at the top, before the first table"),
     ],
 )
 def test_a_key_in_the_wrong_table_is_told_where_it_belongs(text, words):

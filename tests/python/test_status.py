@@ -4,11 +4,7 @@ import contextlib
 import json
 import os
 import re
-import socket
 import sqlite3
-import threading
-import urllib.error
-import urllib.request
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -32,9 +28,9 @@ from vermilion.scenario import ScenarioError
 from vermilion.status import log_line, read_status
 from vermilion.status.doing import DOING
 from vermilion.status.listener import Listener, ListenerError, listener_of, read_token
+from vermilion.status.live_page.beside import PageBeside
 from vermilion.status.live_page.journal_reader import JournalReader
 from vermilion.status.metrics import ControllerMetrics
-from vermilion.status.metrics_server import MetricsServer
 
 __all__ = ["kernel", "vermilion"]
 
@@ -373,40 +369,9 @@ def metrics_of(**more):
     return metrics
 
 
-def scrape(server, path="/metrics", **headers):
-    request = urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers=headers)
-    with urllib.request.urlopen(request, timeout=5) as answer:  # noqa: S310 - likewise
-        return answer.read().decode()
-
-
-def refusal_of(place, **more):
-    """The code with which a request is refused."""
-    request = urllib.request.Request(place, **more)  # noqa: S310 - the server of this test
-    with pytest.raises(urllib.error.HTTPError) as refusal:
-        urllib.request.urlopen(request, timeout=5)  # noqa: S310 - the server of this test
-    with refusal.value as answer:
-        return answer.code
-
-
-@pytest.fixture
-def served():
-    """Serves metrics; closes whatever was opened."""
-    opened = []
-
-    def serve(token=None, **more):
-        server = MetricsServer(Listener("127.0.0.1", 0, token), metrics_of(**more).registry())
-        opened.append(server)
-        server.start()
-        return server
-
-    yield serve
-    for server in opened:
-        server.close()
-
-
-def test_prometheus_reads_the_numbers(served):
+def test_prometheus_reads_the_numbers():
     listening = Listening(1000, 7, 4, 8, 0, 0.5)
-    text = scrape(served(listening=lambda: listening))
+    text = metrics_of(listening=lambda: listening).text().decode()
     families = {each.name: each for each in text_string_to_metric_families(text)}
     value = {name: each.samples[0].value for name, each in families.items()}
     assert value["vermilion_queue_backlog_packets"] == 12
@@ -430,65 +395,15 @@ def test_prometheus_reads_the_numbers(served):
         assert all(each.labels["router"] == "linux:eth0" for each in family.samples)
 
 
-def test_only_metrics_are_served_and_only_to_be_read(served):
-    server = served()
-    place = f"http://127.0.0.1:{server.port}"
-    assert refusal_of(f"{place}/") == 404
-    assert refusal_of(f"{place}/metrics", data=b"x") == 405
-
-
-def test_who_does_not_know_the_token_gets_nothing(served):
-    server = served(token="a-token-of-sixteen")  # noqa: S106 - it protects nothing
-    for headers in ({}, {"Authorization": "Bearer another"}, {"Authorization": "Bearer é"}):
-        place = f"http://127.0.0.1:{server.port}/metrics"
-        assert refusal_of(place, headers=headers) == 401
-    assert "vermilion" in scrape(server, Authorization="Bearer a-token-of-sixteen")
-
-
-def test_nonsense_and_silence_on_the_socket_hurt_nobody(served):
-    server = served()
-    silent = socket.create_connection(("127.0.0.1", server.port))
-    with socket.create_connection(("127.0.0.1", server.port)) as noise:
-        noise.sendall(bytes(range(256)) * 400)
-    assert "vermilion" in scrape(server)  # after the silent one was cut off
-    silent.close()
-    with dripping(server):
-        assert "vermilion" in scrape(server)  # after that one was cut off
-    with socket.create_connection(("127.0.0.1", server.port)) as deaf:
-        deaf.sendall(b"GET /metrics HTTP/1.1\r\n\r\n" * 3)  # and reads none of the answers
-        assert "vermilion" in scrape(server)
-
-
-@contextlib.contextmanager
-def dripping(server):
-    """While somebody sends a request without an end, a byte in a while."""
-    enough = threading.Event()
-
-    def drip(line):
-        with contextlib.suppress(OSError):  # it was cut off
-            while not enough.wait(0.2):
-                line.sendall(b"a")
-
-    with socket.create_connection(("127.0.0.1", server.port)) as line:
-        line.sendall(b"GET /metrics HTTP/1.1\r\nX: ")
-        thread = threading.Thread(target=drip, args=(line,))
-        thread.start()
-        try:
-            yield
-        finally:
-            enough.set()
-            thread.join()
-
-
 @pytest.mark.parametrize(
     ("text", "outside", "token", "words"),
     [
         ("9464", False, None, "expected an address and a port"),
         ("127.0.0.1:99999", False, None, "expected an address and a port"),
         ("localhost:9464", False, None, "expected an address and a port"),
-        ("0.0.0.0:9464", False, None, "--metrics-from-outside"),
-        ("[::]:9464", False, None, "--metrics-from-outside"),
-        ("192.0.2.1:9464", True, None, "--metrics-token"),
+        ("0.0.0.0:9464", False, None, "--listen-from-outside"),
+        ("[::]:9464", False, None, "--listen-from-outside"),
+        ("192.0.2.1:9464", True, None, "--listen-token"),
     ],
 )
 def test_nothing_listens_beyond_the_loopback_unless_told_twice(text, outside, token, words):
@@ -530,7 +445,7 @@ def test_a_token_that_comes_from_no_file_is_refused_and_not_waited_for(tmp_path)
 @pytest.mark.usefixtures("kernel")
 class TestOnlineOptions:
     def test_a_run_serves_nothing_unless_told(self, vermilion, monkeypatch, tmp_path):
-        monkeypatch.setattr(MetricsServer, "__init__", lambda *_: pytest.fail("it listens"))
+        monkeypatch.setattr(PageBeside, "__init__", lambda *_, **__: pytest.fail("it listens"))
         code, _, err = vermilion(*ROUTER, "--for=0.2 s", f"--journal={tmp_path / 'j.sqlite'}")
         assert (code, err) == (0, "")
 
@@ -540,6 +455,8 @@ class TestOnlineOptions:
             (["--metrics=0.0.0.0:9464"], "--metrics-from-outside beside it"),
             (["--metrics-from-outside"], "expected --metrics beside it"),
             (["--metrics=127.0.0.1:1", "--metrics-token=/nowhere"], "--metrics-token"),
+            (["--listen=0.0.0.0:9464"], "--listen-from-outside beside it"),
+            (["--listen-token=/nowhere"], "expected --listen beside it"),
         ],
     )
     def test_a_mistake_is_one_line(self, vermilion, options, words):
@@ -571,10 +488,11 @@ class TestOnlineOptions:
         ("monitor = 1", "true or false"),
         ("entrances = 'eth1'", 'a list of interfaces, like ["eth1"]'),
         ("entrances = [1]", 'a list of interfaces, like ["eth1"]'),
-        ("metrics = 9464", "a text"),
+        ("listen = 9464", "a text"),
         ('log_format = "xml"', '"text"'),
         ("router = []", "a text"),
-        ("metrics_form_outside = true", '"metrics_from_outside"'),
+        ("listen_form_outside = true", '"listen_from_outside"'),
+        ("page_from_outside = 1", "true or false"),
     ],
 )
 def test_a_wrong_key_of_the_service_is_told(text, words):

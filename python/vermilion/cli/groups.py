@@ -53,9 +53,9 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "objectives": ("vermilion objectives",),
     "online": (
         "vermilion online varying-load --report page.html",
-        "vermilion online varying-load --page 127.0.0.1:0",
+        "vermilion online varying-load --listen 127.0.0.1:0",
         "vermilion online --router linux:eth0",
-        "vermilion online --router linux:eth0 --mode propose --page 127.0.0.1:8447 --answers",
+        "vermilion online --router linux:eth0 --mode propose --listen 127.0.0.1:8447 --answers",
     ),
     "routers": ("vermilion routers", "vermilion routers eth0"),
     "status": ("vermilion status",),

@@ -53,10 +53,10 @@ _OPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("tune", "--report"): "keep the tuning with --study FILE, then: vermilion report FILE",
     ("online", "--interface"): "a queue of this machine is --router linux:NAME",
     ("watch", "--page"): "the page of watch is always there; --listen says where",
-    ("watch", "--answers"): "watch only shows; to answer: vermilion online ... --page "
+    ("watch", "--answers"): "watch only shows; to answer: vermilion online ... --listen "
     "ADDRESS:PORT --answers",
     ("watch", "--router"): "watch reads a journal; the page of a router: vermilion online "
-    "--router ... --page ADDRESS:PORT",
+    "--router ... --listen ADDRESS:PORT",
 }
 
 

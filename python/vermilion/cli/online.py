@@ -17,7 +17,7 @@ from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.laboratory import registered_plant
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_json import as_json
-from vermilion.cli.online_page import PageRequest, SimulatedPage
+from vermilion.cli.online_page import SimulatedPage
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.plot import Plot
 from vermilion.cli.progress import ProgressBar
@@ -91,58 +91,45 @@ def online(
             show_default=False,
         ),
     ] = None,
+    listen: Annotated[
+        str | None,
+        typer.Option(
+            "--listen",
+            "--page",
+            metavar="ADDRESS:PORT",
+            help="Serve a page there that shows the controller at work, like 127.0.0.1:8447, and "
+            "/metrics for Prometheus; port 0 takes any that is free. Default: nothing listens.",
+            show_default=False,
+        ),
+    ] = None,
+    listen_from_outside: Annotated[
+        bool | None,
+        typer.Option(
+            "--listen-from-outside",
+            "--page-from-outside",
+            help="Let --listen be an address that other machines can reach; needs --listen-token.",
+            show_default=False,
+        ),
+    ] = None,
+    listen_token: Annotated[
+        Path | None,
+        typer.Option(
+            "--listen-token",
+            "--page-token",
+            metavar="FILE",
+            help="What a reader has to know: the file's first line. Default: made up each time, "
+            "printed with the address, and not asked for on /metrics.",
+            show_default=False,
+        ),
+    ] = None,
     metrics: Annotated[
         str | None,
-        typer.Option(
-            metavar="ADDRESS:PORT",
-            help="Serve metrics for Prometheus there, like 127.0.0.1:9464. Default: nothing "
-            "listens.",
-            show_default=False,
-        ),
+        typer.Option(metavar="ADDRESS:PORT", help="Former; --listen serves /metrics.", hidden=True),
     ] = None,
     metrics_from_outside: Annotated[
-        bool | None,
-        typer.Option(
-            "--metrics-from-outside",
-            help="Let --metrics be an address that other machines can reach; wants "
-            "--metrics-token too.",
-            show_default=False,
-        ),
+        bool | None, typer.Option("--metrics-from-outside", hidden=True)
     ] = None,
-    metrics_token: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What a reader of metrics has to send as a bearer token: the file's first line.",
-            show_default=False,
-        ),
-    ] = None,
-    page: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ADDRESS:PORT",
-            help="Serve a page there that shows the controller at work, like 127.0.0.1:8447; port "
-            "0 takes any that is free. Default: nothing listens.",
-            show_default=False,
-        ),
-    ] = None,
-    page_from_outside: Annotated[
-        bool | None,
-        typer.Option(
-            "--page-from-outside",
-            help="Let --page be an address that other machines can reach; needs --page-token too.",
-            show_default=False,
-        ),
-    ] = None,
-    page_token: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE",
-            help="What a reader of the page has to know: the file's first line. Default: made up "
-            "each time, and printed with the address.",
-            show_default=False,
-        ),
-    ] = None,
+    metrics_token: Annotated[Path | None, typer.Option(metavar="FILE", hidden=True)] = None,
     answers: Annotated[
         bool | None,
         typer.Option(
@@ -289,7 +276,21 @@ def online(
     """
     if atlas is not None:
         typer.echo("--atlas has no effect any more and will be refused soon", err=True)
-    wanted_page = PageRequest(page, page_from_outside, page_token, answers)
+    from vermilion.online.router_policy import Service
+
+    service = Service(
+        journal=None if journal is None else str(journal),
+        monitor=monitor,
+        entrances=tuple(entrances) if entrances else None,
+        log_format=log_format,
+        listen=listen,
+        listen_from_outside=listen_from_outside,
+        listen_token=None if listen_token is None else str(listen_token),
+        metrics=metrics,
+        metrics_from_outside=metrics_from_outside,
+        metrics_token=None if metrics_token is None else str(metrics_token),
+        answers=answers,
+    )
     if router or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
 
@@ -306,15 +307,8 @@ def online(
                 without_model=without_model,
                 deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
                 for_s=None if for_ is None else options.seconds("--for", for_),
-                journal=journal,
                 json=target,
-                monitor=monitor,
-                entrances=tuple(entrances) if entrances else None,
-                metrics=metrics,
-                metrics_from_outside=metrics_from_outside,
-                metrics_token=metrics_token,
-                log_format=log_format,
-                page=wanted_page,
+                service=service,
             )
         )
         return 0
@@ -346,7 +340,7 @@ def online(
         finish_anyway()
     with ExitStack() as outputs:
         # First, so that it ends last: files are complete while the page still stands.
-        watched = outputs.enter_context(SimulatedPage(wanted_page, journal, freedom.mode))
+        watched = outputs.enter_context(SimulatedPage(service, journal, freedom.mode))
         json_file = target and outputs.enter_context(output_file("--json", target))
         outputs.enter_context(drawn)
         report_file = report and outputs.enter_context(output_file("--report", report))

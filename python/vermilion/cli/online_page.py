@@ -1,14 +1,13 @@
-"""``vermilion online --page``: a page that shows the controller at work while it works."""
+"""``vermilion online --listen``: a page that shows the controller at work while it works."""
 
 from __future__ import annotations
 
 import tempfile
 import threading
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Final, Self, TypedDict
+from typing import TYPE_CHECKING, Final, Self
 
 import typer
 
@@ -18,48 +17,11 @@ if TYPE_CHECKING:
     from vermilion.online.events import Command, Propose
     from vermilion.online.policy import Mode
     from vermilion.online.router_policy import Service
+    from vermilion.status.listener import Listener
     from vermilion.status.live_page.beside import PageBeside
+    from vermilion.status.metrics import ControllerMetrics
 
 _LOOK_EVERY_S: Final = 0.5
-
-
-class _Words(TypedDict):
-    page: str | None
-    page_from_outside: bool | None
-    page_token: str | None
-    answers: bool | None
-
-
-@dataclass(frozen=True, slots=True)
-class PageRequest:
-    """What the command line, or a policy file, says of the page.
-
-    Attributes:
-        page: where to serve it; ``None`` for no page.
-        from_outside: whether other machines may reach it.
-        token: the file with what a reader has to know; ``None`` for one that is made up.
-        answers: whether a person may answer on it.
-    """
-
-    page: str | None = None
-    from_outside: bool | None = None
-    token: Path | None = None
-    answers: bool | None = None
-
-    @classmethod
-    def of(cls, service: Service) -> PageRequest:
-        """What a policy file and the command line together say."""
-        token = None if service.page_token is None else Path(service.page_token)
-        return cls(service.page, service.page_from_outside, token, service.answers)
-
-    def in_words(self) -> _Words:
-        """By the keys of a policy file."""
-        return {
-            "page": self.page,
-            "page_from_outside": self.from_outside,
-            "page_token": None if self.token is None else str(self.token),
-            "answers": self.answers,
-        }
 
 
 def verbs_of(mode: Mode) -> tuple[str, ...]:
@@ -72,55 +34,95 @@ def verbs_of(mode: Mode) -> tuple[str, ...]:
 
 
 def open_page(
-    request: PageRequest,
+    service: Service,
     journal: Path,
     verbs: tuple[str, ...],
     opened: ExitStack,
     *,
+    metrics: ControllerMetrics | None = None,
     to_stderr: bool = False,
 ) -> PageBeside | None:
-    """Serves the page, where one is asked for.
+    """Serve the page and the metrics, where they are asked for.
 
     Args:
-        request: what is asked for.
-        journal: what it shows.
+        service: what is asked for.
+        journal: what the page shows.
         verbs: what a person may say in this mode.
         opened: closes it.
+        metrics: the numbers for Prometheus, where there are any.
         to_stderr: where its address is printed.
 
     Raises:
         UserError: it cannot be served there, or not like this.
     """
-    if request.page is None:
-        for value, name in (
-            (request.from_outside, "--page-from-outside"),
-            (request.token, "--page-token"),
-            (request.answers, "--answers"),
-        ):
-            if value:
-                message = f"{name} is about the page; expected --page beside it"
-                raise UserError(message)
-        return None
-    if request.answers and not verbs:
+    from vermilion.status.listener import ListenerError
+
+    if service.answers and service.listen is not None and not verbs:
         message = (
             "--answers: there is nothing to answer in this mode; expected --mode propose, or of a "
             "router --mode control"
         )
         raise UserError(message)
-    from vermilion.status.listener import ListenerError, listener_of, read_token
-    from vermilion.status.live_page.beside import PageBeside
-
     try:
-        token = None if request.token is None else read_token(request.token, "--page")
-        listener = listener_of(
-            request.page, option="--page", from_outside=bool(request.from_outside), token=token
+        listeners = _listeners(service)
+        if not listeners:
+            return None
+        from vermilion.status.live_page.beside import PageBeside
+
+        page = PageBeside(
+            journal,
+            *listeners,
+            verbs=verbs if service.answers else (),
+            metrics=None if metrics is None else metrics.text,
         )
-        page = PageBeside(journal, listener, verbs if request.answers else ())
     except ListenerError as error:
         raise UserError(str(error)) from None
     opened.callback(page.close)
-    typer.echo(f"The page is {page.address}", err=to_stderr)
+    if page.address:
+        typer.echo(f"The page is {page.address}", err=to_stderr)
     return page
+
+
+def _listeners(service: Service) -> list[Listener]:
+    """The places to serve at; ``--metrics`` is the former option for a place of its own.
+
+    Raises:
+        ListenerError: one of them is not accepted.
+        UserError: an option without the one that it belongs to.
+    """
+    from vermilion.status.listener import listener_of, read_token
+
+    found = []
+    for option, place, from_outside, token, others in (
+        (
+            "--listen",
+            service.listen,
+            service.listen_from_outside,
+            service.listen_token,
+            {"--answers": service.answers},
+        ),
+        (
+            "--metrics",
+            service.metrics,
+            service.metrics_from_outside,
+            service.metrics_token,
+            {},
+        ),
+    ):
+        if place is not None:
+            known = None if token is None else read_token(Path(token), option)
+            outside = bool(from_outside)
+            found.append(listener_of(place, option=option, from_outside=outside, token=known))
+            continue
+        for name, value in {
+            f"{option}-from-outside": from_outside,
+            f"{option}-token": token,
+            **others,
+        }.items():
+            if value:
+                message = f"{name}: {option} is missing; expected {option} beside it"
+                raise UserError(message)
+    return found
 
 
 class SimulatedPage:
@@ -133,24 +135,24 @@ class SimulatedPage:
         answers: whether proposals are answered on the page.
     """
 
-    def __init__(self, request: PageRequest, journal: Path | None, mode: Mode) -> None:
+    def __init__(self, service: Service, journal: Path | None, mode: Mode) -> None:
         """Args: what is asked for, where the journal is kept, and the controller's mode."""
-        self._request = request
+        self._service = service
         self._mode = mode
         self._opened = ExitStack()
         self._said: SimpleQueue[Command] = SimpleQueue()
         self._page: PageBeside | None = None
         self.journal = journal
-        self.answers = bool(request.answers)
+        self.answers = bool(service.answers)
 
     def __enter__(self) -> Self:
         verbs = ("accept", "decline") if self._mode == "propose" else ()
         with ExitStack() as opened:
-            if self.journal is None and self._request.page is not None:
+            if self.journal is None and self._service.listen is not None:
                 folder = opened.enter_context(tempfile.TemporaryDirectory(prefix="vermilion-"))
                 self.journal = Path(folder) / "journal.sqlite"
             self._page = open_page(
-                self._request, self.journal or Path(), verbs, opened, to_stderr=True
+                self._service, self.journal or Path(), verbs, opened, to_stderr=True
             )
             self._opened = opened.pop_all()
         if self._page is not None:

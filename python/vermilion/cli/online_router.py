@@ -10,18 +10,19 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 import typer
 
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.exit_codes import EXIT_NOT_RESTORED
 from vermilion.cli.limited_file import read_limited
-from vermilion.cli.online_page import PageRequest, open_page, verbs_of
-from vermilion.cli.online_surroundings import open_metrics, open_watch, show_as_json
+from vermilion.cli.online_page import open_page, verbs_of
+from vermilion.cli.online_surroundings import controller_metrics, open_watch, show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
 from vermilion.cli.real_routers import check_privileges, real_router, takes_credentials
 from vermilion.cli.user_error import UserError
+from vermilion.online.router_policy import Service
 from vermilion.scenario.errors import ScenarioError, not_text, printable
 from vermilion.scenario.how_many import how_many
 
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from vermilion.online.entries import Decision
     from vermilion.online.events import Propose
     from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
-    from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile, Service
+    from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
     from vermilion.routers.base import Observation, OperatedRouter
 
 _POLICY_MEGABYTES: Final = 1
@@ -58,14 +59,8 @@ class RouterRequest:
         without_model: what happens where no model explains the network.
         deadline_s: how long a search may take.
         for_s: how long to go on.
-        journal: where to keep the journal.
         json: where to write what became of it.
-        monitor: whether the interface's packets are listened to.
-        entrances: other interfaces that are listened to as well.
-        metrics: where Prometheus may ask.
-        metrics_from_outside: whether other machines may.
-        metrics_token: the file with what a reader has to know.
-        log_format: how decisions are shown.
+        service: the journal, the monitor, the log and the page, by the keys of a policy file.
     """
 
     addresses: tuple[str, ...] = ()
@@ -78,15 +73,8 @@ class RouterRequest:
     without_model: WithoutModel | None = None
     deadline_s: float | None = None
     for_s: float | None = None
-    journal: Path | None = None
     json: str | None = None
-    monitor: bool | None = None
-    entrances: tuple[str, ...] | None = None
-    metrics: str | None = None
-    metrics_from_outside: bool | None = None
-    metrics_token: Path | None = None
-    log_format: Literal["text", "json"] | None = None
-    page: PageRequest = field(default_factory=PageRequest)
+    service: Service = field(default_factory=Service)
 
 
 def online_router(request: RouterRequest) -> None:
@@ -98,7 +86,7 @@ def online_router(request: RouterRequest) -> None:
     """
     check_outputs(json=request.json)
     file = None if request.policy is None else _read_policy(request.policy)
-    service = _service(request, file)
+    service = request.service if file is None else request.service.or_else(file.service)
     if not request.addresses and service.router is None:
         message = "--router is missing, and the policy has no router either; expected linux:eth0"
         raise UserError(message)
@@ -147,9 +135,9 @@ def _control(
     policy = _policy(router, file, freedom, request.paths, deadline_s)
     _check_privileges(router, policy)
     journal = _default_journal(router) if service.journal is None else Path(service.journal)
-    metrics = open_metrics(service, router, policy, watch, opened)
+    metrics = controller_metrics(service, router, policy, watch)
     page = open_page(
-        PageRequest.of(service), journal, verbs_of(policy.mode), opened, to_stderr=True
+        service, journal, verbs_of(policy.mode), opened, metrics=metrics, to_stderr=True
     )
     shown = request.json != STANDARD_OUTPUT
     finish_anyway()  # who reads along may go; the queue is left as it was asked for
@@ -281,23 +269,6 @@ def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:
 
 def _unseen(_: Observation) -> None:
     """Nobody asks for metrics."""
-
-
-def _service(request: RouterRequest, file: PolicyFile | None) -> Service:
-    """What the command line says, and where it says nothing, the policy file."""
-    from vermilion.online.router_policy import Service
-
-    given = Service(
-        journal=None if request.journal is None else str(request.journal),
-        monitor=request.monitor,
-        entrances=request.entrances,
-        metrics=request.metrics,
-        metrics_from_outside=request.metrics_from_outside,
-        metrics_token=None if request.metrics_token is None else str(request.metrics_token),
-        log_format=request.log_format,
-        **request.page.in_words(),
-    )
-    return given if file is None else given.or_else(file.service)
 
 
 class _Attendance:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import contextlib
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
@@ -49,34 +48,16 @@ def open_watch(address: str, service: Service, opened: ExitStack) -> InterfaceWa
     return watch
 
 
-def open_metrics(
-    service: Service,
-    router: OperatedRouter,
-    policy: Policy,
-    watch: InterfaceWatch | None,
-    opened: ExitStack,
+def controller_metrics(
+    service: Service, router: OperatedRouter, policy: Policy, watch: InterfaceWatch | None
 ) -> ControllerMetrics | None:
-    """Serves metrics, where they are asked for.
-
-    Raises:
-        UserError: they cannot be served there, or not like this.
-    """
-    if service.metrics is None:
-        for value, name in (
-            (service.metrics_from_outside, "--metrics-from-outside"),
-            (service.metrics_token, "--metrics-token"),
-        ):
-            if value:
-                message = f"{name} is about metrics; expected --metrics beside it"
-                raise UserError(message)
+    """Numbers for Prometheus, where something is served."""
+    if service.listen is None and service.metrics is None:
         return None
     from vermilion import _core
-    from vermilion.monitor.privileges import CAP_NET_BIND_SERVICE, give_up
-    from vermilion.status.listener import ListenerError, listener_of, read_token
     from vermilion.status.metrics import ControllerMetrics
-    from vermilion.status.metrics_server import MetricsServer
 
-    metrics = ControllerMetrics(
+    return ControllerMetrics(
         str(router.address),
         router.configuration.discipline,
         policy.mode,
@@ -84,19 +65,6 @@ def open_metrics(
         wall=time.time,
         listening=None if watch is None else watch.listening,
     )
-    try:
-        token = None if service.metrics_token is None else read_token(Path(service.metrics_token))
-        listener = listener_of(
-            service.metrics, from_outside=bool(service.metrics_from_outside), token=token
-        )
-        server = MetricsServer(listener, metrics.registry())
-        opened.callback(server.close)
-        with contextlib.suppress(OSError):
-            give_up([CAP_NET_BIND_SERVICE])
-    except ListenerError as error:
-        raise UserError(str(error)) from None
-    server.start()
-    return metrics
 
 
 def show_as_json(decision: Decision, router: str, *, to_stderr: bool) -> None:

@@ -16,7 +16,7 @@ What the operator of a real router wants, from a file and from options.
 
 A policy file has the words of a scenario, without a network::
 
-    router = "linux:eth0"           # and the other keys of vermilion.online.service
+    router = "linux:eth0"           # and the other keys of Service
     rate  = "50 Mbit/s"             # of the link; only a target given as a time needs it
     delay = "5 ms"                  # of the link, one way, after the queue
     [tuning]                        # as in a scenario; parameters may be named without their path
@@ -95,13 +95,13 @@ class Service:
         monitor: whether the interface's packets are listened to.
         entrances: the interfaces through which packets come into the queue, which a monitor listens
             to as well.
-        metrics: where Prometheus may ask, an address and a port.
-        metrics_from_outside: whether that may be an address that other machines can reach.
-        metrics_token: the file with what a reader of metrics has to know.
         log_format: ``text`` or ``json``.
-        page: where a page shows the controller at work, an address and a port.
-        page_from_outside: whether that may be an address that other machines can reach.
-        page_token: the file with what a reader of the page has to know.
+        listen: where the live page and ``/metrics`` are served, an address and a port.
+        listen_from_outside: whether that may be an address that other machines can reach.
+        listen_token: the file with what a reader has to know.
+        metrics: where ``/metrics`` alone is served: the former key, ``listen`` serves it too.
+        metrics_from_outside: as of ``listen``.
+        metrics_token: as of ``listen``.
         answers: whether a person may answer proposals, undo and pause on the page.
     """
 
@@ -109,13 +109,13 @@ class Service:
     journal: str | None = None
     monitor: bool | None = None
     entrances: tuple[str, ...] | None = None
+    log_format: str | None = None
+    listen: str | None = None
+    listen_from_outside: bool | None = None
+    listen_token: str | None = None
     metrics: str | None = None
     metrics_from_outside: bool | None = None
     metrics_token: str | None = None
-    log_format: str | None = None
-    page: str | None = None
-    page_from_outside: bool | None = None
-    page_token: str | None = None
     answers: bool | None = None
 
     def or_else(self, other: Service) -> Service:
@@ -128,10 +128,17 @@ class Service:
         return replace(self, **missing)
 
 
+_FORMER: Final = {
+    "page": "listen",
+    "page_from_outside": "listen_from_outside",
+    "page_token": "listen_token",
+}
+"""Former keys that are still read."""
+
 SERVICE_KEYS: Final = tuple(each.name for each in fields(Service))
 """The keys that belong here."""
 
-_SWITCHES: Final = ("monitor", "metrics_from_outside", "page_from_outside", "answers")
+_SWITCHES: Final = ("monitor", "metrics_from_outside", "listen_from_outside", "answers")
 
 
 def read_service(document: Mapping[str, Any]) -> Service:
@@ -297,6 +304,7 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
         problem = f"is not valid TOML: {error}"
         raise ScenarioError("", problem, accepted, origin) from None
     try:
+        document = {_FORMER.get(name, name): value for name, value in document.items()}
         _check_keys(document, _KEYS, "", "a policy")
         tuning = _table(document, "tuning", _TUNING_KEYS)
         return PolicyFile(

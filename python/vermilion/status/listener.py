@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _MOST_TOKEN: Final = 4096
 _LEAST_TOKEN: Final = 16
 _PORTS: Final = 65_536
-ACCEPTED: Final = 'an address and a port, like "127.0.0.1:9464" or "[::1]:9464"'
+ACCEPTED: Final = 'an address and a port, like "127.0.0.1:8447" or "[::1]:8447"'
 
 
 class ListenerError(Exception):
@@ -28,16 +28,20 @@ class Listener:
     Attributes:
         address: the IP address.
         port: the TCP port; 0 for any that is free.
-        token: what a reader has to know; ``None`` for nothing.
+        token: what a reader has to know; ``None`` if none was given.
+        option: of the command line, that messages name.
+        only_metrics: whether nothing but ``/metrics`` is served there.
     """
 
     address: str
     port: int
     token: str | None = None
+    option: str = "--listen"
+    only_metrics: bool = False
 
 
 def listener_of(
-    text: str, *, option: str = "--metrics", from_outside: bool, token: str | None
+    text: str, *, option: str = "--listen", from_outside: bool, token: str | None
 ) -> Listener:
     """Reads where to serve.
 
@@ -72,10 +76,10 @@ def listener_of(
             f"{option}-token with a file that holds what a reader has to know"
         )
         raise ListenerError(message)
-    return Listener(str(address), number, token)
+    return Listener(str(address), number, token, option, only_metrics=option == "--metrics")
 
 
-def read_token(path: Path, option: str = "--metrics") -> str:
+def read_token(path: Path, option: str = "--listen") -> str:
     """What a reader has to know: the first line of a file that only its owner can read.
 
     Args:

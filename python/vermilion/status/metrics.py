@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, get_args
 
-from prometheus_client import CollectorRegistry
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.metrics_core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -70,11 +70,11 @@ class ControllerMetrics(Collector):
         self._round_trips = 0
         self._round_trips_s = 0.0
 
-    def registry(self) -> CollectorRegistry:
-        """A registry with these numbers and no others."""
+    def text(self) -> bytes:
+        """The numbers as they are now, in Prometheus' text format."""
         registry = CollectorRegistry(auto_describe=False)
         registry.register(self)
-        return registry
+        return generate_latest(registry)
 
     def driven_by(self, driver: WallClockDriver) -> None:
         """Told when the controller begins."""

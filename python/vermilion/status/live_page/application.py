@@ -6,6 +6,7 @@ import asyncio
 import json
 import math
 import sqlite3
+import time
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,7 +19,7 @@ from vermilion.status.live_page.broadcast import MOST_WATCHERS, Broadcast, TooMa
 from vermilion.status.live_page.journal_reader import LIVE_BUCKET_S, Cursor, JournalReader
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Callable
     from pathlib import Path
 
     from starlette.requests import Request
@@ -36,19 +37,25 @@ _KINDS: Final = {
 }
 """The files there are, and what they are; nothing else can be asked for."""
 
+_PROMETHEUS: Final = "text/plain; version=0.0.4"
+_METRICS_HOLD_S: Final = 0.1
 _LONGEST_S: Final = 1e9
 _LONGEST_ANSWER: Final = 1000
 
 
 def application(
-    path: Path, broadcast: Broadcast | None = None, answers: Answers | None = None
+    path: Path,
+    broadcast: Broadcast | None = None,
+    answers: Answers | None = None,
+    metrics: Callable[[], bytes] | None = None,
 ) -> Starlette:
-    """The page of one journal; who may look at it is :class:`~.access.Access`' concern.
+    """The page and the metrics of one controller; :class:`~.access.Access` says who may look.
 
     Args:
         path: the journal.
         broadcast: who tells all watchers; one for this journal by default.
         answers: who takes a person's answers; ``None`` for a page that only shows.
+        metrics: the numbers for Prometheus as text; ``None`` where there are none.
     """
     reader = JournalReader(path)
     page = _Page(reader, broadcast or Broadcast(reader), answers)
@@ -60,6 +67,7 @@ def application(
             Route("/api/runs/{run:int}/news", page.news),
             Route("/api/runs/{run:int}/history", page.history),
             Route("/api/runs/{run:int}/answer", page.answer, methods=["POST"]),
+            Route("/metrics", _Metrics(metrics).scrape),
         ]
     )
 
@@ -153,6 +161,27 @@ class _Page:
             media_type="text/event-stream",
             headers={"X-Accel-Buffering": "no"},
         )
+
+
+class _Metrics:
+    def __init__(self, metrics: Callable[[], bytes] | None) -> None:
+        self._metrics = metrics
+        self._turn = asyncio.Lock()
+        self._text = b""
+        self._read_s = -math.inf
+
+    async def scrape(self, _: Request) -> Response:
+        """The numbers, asked for once however many scrape at a time."""
+        if self._metrics is None:
+            return PlainTextResponse("there are no metrics here\n", 404)
+        try:
+            async with self._turn:
+                if time.monotonic() - self._read_s > _METRICS_HOLD_S:
+                    self._text = await asyncio.to_thread(self._metrics)
+                    self._read_s = time.monotonic()
+        except OSError as error:
+            return PlainTextResponse(f"{error}\n", 503)
+        return Response(self._text, media_type=_PROMETHEUS)
 
 
 async def _document(request: Request) -> object:

@@ -15,9 +15,11 @@ import os
 import signal
 import sys
 import threading
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from vermilion.monitor.privileges import CAP_NET_BIND_SERVICE, give_up
 from vermilion.status.listener import Listener, ListenerError
 from vermilion.status.live_page.told import LONGEST, Started, command_message, command_of
 
@@ -32,6 +34,7 @@ _STARTS_WITHIN_S: Final = 30.0
 _LAST_NEWS_S: Final = 1.2
 """For so long the page goes on after the controller, so that browsers hear of the end."""
 _ENDS_WITHIN_S: Final = 5.0
+_SCRAPE_WITHIN_S: Final = 2.0
 
 
 class PageBeside:
@@ -39,9 +42,10 @@ class PageBeside:
 
     Args:
         path: the journal, which may not be there yet.
-        listener: where to serve.
+        listeners: where to serve.
         verbs: what a person may say on the page; nothing makes it a page that only shows.
         on_command: told what a person says, on a thread of its own.
+        metrics: the numbers for Prometheus as text, asked for on a thread of its own.
 
     Raises:
         ListenerError: it cannot be served there.
@@ -50,20 +54,30 @@ class PageBeside:
     def __init__(
         self,
         path: Path,
-        listener: Listener,
+        *listeners: Listener,
         verbs: tuple[str, ...] = (),
         on_command: Callable[[Command], object] | None = None,
+        metrics: Callable[[], bytes] | None = None,
     ) -> None:
         self.on_command: Callable[[Command], object] = on_command or (lambda _: None)
         self._verbs = verbs
         context = multiprocessing.get_context("spawn")
         self._connection, theirs = context.Pipe()
+        # A pipe of its own: what the page leaves unread there keeps nobody from ending it.
+        self._scrapes, scraping = context.Pipe()
         self._process = context.Process(
-            target=_serve, args=(theirs, str(path), listener, verbs), daemon=True
+            target=_serve,
+            args=(theirs, str(path), listeners, verbs, scraping if metrics else None),
+            daemon=True,
         )
         self._process.start()
         theirs.close()
+        scraping.close()
         self.address = self._started()
+        if metrics:  # of a real router, whose controller keeps no more than it needs
+            with contextlib.suppress(OSError):
+                give_up([CAP_NET_BIND_SERVICE])
+            threading.Thread(target=self._tell, args=(metrics,), daemon=True).start()
         self._thread = threading.Thread(target=self._hear, daemon=True)
         self._thread.start()
 
@@ -77,9 +91,9 @@ class PageBeside:
             if self._connection.poll(_STARTS_WITHIN_S):
                 started = Started.of(self._connection.recv_bytes(LONGEST))
             else:
-                started = Started(trouble="--page: the process that serves it does not start")
+                started = Started(trouble="--listen: the process that serves it does not start")
         except (EOFError, OSError, ValueError):
-            started = Started(trouble="--page: the process that serves it has died")
+            started = Started(trouble="--listen: the process that serves it has died")
         if started.trouble:
             self._process.kill()
             self._process.join()
@@ -99,6 +113,13 @@ class PageBeside:
             # Its code says nothing else, so that it runs somebody else's.
             self._process.kill()
 
+    def _tell(self, metrics: Callable[[], bytes]) -> None:
+        """Answer each scrape; what is asked for makes no difference."""
+        with contextlib.suppress(EOFError, OSError):
+            while True:
+                self._scrapes.recv_bytes(LONGEST)
+                self._scrapes.send_bytes(metrics())
+
     def close(self) -> None:
         """End the page, after the last news."""
         with contextlib.suppress(OSError):
@@ -109,6 +130,7 @@ class PageBeside:
             self._process.join()
         self._thread.join(1.0)
         self._connection.close()
+        self._scrapes.close()
 
     def __enter__(self) -> Self:
         """Itself."""
@@ -119,7 +141,13 @@ class PageBeside:
         self.close()
 
 
-def _serve(connection: Connection, path: str, listener: Listener, verbs: tuple[str, ...]) -> None:
+def _serve(
+    connection: Connection,
+    path: str,
+    listeners: tuple[Listener, ...],
+    verbs: tuple[str, ...],
+    scraping: Connection | None = None,
+) -> None:
     """Serve the page until the controller says end, or has gone."""
     from vermilion.status.live_page.answers import Answers
     from vermilion.status.live_page.journal_reader import JournalReader
@@ -139,7 +167,12 @@ def _serve(connection: Connection, path: str, listener: Listener, verbs: tuple[s
     journal = Path(path)
     answers = Answers(JournalReader(journal), send, verbs) if verbs else None
     try:
-        server = PageServer(journal, listener, option="--page", answers=answers)
+        server = PageServer(
+            journal,
+            *listeners,
+            answers=answers,
+            metrics=None if scraping is None else partial(_scraped, scraping),
+        )
         try:
             # Not before it listens, which may take one; nobody has been answered yet.
             _give_up_privileges(journal)
@@ -155,6 +188,22 @@ def _serve(connection: Connection, path: str, listener: Listener, verbs: tuple[s
     ready.wait(_STARTS_WITHIN_S)
     connection.send_bytes(Started(server.address).message())
     _wait_for_end(connection, server, thread)
+
+
+def _scraped(scraping: Connection) -> bytes:
+    """The controller's numbers.
+
+    Raises:
+        OSError: it does not answer.
+    """
+    with contextlib.suppress(EOFError):
+        while scraping.poll():  # of a scrape that was given up
+            scraping.recv_bytes()
+        scraping.send_bytes(b"scrape")
+        if scraping.poll(_SCRAPE_WITHIN_S):
+            return scraping.recv_bytes()
+    message = "the controller does not answer"
+    raise OSError(message)
 
 
 def _wait_for_end(connection: Connection, server: PageServer, thread: threading.Thread) -> None:
@@ -180,7 +229,7 @@ def _give_up_privileges(journal: Path) -> None:
         kept = () if _can_be_read_without(journal) else (CAP_DAC_READ_SEARCH,)
         give_up_all(kept)
     except OSError as error:
-        message = f"--page: its process cannot give up its privileges ({error.strerror})"
+        message = f"--listen: its process cannot give up its privileges ({error.strerror})"
         raise ListenerError(message) from None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import secrets
 import socket
 from dataclasses import replace
@@ -19,54 +20,55 @@ if TYPE_CHECKING:
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _PATIENCE_S: Final = 1
-_MOST_CONNECTIONS: Final = 1000
+_QUEUED: Final = 1024
+"""Connections that the kernel keeps until they are accepted."""
 
 
 class PageServer:
-    """A socket that is open until :meth:`close`, and a page that is served by :meth:`run`.
+    """Sockets that are open until :meth:`close`, and a page and metrics served by :meth:`run`.
 
     Args:
         path: the journal.
-        listener: where; without a token one is made up.
-        option: of the command line, that messages name.
+        listeners: where; the page's token is made up where none is given.
         answers: who takes a person's answers; ``None`` for a page that only shows.
+        metrics: the numbers for Prometheus as text; ``None`` where there are none.
 
     Raises:
-        ListenerError: the address is taken or not there.
+        ListenerError: an address is taken or not there.
     """
 
     def __init__(
         self,
         path: Path,
-        listener: Listener,
-        *,
-        option: str = "--listen",
+        *listeners: Listener,
         answers: Answers | None = None,
+        metrics: Callable[[], bytes] | None = None,
     ) -> None:
-        token = listener.token or secrets.token_urlsafe(24)
         self._path = path
         self._answers = answers
+        self._metrics = metrics
         self._stop: Callable[[], object] = lambda: None
-        kind = socket.AF_INET6 if ":" in listener.address else socket.AF_INET
-        self._socket = socket.socket(kind, socket.SOCK_STREAM)
-        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        self._sockets: list[socket.socket] = []
+        self.listeners: list[Listener] = []
+        given = next((each.token for each in listeners if not each.only_metrics), None)
+        self.token = given or secrets.token_urlsafe(24)
         try:
-            self._socket.bind((listener.address, listener.port))
-            self._socket.listen(128)
-        except OSError as error:
-            self._socket.close()
-            where = f"{listener.address}:{listener.port}"
-            message = f"{option}: {where} cannot be listened on ({error.strerror})"
-            raise ListenerError(message) from None
-        port = int(self._socket.getsockname()[1])
-        self.listener = replace(listener, port=port, token=token)
+            for each in listeners:
+                self._sockets.append(_open(each))
+                port = int(self._sockets[-1].getsockname()[1])
+                self.listeners.append(replace(each, port=port))
+        except ListenerError:
+            self.close()
+            raise
 
     @property
     def address(self) -> str:
-        """What to open in a browser; whoever has it may look."""
-        host = self.listener.address
-        host = f"[{host}]" if ":" in host else host
-        return f"http://{host}:{self.listener.port}/?token={self.listener.token}"
+        """The address to open in a browser, with the token; "" where only metrics are served."""
+        for each in self.listeners:
+            if not each.only_metrics:
+                host = f"[{each.address}]" if ":" in each.address else each.address
+                return f"http://{host}:{each.port}/?token={self.token}"
+        return ""
 
     def run(self, ready: Callable[[], None] | None = None) -> None:
         """Serve until Ctrl-C or SIGTERM.
@@ -82,7 +84,8 @@ class PageServer:
 
     def close(self) -> None:
         """Stop listening."""
-        self._socket.close()
+        for each in self._sockets:
+            each.close()
 
     async def _serve(self, ready: Callable[[], None] | None) -> None:
         import uvicorn
@@ -90,19 +93,26 @@ class PageServer:
         from vermilion.status.live_page.access import Access
         from vermilion.status.live_page.application import application
         from vermilion.status.live_page.broadcast import Broadcast
+        from vermilion.status.live_page.connections import BACKLOG, PATIENCE_S, Connection, Places
         from vermilion.status.live_page.journal_reader import JournalReader
 
         broadcast = Broadcast(JournalReader(self._path))
         page = Access(
-            application(self._path, broadcast, self._answers),
-            self.listener,
+            application(self._path, broadcast, self._answers, self._metrics),
+            self.listeners,
+            self.token,
             _LOOPBACK_NAMES,
             answers=self._answers is not None,
         )
 
+        class ConnectionHere(Connection):
+            places = Places()
+
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
+                for each in sockets or ():
+                    each.listen(_QUEUED)
                 if ready is not None:
                     ready()
 
@@ -118,7 +128,10 @@ class PageServer:
                 access_log=False,
                 server_header=False,
                 lifespan="off",
-                limit_concurrency=_MOST_CONNECTIONS,
+                http=ConnectionHere,
+                ws="none",
+                backlog=BACKLOG,
+                timeout_keep_alive=math.ceil(PATIENCE_S),
                 timeout_graceful_shutdown=_PATIENCE_S,
             )
         )
@@ -127,4 +140,19 @@ class PageServer:
             server.should_exit = True
 
         self._stop = stop
-        await server.serve([self._socket])
+        await server.serve(self._sockets)
+
+
+def _open(listener: Listener) -> socket.socket:
+    kind = socket.AF_INET6 if ":" in listener.address else socket.AF_INET
+    opened = socket.socket(kind, socket.SOCK_STREAM)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        opened.bind((listener.address, listener.port))
+        opened.listen(_QUEUED)
+    except OSError as error:
+        opened.close()
+        where = f"{listener.address}:{listener.port}"
+        message = f"{listener.option}: {where} cannot be listened on ({error.strerror})"
+        raise ListenerError(message) from None
+    return opened
