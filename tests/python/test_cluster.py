@@ -277,7 +277,7 @@ def test_a_scheduler_that_is_not_there_is_one_line(vermilion, monkeypatch):
 def test_without_dask_one_line_says_what_to_install(vermilion, monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "distributed", None)
     message = refused(vermilion("tune", "varying-load", "--budget=2", "--dask=tcp://x:1", *SHORT))
-    assert "pip install 'vermilion[dask]'" in message
+    assert "pip install 'dask[distributed]'" in message
 
 
 @pytest.mark.parametrize("kind", ["robust", "front"])

@@ -132,5 +132,5 @@ def test_the_command_refuses_before_it_simulates(tmp_path, capsys, monkeypatch):
     assert captured.out == ""
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert main(["run", "varying-load", "--trace", "x.parquet"]) == 2
-    assert "pip install 'vermilion[frames]'" in capsys.readouterr().err
+    assert "pip install pandas pyarrow" in capsys.readouterr().err
     assert list(tmp_path.iterdir()) == []

@@ -1,8 +1,6 @@
 """Packages that only some users need, and what to say where one is missing.
 
-Vermilion itself depends on none of them: ``pip install 'vermilion[frames]'`` brings pandas and
-pyarrow, ``pip install 'vermilion[dask]'`` Dask. pip finds that name only where Vermilion has been
-installed, and a checkout need not have been, so the message names the packages as well.
+The message names the packages, not the extra: no package index has Vermilion.
 """
 
 from __future__ import annotations
@@ -39,7 +37,6 @@ def optional(package: str, purpose: str, extra: str = "frames") -> Any:  # noqa:
         packages = " ".join(f"'{name}'" if "[" in name else name for name in EXTRAS[extra])
         message = (
             f"{package} is needed for {purpose} and cannot be imported ({error}); "
-            f"{sys.executable} -m pip install {packages} brings it, and so does "
-            f"pip install 'vermilion[{extra}]' where Vermilion itself came with pip"
+            f"{sys.executable} -m pip install {packages} brings it"
         )
         raise MissingPackageError(message, name=package) from error
