@@ -57,6 +57,17 @@ def test_what_a_binary_contains_of_others_is_named_with_its_licence():
     assert demanded <= set(project["license"].split(" AND "))
 
 
+def test_the_laboratory_has_the_same_licence():
+    # Its packages are made from the folder python alone, and no link may lead out of it.
+    project = tomllib.loads((ROOT / "python" / "pyproject.toml").read_text(encoding="utf-8"))[
+        "project"
+    ]
+    assert project["license"] == CARGO["license"]
+    assert project["urls"] == {"Repository": CARGO["repository"]}
+    for name in project["license-files"]:
+        assert (ROOT / "python" / name).read_bytes() == (ROOT / name).read_bytes()
+
+
 def test_the_lock_file_has_the_version_of_every_crate():
     lock = tomllib.loads((ROOT / "Cargo.lock").read_text(encoding="utf-8"))
     own = [each for each in lock["package"] if each["name"].startswith("vermilion-")]
