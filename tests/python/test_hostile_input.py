@@ -6,7 +6,6 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from vermilion.atlas.plan import read_plan_file
 
 import vermilion
 from vermilion.cli.entry import main
@@ -15,6 +14,7 @@ from vermilion.online.router_policy import read_policy
 from vermilion.routers.snmp.credentials import parse_credentials
 from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
 from vermilion.scenario.toml_text import MOST_KEY_PARTS, TomlError, parse_toml
+from vermilion_lab.atlas.plan import read_plan_file
 from vermilion_lab.interchange import read_mahimahi, read_rattan
 
 PACKAGE = Path(vermilion.__file__).parent
