@@ -1,5 +1,7 @@
 """What the live page reads of a journal: all of it once, and then what is new."""
 
+from contextlib import contextmanager
+
 import pytest
 
 from test_cli import vermilion
@@ -153,10 +155,11 @@ class TestReader:
             work = []
             opened = JournalReader._open
 
+            @contextmanager
             def watched(reader):
-                database = opened(reader)
-                database.set_progress_handler(lambda: work.append(1), 100)
-                return database
+                with opened(reader) as database:
+                    database.set_progress_handler(lambda: work.append(1), 100)
+                    yield database
 
             with monkeypatch.context() as patched:
                 patched.setattr(JournalReader, "_open", watched)

@@ -24,11 +24,11 @@ SECOND = {**FIRST, "level": 30.0, "weight": 0.4}
 THIRD = {**FIRST, "level": 25.0, "weight": 0.3}
 
 
-def journal_at(path, *, network=None, discipline="fake"):
+def journal_at(path, *, network=None, discipline="fake", title="a queue"):
     return Journal(
         path,
         version="test",
-        title="a queue",
+        title=title,
         router="kernel" if network is None else "simulated",
         link=LINK,
         discipline=discipline,
@@ -423,13 +423,13 @@ def test_undo_writes_what_linux_has_as_tc_does(tmp_path):
     assert "target 5ms" in command or "target 5000us" in command
 
 
-def test_undo_shows_the_command_that_a_run_on_a_real_router_has_written_down(tmp_path, monkeypatch):
+def test_undo_makes_the_command_of_a_run_on_a_real_router_again(tmp_path, monkeypatch):
     """It names the interface and the class; nobody has to know them."""
-    command = "tc qdisc change dev r1 parent 1:10 pfifo limit 100"
+    command = "tc qdisc change dev r1 parent 1:10 handle a: pfifo limit 100"
     path = tmp_path / "vermilion" / "journal.sqlite"
     path.parent.mkdir()
-    for limits, found in (((100, 76), command), ((76, 70), "tc qdisc change ... limit 76")):
-        with journal_at(path, discipline="drop-tail") as journal:
+    for limits, found in (((100, 76), command), ((76, 70), command.replace("100", "76"))):
+        with journal_at(path, discipline="drop-tail", title="linux:r1/1:10") as journal:
             journal.keep(Decision(0.0, DecisionKind.FOUND, "it stands", {"command": found}))
             for limit in limits:
                 journal.keep(SettingInForce(0.0, {"limit": limit}))

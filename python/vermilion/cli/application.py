@@ -14,6 +14,7 @@ from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
 from vermilion.cli.objectives import objectives
 from vermilion.cli.online import online
+from vermilion.cli.output import say
 from vermilion.cli.report import report
 from vermilion.cli.routers import routers
 from vermilion.cli.run import run
@@ -72,7 +73,7 @@ def _show_version(*, wanted: bool) -> None:
     if wanted:
         from vermilion import _core
 
-        typer.echo(f"vermilion {_core.VERSION}")
+        say(f"vermilion {_core.VERSION}")
         raise typer.Exit
 
 

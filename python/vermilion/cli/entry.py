@@ -19,7 +19,7 @@ from vermilion.cli.closed_pipe import (
 from vermilion.cli.ending_signals import like_interrupts
 from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.errors import PluginError, ScenarioError
+from vermilion.scenario.errors import PluginError, ScenarioError, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -139,5 +139,5 @@ def _meant(error: Exception, context: Any) -> str:  # noqa: ANN401 - typer has n
 
 def _mistake(message: str) -> int:
     line = " ".join(message.split("\n"))
-    sys.stderr.write(f"vermilion: {line}\n")
+    sys.stderr.write(f"vermilion: {printable(line)}\n")
     return EXIT_MISTAKE

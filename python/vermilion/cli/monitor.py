@@ -10,7 +10,7 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.output import note, output_file
+from vermilion.cli.output import note, output_file, say
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
@@ -160,7 +160,7 @@ def _listen(
         ) as watch:
             give_up([CAP_NET_RAW])
             until = "until Ctrl-C" if for_s is None else f"for {for_s:g} s"
-            typer.echo(f"listening to {interface} {until}", err=True)
+            say(f"listening to {interface} {until}", err=True)
             with _stopped_by_signals() as stopped:
                 end_s = None if for_s is None else time.monotonic() + for_s
                 while not stopped and (end_s is None or time.monotonic() < end_s):

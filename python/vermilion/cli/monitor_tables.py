@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.cli.numbers import ABSENT, fixed, percent, whole
-from vermilion.cli.output import console
+from vermilion.cli.output import cell, console
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -118,12 +118,10 @@ def _flows(summary: CaptureSummary) -> Table:
 
 def _rows(flow: FlowSummary) -> list[tuple[str, ...]]:
     """A row for each direction that was seen."""
-    from rich.markup import escape
-
     return [
         (
-            escape(str(source)),
-            escape(str(target)),
+            cell(source),
+            cell(target),
             flow.traffic,
             whole(side.packets),
             whole(side.bytes),

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli.output import output_file
+from vermilion.cli.output import output_file, say
 from vermilion.cli.scenarios import shipped_text
 from vermilion.cli.user_error import UserError
 
@@ -53,7 +53,7 @@ def new(
     with output_file("NAME", str(path)) as file:
         file.write(text)
     said = shlex.quote(str(path))
-    typer.echo(f"{path} is written. Next:\n  vermilion run {said}\n  vermilion tune {said}")
+    say(f"{path} is written. Next:\n  vermilion run {said}\n  vermilion tune {said}")
 
 
 def _starter() -> str:

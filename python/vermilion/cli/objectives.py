@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from vermilion.cli import completion, options
-from vermilion.cli.output import console, output_file
+from vermilion.cli.output import console, output_file, say
 from vermilion.cli.user_error import UserError
 
 
@@ -66,6 +66,6 @@ def objectives(
     if not meanings:
         return
     width = max(map(len, meanings))
-    typer.echo("\nfields")
+    say("\nfields")
     for field, meaning in sorted(meanings.items()):
-        typer.echo(f"  {field:<{width}} {meaning}")
+        say(f"  {field:<{width}} {meaning}")

@@ -18,7 +18,7 @@ from vermilion.cli.laboratory import registered_plant
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_json import as_json
 from vermilion.cli.online_page import SimulatedPage
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.plot import Plot
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
@@ -275,7 +275,7 @@ def online(
     reason.
     """
     if atlas is not None:
-        typer.echo("--atlas has no effect any more and will be refused soon", err=True)
+        say("--atlas has no effect any more and will be refused soon", err=True)
     from vermilion.online.router_policy import Service
 
     service = Service(
@@ -509,8 +509,8 @@ def _run(
 
     def show(decision: "Decision") -> None:
         if decision.kind == "start":
-            typer.echo(f"{scenario.title or scenario.origin}  (seed {seed})")
-        typer.echo(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}")
+            say(f"{scenario.title or scenario.origin}  (seed {seed})")
+        say(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}")
 
     registered = None if freedom.plant == "simulator" else registered_plant(freedom.plant)
     errors: tuple[type[Exception], ...] = () if registered is None else (registered.error,)

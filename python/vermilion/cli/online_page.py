@@ -9,8 +9,7 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
-import typer
-
+from vermilion.cli.output import say
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def open_page(
         raise UserError(str(error)) from None
     opened.callback(page.close)
     if page.address:
-        typer.echo(f"The page is {page.address}", err=to_stderr)
+        say(f"The page is {page.address}", err=to_stderr)
     return page
 
 
@@ -163,10 +162,10 @@ class SimulatedPage:
         with self._opened:
             if self._page is not None and kind is None:
                 try:
-                    typer.echo("The runs have ended. The page stays until Ctrl-C.", err=True)
+                    say("The runs have ended. The page stays until Ctrl-C.", err=True)
                     threading.Event().wait()
                 except KeyboardInterrupt:
-                    typer.echo("", err=True)
+                    say("", err=True)
 
     def ask(self, proposal: Propose) -> Command:
         """Wait for a person to answer on the page; a simulated network stands still meanwhile.
@@ -174,7 +173,7 @@ class SimulatedPage:
         One in real time goes on, and a newer proposal may take this one's place: then the answer to
         that one is passed on.
         """
-        typer.echo(f"{'':13}proposal {proposal.number} waits for an answer on the page", err=True)
+        say(f"{'':13}proposal {proposal.number} waits for an answer on the page", err=True)
         while True:
             try:
                 said = self._said.get(timeout=_LOOK_EVERY_S)

@@ -19,7 +19,7 @@ from vermilion.cli.exit_codes import EXIT_NOT_RESTORED
 from vermilion.cli.limited_file import read_limited
 from vermilion.cli.online_page import open_page, verbs_of
 from vermilion.cli.online_surroundings import controller_metrics, open_watch, show_as_json
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file, say
 from vermilion.cli.real_routers import check_privileges, real_router, takes_credentials
 from vermilion.cli.user_error import UserError
 from vermilion.online.router_policy import Service
@@ -295,11 +295,9 @@ class _Attendance:
         if self._shown:
             with contextlib.suppress(OSError):
                 if self._beginning:
-                    typer.echo(self._beginning)
+                    say(self._beginning)
                     self._beginning = ""
-                typer.echo(
-                    f"{decision.time_s:9.2f} s  {decision.kind:<15}  {printable(decision.reason)}"
-                )
+                say(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {printable(decision.reason)}")
 
     def ask(self, proposal: Propose) -> None:
         """Asks the person at the terminal."""
@@ -406,9 +404,9 @@ def _show_end(run: RouterRun) -> None:
     if run.missed:
         were = "was" if run.missed == 1 else "were"
         late = how_many(run.missed, "observation")
-        typer.echo(f"{late} came too late and {were} left out", err=True)
+        say(f"{late} came too late and {were} left out", err=True)
     if run.unwritten:
-        typer.echo(
+        say(
             f"{how_many(run.unwritten, 'entry', 'entries')} could not be written into the journal",
             err=True,
         )
@@ -425,7 +423,7 @@ def _check_restored(run: RouterRun, journal: Path) -> None:
             "what stood before the first change could not be put back; "
             f"vermilion undo {shlex.quote(str(journal))} shows it"
         )
-        typer.echo(printable(message), err=True)
+        say(printable(message), err=True)
         raise typer.Exit(EXIT_NOT_RESTORED)
 
 

@@ -9,8 +9,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
-import typer
-
+from vermilion.cli.output import say
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
@@ -72,4 +71,4 @@ def show_as_json(decision: Decision, router: str, *, to_stderr: bool) -> None:
     from vermilion.status import log_line
 
     with contextlib.suppress(OSError):
-        typer.echo(log_line(decision, router, time.time()), err=to_stderr)
+        say(log_line(decision, router, time.time()), err=to_stderr)

@@ -13,6 +13,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final, Literal, Self
 
+from vermilion.cli.output import printable_lines
 from vermilion.online.events import Command
 from vermilion.scenario.errors import printable, value_text
 
@@ -148,7 +149,7 @@ class Terminal:
 def _say(text: str, end: str = "\n") -> None:
     """On standard error, beside the results; a terminal that has gone does not matter."""
     try:
-        sys.stderr.write(f"{text}{end}")
+        sys.stderr.write(f"{printable_lines(text)}{end}")
         sys.stderr.flush()
     except OSError:
         return

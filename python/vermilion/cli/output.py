@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final, TextIO
 
 from vermilion.cli.closed_pipe import finish_anyway
 from vermilion.cli.user_error import UserError
+from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -105,4 +106,27 @@ def console() -> Console:
 
 def note(message: str) -> None:
     """A remark beside the results, which stay alone on standard output."""
-    sys.stderr.write(f"note: {message}\n")
+    sys.stderr.write(f"note: {printable_lines(message)}\n")
+
+
+def say(text: str = "", *, err: bool = False) -> None:
+    """Print text; what of it could colour or move a terminal becomes "?".
+
+    Commands print through this, :func:`note` and :func:`cell`: a journal, router, capture or
+    scenario may have said the text.
+    """
+    import typer
+
+    typer.echo(printable_lines(text), err=err)
+
+
+def cell(text: object) -> str:
+    """Text for a table or a rich console, likewise: neither control characters nor markup."""
+    from rich.markup import escape
+
+    return escape(printable_lines(str(text)))
+
+
+def printable_lines(text: str) -> str:
+    """Text of which nothing but its line breaks moves a terminal."""
+    return "\n".join(map(printable, text.split("\n")))

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from vermilion.cli.output import STANDARD_OUTPUT, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, output_file, say
 from vermilion.cli.progress import Busy
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.how_many import how_many
@@ -55,4 +55,4 @@ def report(
     except StudyError as error:
         raise UserError(str(error)) from None
     if target != STANDARD_OUTPUT:
-        typer.echo(f"wrote {target}")
+        say(f"wrote {target}")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.output import console, output_file
+from vermilion.cli.output import cell, console, output_file
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.how_many import how_many
 
@@ -61,30 +61,25 @@ def _only(found: "list[FoundInterface]", name: str) -> "list[FoundInterface]":
 
 
 def _print(found: "list[FoundInterface]") -> None:
-    from rich.markup import escape
-
-    from vermilion.scenario.errors import printable
-
     screen = console()
     for each in found:
         state = "up" if each.interface.up else "down"
         mtu = "" if each.interface.mtu is None else f", MTU {each.interface.mtu} bytes"
-        name = escape(printable(each.interface.name))
+        name = cell(each.interface.name)
         screen.print(f"[bold]{name}[/bold] ({state}{mtu})")
         for queue in each.queues:
             indent = "  " * (queue.depth + 1)
             for line in _lines(queue):
                 # As it is, however long: commands in it are to be pasted.
-                screen.print(f"{indent}{line}", markup=False, soft_wrap=True)
+                screen.print(f"{indent}{cell(line)}", soft_wrap=True)
                 indent = "  " * (queue.depth + 3)
 
 
 def _lines(queue: "FoundQueue") -> list[str]:
     from vermilion.routers.linux.address import handle_text, parent_text
-    from vermilion.scenario.errors import printable
 
     state, options_now = queue.state, queue.state.options
-    lines = [f"{parent_text(state.parent)}: {printable(state.kind)} {handle_text(state.handle)}"]
+    lines = [f"{parent_text(state.parent)}: {state.kind} {handle_text(state.handle)}"]
     if options_now.words():
         lines.append(options_now.words())
     counted = state.statistics

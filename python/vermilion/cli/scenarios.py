@@ -1,6 +1,7 @@
 """``vermilion scenarios``: the scenarios that come with the package."""
 
 import json
+import sys
 from typing import Annotated
 
 import typer
@@ -29,7 +30,7 @@ def scenarios(
         if target is not None:
             message = "--json is about the list; expected it without NAME"
             raise UserError(message)
-        typer.echo(shipped_text("NAME", name), nl=False)
+        sys.stdout.write(shipped_text("NAME", name))
         return
     summaries = scenario_summaries()
     if target is not None:

@@ -9,10 +9,9 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.journals import check_journal, journals, unreadable
-from vermilion.cli.output import output_file
+from vermilion.cli.output import output_file, say
 from vermilion.cli.user_error import UserError
-from vermilion.files.shared_sqlite import NONSENSE
-from vermilion.scenario.errors import printable
+from vermilion.files.sqlite import NONSENSE
 
 if TYPE_CHECKING:
     from vermilion.status import QueueStatus
@@ -62,7 +61,7 @@ def status(
             file.write(f"{json.dumps(document, indent=2)}\n")
         return
     if not queues:
-        typer.echo("No controller has run yet.")
+        say("No controller has run yet.")
     for path, each in queues:
         _show(path, each, now)
 
@@ -79,7 +78,7 @@ def _read(path: Path, now: datetime) -> "list[QueueStatus]":
 
 def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
     mode = f", mode {queue.mode}" if queue.mode else ""
-    typer.echo(f"{printable(queue.router)} ({queue.discipline}{mode}): {queue.state}")
+    say(f"{queue.router} ({queue.discipline}{mode}): {queue.state}")
     rows: list[tuple[str, str | None]] = [
         ("does", queue.doing),
         ("since", _time(queue.since, now)),
@@ -94,7 +93,7 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
     ]
     for name, value in rows:
         if value is not None:
-            typer.echo(f"  {name:<10} {printable(value)}")
+            say(f"  {name:<10} {value}")
 
 
 def _in_words(queue: "QueueStatus") -> str:
@@ -106,7 +105,7 @@ def _in_words(queue: "QueueStatus") -> str:
         return setting_in_words(
             queue.setting, configuration_of(queue.link, queue.discipline, queue.setting)
         )
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except NONSENSE:
         return ", ".join(f"{name} {_text(value)}" for name, value in queue.setting.items())
 
 

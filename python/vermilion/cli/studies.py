@@ -81,10 +81,9 @@ def _data(record: "StudyRecord") -> dict[str, object]:
 
 
 def _print(records: "Sequence[StudyRecord]") -> None:
-    from rich.markup import escape
     from rich.table import Table
 
-    from vermilion.cli.output import console
+    from vermilion.cli.output import cell, console
 
     table = Table()
     for heading in ("file", "study", "scenario", "objective", "search"):
@@ -104,5 +103,5 @@ def _print(records: "Sequence[StudyRecord]") -> None:
             "" if best is None else f"{record.shown(best.objective):.4g}",
             record.state,
         )
-        table.add_row(*map(escape, cells))
+        table.add_row(*map(cell, cells))
     console().print(table)

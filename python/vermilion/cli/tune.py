@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import completion, options
-from vermilion.cli.output import STANDARD_OUTPUT, note
+from vermilion.cli.output import STANDARD_OUTPUT, note, say
 from vermilion.cli.plot import Plot
 from vermilion.cli.tune_command import command_to_see
 from vermilion.cli.tune_figure import TuneFigure
@@ -363,7 +363,7 @@ def _tune_one(
 
     outcome = session.perform(tuned)
     if session.target != STANDARD_OUTPUT and outcome.accepted:
-        typer.echo(f"\nto see it: {command_to_see(name, plan, outcome)}")
+        say(f"\nto see it: {command_to_see(name, plan, outcome)}")
     drawn.draw(plan, outcome)
     return exit_code(outcome, tells_conclusion=session.tells_conclusion)
 

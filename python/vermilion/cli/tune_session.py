@@ -7,11 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-import typer
-
 from vermilion.cli import options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.output import STANDARD_OUTPUT, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, output_file, say
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.how_many import how_many
@@ -113,9 +111,9 @@ class Session:
             if self.target is not None:
                 file.write(f"{outcome.to_json()}\n")
         if self.target != STANDARD_OUTPUT:
-            typer.echo(str(outcome))
+            say(str(outcome))
             if self.study is not None:
-                typer.echo(self._words_about_the_study())
+                say(self._words_about_the_study())
         return outcome
 
     @contextmanager

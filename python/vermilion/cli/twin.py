@@ -8,7 +8,7 @@ import typer
 
 from vermilion.cli import completion, options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.how_many import how_many
@@ -151,11 +151,11 @@ def _show(made: "Twin", sides: "tuple[ComparedFigure, ...]", output: str | None)
     from vermilion.cli.output import console
 
     for head, said in (("From the capture", made.fitted), ("Not known", made.unknown)):
-        typer.echo(f"{head}:")
+        say(f"{head}:")
         for each in said:
-            typer.echo(f"  {each}")
+            say(f"  {each}")
     if sides:
-        typer.echo()
+        say()
         table = Table(box=None, pad_edge=False)
         table.add_column("")
         for name in ("capture", "twin", "its seeds"):
@@ -170,4 +170,4 @@ def _show(made: "Twin", sides: "tuple[ComparedFigure, ...]", output: str | None)
             table.add_row(side.name, fixed(side.capture, 2), fixed(side.twin, 2), seeds, side.unit)
         console().print(table)
     if output is not None:
-        typer.echo(f"\nscenario: {output}")
+        say(f"\nscenario: {output}")

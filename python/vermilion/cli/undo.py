@@ -8,9 +8,9 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.journals import check_journal, journals, unreadable
-from vermilion.cli.output import output_file
+from vermilion.cli.output import output_file, say
 from vermilion.cli.user_error import UserError
-from vermilion.files.shared_sqlite import NONSENSE
+from vermilion.files.sqlite import NONSENSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -53,7 +53,7 @@ def undo(
             file.write(f"{json.dumps(entries, indent=2)}\n")
         return
     if not entries:
-        typer.echo("The journal tells of no queue.")
+        say("The journal tells of no queue.")
     for entry in entries:
         _show(entry)
 
@@ -123,20 +123,20 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
 def _show(entry: dict[str, Any]) -> None:
     network = f", {entry['network']}" if entry["network"] else ""
     of_link = "" if entry["link"] == entry["title"] else f" of link {entry['link']}"
-    typer.echo(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
+    say(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
     if entry["set_by_others"]:
         theirs = ", ".join(
             f"{name} to {_text(entry, name, value)}"
             for name, value in entry["set_by_others"].items()
         )
-        typer.echo(f"  somebody else has set {theirs} since {entry['since']}")
+        say(f"  somebody else has set {theirs} since {entry['since']}")
         if not entry["changed"]:
-            typer.echo("  there is nothing else to undo")
+            say("  there is nothing else to undo")
             return
     if not entry["changed"]:
-        typer.echo(f"  as it was on {entry['since']}; there is nothing to undo")
+        say(f"  as it was on {entry['since']}; there is nothing to undo")
         return
-    typer.echo(f"  changed since {entry['since']}:")
+    say(f"  changed since {entry['since']}:")
     for name, value in entry["original"].items():
         now = entry["in_force"].get(name)
         if now != value:
@@ -144,17 +144,17 @@ def _show(entry: dict[str, Any]) -> None:
             if before == after:  # they differ in digits that are left out
                 before = _text(entry, name, value, exact=True)
                 after = _text(entry, name, now, exact=True)
-            typer.echo(f"    {name}: was {before}, is {after}")
+            say(f"    {name}: was {before}, is {after}")
     if entry["command"]:
         lines = "\n    ".join(entry["command"].splitlines())
-        typer.echo(f"  to put it back:\n    {lines}")
+        say(f"  to put it back:\n    {lines}")
     elif entry["set_by_others"]:
         more = "; --interface NAME asks for one" if entry["router"] == "linux" else ""
-        typer.echo(f"  the run has written down no command for this{more}")
+        say(f"  the run has written down no command for this{more}")
         return
     unknown = [link for link, command in entry["commands"].items() if not command]
     if unknown:
-        typer.echo(f"  no command is known for {', '.join(unknown)}")
+        say(f"  no command is known for {', '.join(unknown)}")
 
 
 def _text(entry: dict[str, Any], name: str, value: "ParameterValue", *, exact: bool = False) -> str:
@@ -167,7 +167,7 @@ def _text(entry: dict[str, Any], name: str, value: "ParameterValue", *, exact: b
     try:
         configuration = configuration_of(entry["link"], entry["discipline"], entry["original"])
         return value_in_words(name, value, configuration, exact=exact)
-    except (KeyError, TypeError, ValueError, OverflowError):
+    except NONSENSE:
         return f"{value:g}" if isinstance(value, float) and not exact else str(value)
 
 
@@ -179,7 +179,7 @@ def _command(
 ) -> str:
     """As tc writes it; "" where Linux has no such queue, or does not take the values."""
     from vermilion.profiles import LINUX_PROFILES, Place
-    from vermilion.scenario import ScenarioError, disciplines, scenario_from_document
+    from vermilion.scenario import disciplines, scenario_from_document
 
     if discipline not in LINUX_PROFILES:
         return ""
@@ -208,7 +208,7 @@ def _command(
         )
         place = Place(device=None if interface is None else shlex.quote(interface), verb="change")
         return LINUX_PROFILES[discipline](scenario, link).command({}, place)
-    except ScenarioError:
+    except NONSENSE:  # a journal may hold anything
         return ""
 
 

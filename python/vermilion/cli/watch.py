@@ -7,8 +7,9 @@ from typing import Annotated
 import typer
 
 from vermilion.cli.journals import check_journal, journals, unreadable
+from vermilion.cli.output import say
 from vermilion.cli.user_error import UserError
-from vermilion.files.shared_sqlite import NONSENSE
+from vermilion.files.sqlite import NONSENSE
 
 
 def watch(
@@ -79,7 +80,7 @@ def watch(
     except ListenerError as error:
         raise UserError(str(error)) from None
     with closing(server):
-        typer.echo(f"The page is {server.address}\nIt shows {path}. Ctrl-C ends it.")
+        say(f"The page is {server.address}\nIt shows {path}. Ctrl-C ends it.")
         # It runs until then, so that is its ordinary end.
         with suppress(KeyboardInterrupt):
             server.run()

@@ -10,6 +10,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
+from vermilion.files.sqlite import NONSENSE
 from vermilion.routers.base import (
     LinkConfiguration,
     ManagedQueue,
@@ -74,6 +75,24 @@ def router_at(address: str) -> type[OperatedRouter]:
     raise RouterError(message)
 
 
+def rebuilt_undo_command(
+    address: str, parameters: Mapping[str, ParameterValue], recorded: object
+) -> str | None:
+    """The undo command of a journal that may say anything, made again; ``None``: it has none.
+
+    Args:
+        address: of the queue.
+        parameters: the setting that the command restores.
+        recorded: the command as it is in the journal.
+    """
+    if not isinstance(recorded, str):
+        return None
+    try:
+        return router_at(address).rebuild_undo_command(address, parameters, recorded)
+    except (RouterError, *NONSENSE):
+        return None
+
+
 __all__ = [
     "ROUTER_KINDS",
     "LinkConfiguration",
@@ -84,6 +103,7 @@ __all__ = [
     "Reading",
     "RouterError",
     "RttSamples",
+    "rebuilt_undo_command",
     "router_at",
     "router_class",
 ]

@@ -380,6 +380,30 @@ class OperatedRouter(ManagedQueue):
     def undo_command(self) -> str | None:
         """The present setting as a command, to be kept before a change; ``None``: no such."""
 
+    @classmethod
+    def rebuild_undo_command(
+        cls,
+        address: str,
+        parameters: Mapping[str, ParameterValue],
+        recorded: str,
+    ) -> str | None:
+        """The undo command of a journal, made again; ``None`` where that is not possible.
+
+        A journal may come from anybody. So nothing of the recorded command comes back but numbers
+        that name the queue; it need not be one.
+
+        Args:
+            address: like :attr:`example`.
+            parameters: the recorded setting.
+            recorded: the recorded command.
+
+        Raises:
+            RouterError: there is no such address.
+            ValueError: a parameter has no such value; other errors of :data:`~.NONSENSE` too.
+        """
+        del address, parameters, recorded
+        return None
+
     @abstractmethod
     def close(self) -> None:
         """Ends the conversation with the machine."""

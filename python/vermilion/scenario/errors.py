@@ -8,6 +8,7 @@ import contextlib
 import datetime as dt
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Final
+from unicodedata import category
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -147,7 +148,10 @@ def value_text(value: object) -> str:
 
 def printable(text: str) -> str:
     """Text for one line of a terminal: whatever could break or colour it becomes "?"."""
-    return "".join(character if character.isprintable() else "?" for character in text)
+    return "".join(
+        character if character.isprintable() or category(character) == "Zs" else "?"
+        for character in text
+    )
 
 
 def _toml_text(value: object) -> str:

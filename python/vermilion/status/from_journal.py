@@ -7,20 +7,23 @@ decision, each as it was made. Nothing is written to it.
 from __future__ import annotations
 
 import json
-import sqlite3
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
 from vermilion.online.drive.locks import is_written
 from vermilion.online.entries import DecisionKind
-from vermilion.online.record.restart import chain_of, left_alone, paused_by_person
+from vermilion.online.record.restart import (
+    chain_of,
+    left_alone,
+    paused_by_person,
+    read_journal,
+)
 from vermilion.status.doing import DOING, PAUSED_BY_PERSON
 from vermilion.status.run_clock import run_clock
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Mapping
     from pathlib import Path
 
@@ -117,9 +120,7 @@ def read_status(path: Path, now: datetime) -> list[QueueStatus]:
         sqlite3.Error: it is no journal, or cannot be read.
         ValueError: what is in it makes no sense.
     """
-    name = f"file:{quote(str(path.absolute()))}?mode=ro"
-    with closing(sqlite3.connect(name, uri=True)) as database:
-        database.row_factory = sqlite3.Row
+    with read_journal(path) as database:
         last = database.execute(
             "SELECT * FROM run WHERE id IN (SELECT max(id) FROM run GROUP BY title, link)"
             " ORDER BY id DESC"

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
 from vermilion.cli.numbers import fixed, megabits, percent
-from vermilion.cli.output import console
+from vermilion.cli.output import console, say
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,7 +24,7 @@ def print_atlas(atlas: Atlas) -> None:
     table = disciplines()[atlas.plan.discipline.partition(":")[0]].parameters
     headings = [with_shown_unit(name, table[name].unit) for name in atlas.parameters]
     factors = {name: shown_unit(table[name].unit)[1] for name in atlas.parameters}
-    typer.echo(f"wanted: {atlas.plan.goal}\n")
+    say(f"wanted: {atlas.plan.goal}\n")
     cells: list[tuple[str, ...]] = [("rate", "flows", "round trip", "ECN", *headings)]
     prices: list[tuple[str, ...]] = [
         (
@@ -60,16 +58,16 @@ def print_atlas(atlas: Atlas) -> None:
         )
     _print(cells)
     if not all(cell.accepted for cell in atlas.cells):
-        typer.echo("*: the default, because nothing better was proven")
-    typer.echo("\nwhat it gives and costs, on fresh seeds")
+        say("*: the default, because nothing better was proven")
+    say("\nwhat it gives and costs, on fresh seeds")
     _print(prices)
     if any(atlas.laws.values()):
-        typer.echo("\nfitted laws")
+        say("\nfitted laws")
         _print(laws_table(atlas))
-    typer.echo("\nagainst the tuned setting, on fresh seeds")
+    say("\nagainst the tuned setting, on fresh seeds")
     _print(rules_table(atlas))
     for sentence in sentences(atlas):
-        typer.echo(sentence)
+        say(sentence)
 
 
 def _price(price: Mapping[str, float]) -> tuple[str, ...]:

@@ -23,7 +23,14 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
-from vermilion.files.shared_sqlite import execute_each, only_writer, use_write_ahead_log
+from vermilion.files.sqlite import (
+    NONSENSE,
+    bounded,
+    execute_each,
+    only_writer,
+    open_untrusted,
+    use_write_ahead_log,
+)
 from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.online.events import Done
 from vermilion.online.plan.regimes import Regime
@@ -228,10 +235,11 @@ class Journal:
         self._discipline = discipline
         with ExitStack() as opened:
             try:
-                self._database = sqlite3.connect(name, isolation_level=None)
+                self._database = open_untrusted(path, writable=True)
                 opened.callback(self._database.close)
-                self._prepare(name)
-                self._killed = self._killed_run(title, router, link, discipline, network)
+                with bounded(self._database):
+                    self._prepare(name)
+                    self._killed = self._killed_run(title, router, link, discipline, network)
                 cursor = self._database.execute(
                     "INSERT INTO run (begun_utc, version, title, router, link, discipline,"
                     " target_packets, network, goes_on_from) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -325,8 +333,9 @@ class Journal:
         if self._killed is None:
             return None
         try:
-            return remembered(self._database, self._killed)
-        except (sqlite3.Error, AttributeError, LookupError, TypeError, ValueError) as error:
+            with bounded(self._database):
+                return remembered(self._database, self._killed)
+        except NONSENSE as error:
             message = f"journal: what is in it makes no sense: {error}"
             raise JournalError(message) from error
 
@@ -376,7 +385,8 @@ class Journal:
             JournalError: the file cannot be read.
         """
         try:
-            known, trouble = known_regimes(self._database, link, self._discipline, goal)
+            with bounded(self._database):
+                known, trouble = known_regimes(self._database, link, self._discipline, goal)
         except sqlite3.Error as error:
             message = f"journal: what is in it makes no sense: {error}"
             raise JournalError(message) from error

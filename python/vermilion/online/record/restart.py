@@ -11,14 +11,41 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.files.sqlite import read_untrusted
+from vermilion.routers import rebuilt_undo_command
+from vermilion.routers.queue_set import AND, by_queue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from vermilion.routers.base import ParameterValue
+
+_TEXTS: Final = (
+    "begun_utc",
+    "details",
+    "discipline",
+    "kind",
+    "link",
+    "parameters",
+    "reason",
+    "router",
+    "title",
+    "utc",
+    "version",
+)
+_NUMBERS: Final = ("asked_s", "ended", "id", "interval_s", "run", "time_s")
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
+    **dict.fromkeys(_TEXTS, (str,)),
+    **dict.fromkeys(_NUMBERS, (int, float)),
+    "network": (str, type(None)),
+    "goes_on_from": (int, type(None)),
+}
+"""Types of a journal's columns: SQLite keeps whatever was written there."""
 
 # What was taken back is judged, and so is what was put back for it.
 _JUDGED = ("verified", "unproven", "rolled-back")
@@ -32,8 +59,8 @@ class Remembered:
     Attributes:
         run: its number in the journal.
         original: every parameter before the first change.
-        command: of one queue of a real router, what puts that back, as it was written down then;
-            ``None`` where nothing was.
+        command: of a real router, what puts that back, made again from ``original``; ``None``
+            where there is no such.
         in_force: every parameter as last read back.
         unanswered: changes that the router was told since, and may have made.
         proven: the last setting that was found to do no harm; empty for none.
@@ -70,11 +97,11 @@ class Untouched:
         since: when that was, by the wall clock (ISO 8601, UTC).
         original: every parameter before the first change.
         in_force: the same as last read back.
-        command: of one queue of a real router, what puts it back, as it was written down then;
-            ``None`` where nothing was.
-        commands: of several, what puts each back, likewise; empty where nothing was.
+        command: of a real router, what puts it back, made again from the setting that its first
+            run found; ``None`` where there is no such.
+        commands: of several queues, what puts each back, likewise; empty for one queue.
         set_by_others: what somebody else has set since, which ``original`` has as well. The
-            commands that were written down are then out of date, and left out.
+            commands are then out of date, and left out.
     """
 
     router: str
@@ -169,7 +196,7 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
     return Remembered(
         run=killed,
         original={**first[1], **told.by_others},
-        command=None if told.by_others else _commands(database, first_run)[0],
+        command=None if told.by_others else _commands(database, first_run, first[1])[0],
         in_force=in_force,
         unanswered=tuple(unanswered[-4:]),
         proven=_proven(database, chain),
@@ -186,8 +213,7 @@ def untouched(path: Path) -> list[Untouched]:
     Raises:
         sqlite3.Error: the file is no journal, or cannot be read.
     """
-    database = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
-    try:
+    with read_journal(path) as database:
         rows = database.execute(
             "SELECT id, begun_utc, router, link, discipline, title, network FROM run ORDER BY id"
         ).fetchall()
@@ -211,12 +237,13 @@ def untouched(path: Path) -> list[Untouched]:
             original: Mapping[str, ParameterValue] = settings[0]
             commands: Mapping[str, str | None]
             told, since = _Told(settings[0]), begun
-            command, commands = _commands(database, run)
             if goes_on and before is not None:
                 told, original, since = last_told[key], before.original, before.since
                 command, commands = before.command, before.commands
                 if _predecessor(database, run) is None:  # the run before has ended in order
                     told = told.given_back()
+            else:
+                command, commands = _commands(database, run, settings[0])
             told = last_told[key] = told.after(database, run)
             by_others = {**told.by_others, **(told.hands_off or {})}
             if by_others:
@@ -236,15 +263,51 @@ def untouched(path: Path) -> list[Untouched]:
                 set_by_others=by_others,
             )
         return list(found.values())
-    finally:
-        database.close()
 
 
-def _commands(database: sqlite3.Connection, run: int) -> tuple[str | None, dict[str, str | None]]:
-    """What puts a queue, and each of several queues, back, as a run has found them."""
-    details = _found(database, run)
-    command = details.get("command")
-    return command if isinstance(command, str) else None, dict(details.get("commands", {}))
+@contextmanager
+def read_journal(path: Path, timeout_s: float = 5.0) -> Iterator[sqlite3.Connection]:
+    """One moment of a journal that anybody may have written; its rows have names and right types.
+
+    Raises:
+        sqlite3.Error: the file is no journal, or cannot be read.
+        TypeError: when a row is read, a column is of another type.
+    """
+    with read_untrusted(path, timeout_s) as database:
+        database.row_factory = _row
+        yield database
+
+
+def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
+    for (name, *_), value in zip(cursor.description, values, strict=True):
+        if not isinstance(value, _TYPES.get(name, (object,))):
+            message = f"a {name} of the type {type(value).__name__}"
+            raise TypeError(message)
+    return sqlite3.Row(cursor, values)
+
+
+def _commands(
+    database: sqlite3.Connection, run: int, setting: Mapping[str, ParameterValue]
+) -> tuple[str | None, dict[str, str | None]]:
+    """Commands that put back the setting that a run found: of all of its queues, and of each.
+
+    They are made again from the setting: a journal may come from anybody, and may say anything.
+    """
+    address, recorded = _address(database, run), _found(database, run)
+    if not recorded.get("commands"):
+        return rebuilt_undo_command(address, setting, recorded.get("command")), {}
+    queues, addresses = by_queue(setting), address.split(AND)
+    commands: dict[str, str | None] = dict.fromkeys(queues)
+    if len(addresses) == len(queues):
+        for each, (link, own) in zip(addresses, queues.items(), strict=True):
+            commands[link] = rebuilt_undo_command(each, own, recorded["commands"].get(link))
+    known = [command for command in commands.values() if command]
+    return " && ".join(known) if len(known) == len(commands) else None, commands
+
+
+def _address(database: sqlite3.Connection, run: int) -> str:
+    row = database.execute("SELECT title FROM run WHERE id = ?", (run,)).fetchone()
+    return str(row[0])
 
 
 def _moved_by_queue(database: sqlite3.Connection, run: int) -> frozenset[str]:
@@ -276,8 +339,13 @@ def _most_passed(database: sqlite3.Connection, run: int) -> float | None:
 
 
 def _predecessor(database: sqlite3.Connection, run: int) -> int | None:
-    found = database.execute("SELECT goes_on_from FROM run WHERE id = ?", (run,)).fetchone()
-    return None if found is None else found[0]
+    row = database.execute("SELECT goes_on_from FROM run WHERE id = ?", (run,)).fetchone()
+    if row is None or row[0] is None:
+        return None
+    if not row[0] < run:
+        message = f"run {run} goes on from a later one"
+        raise ValueError(message)
+    return int(row[0])
 
 
 def chain_of(database: sqlite3.Connection, run: int) -> Iterator[int]:

@@ -218,11 +218,22 @@ class LinuxRouter(OperatedRouter):
         """The present setting as a call of tc, to be kept before a change; ``None``: no such."""
         from vermilion.routers.linux.tc_command import tc_command
 
-        return tc_command(self._found.interface, self.state(), self._found.around)
+        state, around = self.state(), self._found.around
+        values = state.options.parameters(around)
+        return tc_command(self.address, state.kind, state.handle, values, around.rate_bit_per_s)
 
     def undo_command(self) -> str | None:
         """The present setting as a call of tc; ``None``: no such."""
         return self.tc_command()
+
+    @classmethod
+    def rebuild_undo_command(
+        cls, address: str, parameters: Mapping[str, ParameterValue], recorded: str
+    ) -> str | None:
+        """The call of tc with the recorded kind, handle and rate, and these parameters."""
+        from vermilion.routers.linux.tc_command import rebuilt_tc_command
+
+        return rebuilt_tc_command(parse_address(address), parameters, recorded)
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
         """Put ``parameters`` in force, merged over the present ones: all of them or none.

@@ -10,6 +10,7 @@ Without a handle, tc's ``change`` makes another queue where one of another kind 
 from __future__ import annotations
 
 import math
+import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from vermilion.profiles.linux_red import (
 from vermilion.routers.linux.address import handle_text, parent_text
 from vermilion.routers.linux.fq import FQ_OFF_US
 from vermilion.routers.linux.kernel_clock import CODEL_OFF_US
+from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.message import ROOT
 from vermilion.routers.linux.red_block import BITS
 from vermilion.scenario import disciplines, scenario_from_document
@@ -32,8 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from vermilion.routers.base import ParameterValue
-    from vermilion.routers.linux.options import Surroundings
-    from vermilion.routers.linux.state import Interface, QueueState
+    from vermilion.routers.linux.address import QueueAddress
 
 _LINK: Final = "queue"
 _RATE_BIT_PER_S: Final = 10e6
@@ -42,31 +43,77 @@ _RATE_BIT_PER_S: Final = 10e6
 _USUAL_PACKET: Final = 1000
 
 
-def tc_command(interface: Interface, queue: QueueState, around: Surroundings) -> str | None:
-    """The call of tc that sets the queue to what it is set to now; ``None`` where it has none."""
-    parent = None if queue.parent == ROOT else parent_text(queue.parent)
-    place = Place(device=shlex.quote(interface.name), parent=parent)
-    values = queue.options.parameters(around)
-    if any(name not in values for name in queue.options.settable):
+def tc_command(
+    address: QueueAddress,
+    kind: str,
+    handle: int,
+    values: Mapping[str, ParameterValue],
+    rate_bit_per_s: float | None,
+) -> str | None:
+    """The call of tc that sets a queue to these values; ``None`` where there is none.
+
+    Args:
+        address: of the queue.
+        kind: the kernel's word.
+        handle: of the queue; 0: it has none.
+        values: every parameter, as the kernel has it.
+        rate_bit_per_s: of the link; ``None``: not known.
+    """
+    parent = None if address.parent == ROOT else parent_text(address.parent)
+    place = Place(device=shlex.quote(address.interface), parent=parent)
+    if any(name not in values for name in options_of(kind).settable):
         return None  # the kernel does not say all of them
-    writer = _WRITERS.get(queue.kind, _by_profile)
+    writer = _WRITERS.get(kind, _by_profile)
     try:
-        command = writer(queue, values, place, around)
+        command = writer(kind, values, place, rate_bit_per_s or _RATE_BIT_PER_S)
     except ScenarioError:
         return None  # a setting that only the kernel knows
-    if command is None or not queue.handle:
+    if command is None or not handle:
         return command
     where = " ".join(tc_change(place))
-    return f"{where} handle {handle_text(queue.handle)}{command.removeprefix(where)}"
+    return f"{where} handle {handle_text(handle)}{command.removeprefix(where)}"
+
+
+def rebuilt_tc_command(
+    address: QueueAddress, parameters: Mapping[str, ParameterValue], recorded: str
+) -> str | None:
+    """The call of tc that sets a queue to a recorded setting; ``None`` where there is none.
+
+    Args:
+        address: of the queue.
+        parameters: the recorded setting.
+        recorded: a call of :func:`tc_command`, of which kind, handle and rate are taken.
+
+    Raises:
+        ValueError: a parameter has no such value; LookupError, TypeError too.
+    """
+    match = _RECORDED.match(recorded)
+    discipline = options_of(match["kind"]).discipline if match else None
+    if match is None or discipline is None:
+        return None
+    table = disciplines()[discipline].parameters
+    if any(
+        table[name].parse(table[name].exact_text(own)) != own for name, own in parameters.items()
+    ):
+        return None
+    handle = int(match["handle"] or "0", 16) << 16
+    rate = float(match["rate"]) if match["rate"] else None
+    return tc_command(address, match["kind"], handle, parameters, rate)
+
+
+_RECORDED: Final = re.compile(
+    r"tc qdisc change dev \S+ (?:root|parent \S+) (?:handle (?P<handle>[0-9a-f]{1,4}): )?"
+    r"(?P<kind>[a-z_]+) (?:.* bandwidth (?P<rate>[0-9]{1,15})bit )?"
+)
 
 
 def _by_profile(
-    queue: QueueState,
+    kind: str,
     values: Mapping[str, ParameterValue],
     place: Place,
-    around: Surroundings,
+    rate: float,
 ) -> str | None:
-    discipline = queue.options.discipline
+    discipline = options_of(kind).discipline
     profile = next(
         (
             each
@@ -79,7 +126,6 @@ def _by_profile(
         return None
     table = disciplines()[discipline].parameters
     own = {name: table[name].exact_text(value) for name, value in values.items()}
-    rate = around.rate_bit_per_s or _RATE_BIT_PER_S
     group = {
         "path": [_LINK],
         "rtt": "10 ms",
@@ -103,7 +149,7 @@ def _by_profile(
         "linux",
     )
     command = profile(scenario, _LINK).command({}, place)
-    return " ".join([command, *_left_out(queue.kind, values, command)])
+    return " ".join([command, *_left_out(kind, values, command)])
 
 
 def _left_out(kind: str, values: Mapping[str, ParameterValue], command: str) -> list[str]:
@@ -121,10 +167,10 @@ def _left_out(kind: str, values: Mapping[str, ParameterValue], command: str) -> 
 
 
 def _choke(
-    queue: QueueState,  # noqa: ARG001 - as of the others
+    kind: str,  # noqa: ARG001 - as of the others
     values: Mapping[str, ParameterValue],
     place: Place,
-    around: Surroundings,
+    rate: float,
 ) -> str | None:
     weight, low, high = (values[name] for name in ("weight", "min_threshold", "max_threshold"))
     if not (isinstance(weight, float) and isinstance(low, int) and isinstance(high, int)):
@@ -135,21 +181,20 @@ def _choke(
     if not taken:
         return None
     nearest = min(taken, key=lambda log: abs(log - wanted))
-    rate = round(around.rate_bit_per_s or _RATE_BIT_PER_S)
     words = [
         *tc_change(place),
         f"choke limit {values['limit']} min {low} max {high}",
-        f"avpkt {_USUAL_PACKET} burst {bursts[nearest]} bandwidth {rate}bit",
+        f"avpkt {_USUAL_PACKET} burst {bursts[nearest]} bandwidth {round(rate)}bit",
         f"probability {values['max_probability']!r}",
     ]
     return " ".join([*words, "ecn"] if values["ecn"] else words)
 
 
 def _red(
-    queue: QueueState,  # noqa: ARG001 - as of the others
+    kind: str,  # noqa: ARG001 - as of the others
     values: Mapping[str, ParameterValue],
     place: Place,
-    around: Surroundings,
+    rate: float,
 ) -> str | None:
     low, high, log = values["min_threshold"], values["max_threshold"], values["weight_log"]
     share = values["max_probability"]
@@ -158,24 +203,23 @@ def _red(
     averaged = packet_and_burst(low, log, _USUAL_PACKET)
     if averaged is None or not isinstance(share, float):
         return None
-    rate = round(around.rate_bit_per_s or _RATE_BIT_PER_S)
     words = [
         *tc_change(place),
         f"red limit {values['limit']} min {low} max {high}",
-        f"avpkt {averaged[0]} burst {averaged[1]} bandwidth {rate}bit",
+        f"avpkt {averaged[0]} burst {averaged[1]} bandwidth {round(rate)}bit",
         f"probability {nearest_probability(low, high, share)!r}",
     ]
     return " ".join([*words, *(word for name, word in _RED_FLAGS.items() if values[name])])
 
 
 def _fifo(
-    queue: QueueState,
+    kind: str,
     values: Mapping[str, ParameterValue],
     place: Place,
-    around: Surroundings,  # noqa: ARG001 - as of the others
+    rate: float,  # noqa: ARG001 - as of the others
 ) -> str:
-    [limit] = queue.options.settable
-    return " ".join([*tc_change(place), queue.kind, f"limit {values[limit]}"])
+    [limit] = options_of(kind).settable
+    return " ".join([*tc_change(place), kind, f"limit {values[limit]}"])
 
 
 _RED_FLAGS: Final = {

@@ -14,6 +14,7 @@ another one, the queue is looked for by its own.
 
 from __future__ import annotations
 
+import re
 import time
 from typing import TYPE_CHECKING, ClassVar, Final
 
@@ -51,6 +52,7 @@ from vermilion.routers.snmp.mib import (
     PRICE_OF,
     QUEUE_ENTRY,
     TABLE_OF,
+    TABLES,
 )
 from vermilion.routers.snmp.number_said import number_said
 from vermilion.routers.snmp.registry import QueuePlace
@@ -235,6 +237,23 @@ class SnmpRouter(OperatedRouter):
             if self._is_settable(each)
         ]
         return f"snmpset -v3 -l authPriv -u USER {self.address.agent} {' '.join(words)}"
+
+    @classmethod
+    def rebuild_undo_command(
+        cls, address: str, parameters: Mapping[str, ParameterValue], recorded: str
+    ) -> str | None:
+        """The call of snmpset for the recorded objects, with the numbers of these parameters."""
+        agent = parse_remote_address(address).agent
+        begins = f"snmpset -v3 -l authPriv -u USER {agent}"
+        objects = recorded.removeprefix(begins)
+        if objects == recorded or not _OBJECTS.fullmatch(objects):
+            return None
+        words = [begins]
+        for name, letter in _OBJECT.findall(objects):
+            *column, _, _ = map(int, name.split("."))
+            setting = _SETTING_AT[tuple(column)]
+            words.append(f"{name} {letter} {number_said(setting, parameters[setting.parameter])}")
+        return " ".join(words)
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
         """Put ``parameters`` in force, merged over the present ones: all of them or none.
@@ -568,6 +587,11 @@ class SnmpRouter(OperatedRouter):
         return (*entry, setting.number, self._place.interface, self._place.parent)
 
 
+_OBJECT: Final = re.compile(r" ([0-9]+(?:\.[0-9]+){1,99}) ([iu]) -?[0-9]+", re.ASCII)
+_OBJECTS: Final = re.compile(rf"(?:{_OBJECT.pattern})+", re.ASCII)
+_SETTING_AT: Final = {
+    (*table.entry, each.number): each for table in TABLES for each in table.settings
+}
 _REFUSALS: Final = {
     "noAccess": "the user may only read; expected rwuser, or a write view, in snmpd.conf",
     "authorizationError": "the user may only read; expected rwuser in snmpd.conf",

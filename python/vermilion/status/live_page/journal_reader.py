@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from contextlib import closing
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
-from urllib.parse import quote
 
+from vermilion.files.sqlite import NONSENSE
+from vermilion.online.record.restart import read_journal
 from vermilion.routers.queue_set import joint_name
 from vermilion.status.live_page.asking import asked
 from vermilion.status.live_page.band import CONCERNING_BANDS, bands
@@ -96,18 +97,17 @@ class JournalReader:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._name = f"file:{quote(str(path.absolute()))}?mode=ro"
 
     def runs(self) -> list[dict[str, Any]]:
         """All runs, the latest first; none of a file that is not there yet."""
         if not self._path.exists():
             return []
-        with closing(self._open()) as database:
+        with self._open() as database:
             return [_run(row) for row in database.execute("SELECT * FROM run ORDER BY id DESC")]
 
     def latest(self) -> tuple[dict[str, Any] | None, dict[str, Any]]:
         """The last run, ``None`` where there is none, and what a person is asked in it."""
-        with closing(self._open()) as database:
+        with self._open() as database:
             row = database.execute("SELECT * FROM run ORDER BY id DESC LIMIT 1").fetchone()
             return (None, {}) if row is None else (_run(row), asked(database, row["id"]))
 
@@ -121,7 +121,7 @@ class JournalReader:
         Raises:
             KeyError: there is no such run, or no such queue in it.
         """
-        with closing(self._open()) as database:
+        with self._open() as database:
             about = _about(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             start_s = max(0.0, end_s - LIVE_WINDOW_S)
@@ -144,7 +144,7 @@ class JournalReader:
             KeyError: there is no such run or queue, or the cursor lies further back than a page
                 shows.
         """
-        with closing(self._open()) as database:
+        with self._open() as database:
             about = _about(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             if end_s - cursor.time_s > LIVE_WINDOW_S:
@@ -181,17 +181,21 @@ class JournalReader:
         Raises:
             KeyError: there is no such run or queue.
         """
-        with closing(self._open()) as database:
+        with self._open() as database:
             about = _about(database, run, queue)
             bucket_s = max(LIVE_BUCKET_S, (end_s - start_s) / MOST_POINTS)
             return _stretch(database, about, start_s, end_s, bucket_s, queue)
 
-    def _open(self) -> sqlite3.Connection:
-        """The journal as it is at the first question; what is written meanwhile is not seen."""
-        database = sqlite3.connect(self._name, uri=True, timeout=2.0, isolation_level=None)
-        database.row_factory = sqlite3.Row
-        database.execute("BEGIN")
-        return database
+    @contextmanager
+    def _open(self) -> Iterator[sqlite3.Connection]:
+        """The journal as it is now; what is written meanwhile is not seen."""
+        try:
+            with read_journal(self._path, timeout_s=2.0) as database:
+                yield database
+        except KeyError:
+            raise  # there is no such run or queue
+        except NONSENSE as error:
+            raise sqlite3.DatabaseError(str(error)) from error
 
 
 def _run(row: sqlite3.Row) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
+from vermilion.files.sqlite import bounded
 from vermilion.tuning.keep.study_file import (
     RUNS_BESIDE,
     StudyError,
@@ -344,7 +345,8 @@ class Study:
             message = f'"{self.path}" is closed'
             raise StudyError(message)
         try:
-            yield self._database
+            with bounded(self._database):
+                yield self._database
         except StudyError:
             raise
         except (

@@ -12,7 +12,13 @@ import sqlite3
 import zlib
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.files.shared_sqlite import execute_each, only_writer, use_write_ahead_log
+from vermilion.files.sqlite import (
+    bounded,
+    execute_each,
+    only_writer,
+    open_untrusted,
+    use_write_ahead_log,
+)
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
@@ -124,12 +130,11 @@ def open_to_write(path: Path) -> sqlite3.Connection:
     if path.exists() and path.stat().st_size:
         _check_header(path)
     try:
-        database = sqlite3.connect(path, isolation_level=None, timeout=30.0)
+        database = open_untrusted(path, writable=True, timeout_s=30.0)
     except sqlite3.Error as error:
         message = f'"{path}" cannot be written ({error}); expected {_EXPECTED}, or a new name'
         raise StudyError(message) from None
     try:
-        database.execute("PRAGMA trusted_schema = OFF")
         with only_writer(database):
             (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
             (application,) = database.execute("PRAGMA application_id").fetchone()
@@ -158,11 +163,10 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     """
     _check_header(path)
     try:
-        database = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=30.0)
+        database = open_untrusted(path, timeout_s=30.0)
     except sqlite3.Error as error:
         raise StudyError(_cannot_be_read(path, error)) from None
     try:
-        database.execute("PRAGMA trusted_schema = OFF")
         _check(database, path)
     except sqlite3.Error as error:
         database.close()
@@ -205,7 +209,8 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
         message = f'"{path}" is not accepted ({what}); expected {_EXPECTED}'
         raise StudyError(message)
     try:
-        (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
+        with bounded(database):
+            (verdict,) = database.execute("PRAGMA quick_check(1)").fetchone()
     except UnicodeDecodeError as error:  # the damaged place itself, in SQLite's words
         raise damaged(path, error) from None
     if verdict != "ok":

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.files.shared_sqlite import NONSENSE
+from vermilion.files.sqlite import NONSENSE, bounded
 from vermilion.scenario.how_many import how_many
 from vermilion.tuning.keep.study import fidelity_from_json
 from vermilion.tuning.keep.study_file import StudyError, damaged, open_to_read
@@ -111,12 +111,13 @@ def read_studies(path: str | os.PathLike[str]) -> list[StudyRecord]:
     file = Path(path)
     database = open_to_read(file)
     try:
-        database.execute("BEGIN")  # one moment of a file that another program may be writing
-        rows = database.execute(
-            "SELECT id, name, begun_utc, changed_utc, plan, budget, fidelity, recommendation "
-            "FROM study ORDER BY id"
-        ).fetchall()
-        return [_record(database, file, *row) for row in rows]
+        with bounded(database):
+            database.execute("BEGIN")  # one moment of a file that another program may be writing
+            rows = database.execute(
+                "SELECT id, name, begun_utc, changed_utc, plan, budget, fidelity, recommendation "
+                "FROM study ORDER BY id"
+            ).fetchall()
+            return [_record(database, file, *row) for row in rows]
     except NONSENSE as error:
         if isinstance(error, StudyError):
             raise
