@@ -228,12 +228,14 @@ class TestAnswer:
             assert after["starved_flows"] <= before["starved_flows"] + 1
             assert against_deep.after.goodput(at) >= 0.9 * against_deep.before.goodput(at)
 
+    @pytest.mark.evidence
     def test_a_short_queue_is_not_made_longer(self, of_the_issue):
         # fq_codel's defaults wait half of what was asked for: there is nothing to do.
         assert of_the_issue.keep
         assert worst_p95_ms(of_the_issue.before) < 20.0
         assert of_the_issue.chosen.discipline == "fq-codel"
 
+    @pytest.mark.evidence
     def test_no_candidate_holds_more_than_the_bound(self, of_the_issue):
         for each in of_the_issue.compared:
             target = each.measured.queue.parameters.get("target")

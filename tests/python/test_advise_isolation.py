@@ -178,6 +178,7 @@ class TestWords:
         assert said.endswith(self.SAID)
 
 
+@pytest.mark.evidence
 def test_a_home_line_keeps_its_queue_for_each_flow():
     # 24 ms of 20 are a transfer behind itself. A pie would bring that to 13 ms, a call's packets
     # from 0.7 ms to 19, and lose 0.9 % of them.

@@ -76,9 +76,13 @@ def test_what_costs_too_much_is_said_to_be_better_by_what_it_is(by, gains):
 
 
 class TestTime:
-    @pytest.mark.parametrize("device", ["linux", "sonic", "cisco"])
     @pytest.mark.parametrize(
-        ("rate", "flows"), [("1 Mbit/s", "1 .. 40"), ("30 Mbit/s", "2 .. 9"), ("100 Mbit/s", "50")]
+        ("device", "rate", "flows"),
+        [
+            ("linux", "1 Mbit/s", "1 .. 40"),
+            ("sonic", "30 Mbit/s", "2 .. 9"),
+            ("cisco", "100 Mbit/s", "50"),
+        ],
     )
     def test_no_network_takes_more_than_its_budget(self, monkeypatch, device, rate, flows):
         budget = 6e6

@@ -87,6 +87,7 @@ class TestDrops:
         assert selector._preferred(now, plain, gentle)
         assert not selector._preferred(now, gentle, plain)
 
+    @pytest.mark.evidence
     def test_the_answer_is_as_gentle_as_another_setting_that_keeps_the_bound(self, asked):
         # fq_codel with 5 ms and 30 ms keeps the bound and drops a tenth where the round trip is
         # 10 ms and there are 40 flows. An interval of 11 ms drops a sixth there, for 1 ms.
@@ -161,6 +162,7 @@ class TestGoodput:
         assert max(counted) > most
         assert max(found.values(at, "goodput_bit_per_s")) == pytest.approx(most)
 
+    @pytest.mark.evidence
     def test_keeping_a_second_of_waiting_is_not_the_answer_to_that(self, asked):
         answer = advise(asked, assumed(asked))
         assert answer.verdict == "set: bound"

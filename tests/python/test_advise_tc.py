@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from vermilion.advise import read_question
@@ -162,7 +162,6 @@ WORDS = st.sampled_from(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
 @given(HEADS, st.lists(st.tuples(st.integers(0, 400), WORDS), max_size=6), st.integers(0, 600))
 def test_garbled_text_is_read_or_refused(text, insertions, length):
     for place, word in insertions:
@@ -170,7 +169,6 @@ def test_garbled_text_is_read_or_refused(text, insertions, length):
     read_or_refused(lambda: read_tc_text(text[:length]))
 
 
-@settings(max_examples=200, deadline=None)
 @given(st.text(max_size=200))
 def test_any_text_is_read_or_refused(text):
     read_or_refused(lambda: read_tc_text(text))
@@ -187,7 +185,6 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None)
 @given(
     st.sampled_from([shown["json"] for shown in SHOWN.values()]),
     st.sampled_from(["kind", "handle", "parent", "options", "root", "bytes", "packets", "dev"]),

@@ -9,6 +9,8 @@ from vermilion import load_scenario, run_many
 from vermilion.objectives import flow_windows, objective_of
 from vermilion.scenario import scenario_from_document
 
+pytestmark = pytest.mark.evidence
+
 LINK = "links.bottleneck"
 TUNED = [
     f"{LINK}.queue.{name}"

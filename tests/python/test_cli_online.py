@@ -11,6 +11,8 @@ from vermilion.cli import main
 
 __all__ = ["vermilion"]
 
+pytestmark = pytest.mark.usefixtures("few_evaluations")
+
 QUICK = ("online", "varying-load", "--clock=fixed", *SHORT)
 
 

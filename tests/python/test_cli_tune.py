@@ -34,7 +34,8 @@ sender = "cubic"
 traffic = { kind = "web", mean_gap = "8 s", size = "20 kB" }
 """
 
-QUICK = ("tune", "varying-load", "--budget=12", *SHORT)
+LEAN = ("--no-rivals", "--no-robustness", *SHORT)
+QUICK = ("tune", "varying-load", "--budget=12", *LEAN)
 
 
 def test_a_recommendation_is_shown_with_the_command_that_repeats_it(vermilion, capsys):
@@ -76,7 +77,7 @@ def test_a_search_goes_on_where_it_stopped(vermilion, tmp_path):
 
 def test_a_tuning_begins_with_earlier_answers_and_adds_its_own(vermilion, tmp_path):
     path = tmp_path / "answers.json"
-    arguments = ("tune", "varying-load", "--budget=60", *SHORT, f"--warm-start={path}", "--json=-")
+    arguments = ("tune", "varying-load", "--budget=60", *LEAN, f"--warm-start={path}", "--json=-")
     first = strict(vermilion(*arguments)[1])
     assert first["accepted"]
     assert first["warm_starts"] == []
@@ -94,7 +95,7 @@ def test_a_file_of_answers_that_becomes_something_else_meanwhile_is_one_line(
         return conditions_of(*arguments)
 
     monkeypatch.setattr("vermilion.tuning.best_setting.conditions_of", overwrite)
-    arguments = ("tune", "varying-load", "--budget=60", *SHORT, f"--warm-start={path}")
+    arguments = ("tune", "varying-load", "--budget=60", *LEAN, f"--warm-start={path}")
     assert f'--warm-start: "{path}" is not accepted' in refused(vermilion(*arguments))
     assert path.read_text() == "a diary"
 

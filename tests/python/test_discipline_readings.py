@@ -20,6 +20,8 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 
 import readings_dualpi2
 
+pytestmark = pytest.mark.evidence
+
 SEEDS = range(1, 13)
 QUEUE = "links.bottleneck.queue"
 

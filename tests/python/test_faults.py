@@ -9,7 +9,7 @@ from copy import deepcopy
 from pathlib import Path
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from test_scenario_errors import GOOD
@@ -91,7 +91,6 @@ def holder(document, place):
 
 
 @given(st.lists(st.tuples(st.sampled_from(PLACES), ODD_VALUES, st.booleans()), max_size=3))
-@settings(max_examples=300, deadline=None)
 def test_a_scenario_with_odd_values_or_missing_keys_is_accepted_or_refused(mistakes):
     assume(mistakes)
     name = mistakes[0][0][0]
@@ -114,7 +113,6 @@ def is_refused(text):
 
 
 @given(st.integers(0, len(GOOD)), st.integers(0, 40), st.text(max_size=10))
-@settings(max_examples=60, deadline=None)
 def test_the_command_line_refuses_in_one_line_with_exit_code_2(begin, length, filling):
     text = GOOD[:begin] + filling + GOOD[begin + length :]
     assume(is_refused(text))
@@ -166,21 +164,18 @@ HEADERS = st.sampled_from(
 
 
 @given(HEADERS, ROWS, ENDS, st.booleans())
-@settings(max_examples=200, deadline=None)
 def test_any_table_of_transfers_is_accepted_or_refused(header, rows, end, marked):
     text = ("\ufeff" if marked else "") + end.join([header, *rows])
     with_file(LISTED, text.encode("utf-8", "surrogatepass"))
 
 
 @given(ROWS, ENDS, st.booleans())
-@settings(max_examples=100, deadline=None)
 def test_any_lines_as_delivery_opportunities_are_accepted_or_refused(rows, end, marked):
     text = ("\ufeff" if marked else "") + end.join(rows)
     with_file(DELIVERED, text.encode("utf-8", "surrogatepass"))
 
 
 @given(st.binary(max_size=100), st.sampled_from([LISTED, DELIVERED]))
-@settings(max_examples=100, deadline=None)
 def test_any_bytes_as_a_trace_are_accepted_or_refused(content, scenario):
     with_file(scenario, content)
 
@@ -219,7 +214,6 @@ def built_or_refused(document):
 
 
 @given(st.lists(st.tuples(st.sampled_from(list(places(CORE))), CORE_VALUES), max_size=3))
-@settings(max_examples=400, deadline=None)
 def test_the_core_builds_or_refuses_whatever_it_is_given(mistakes):
     document = deepcopy(CORE)
     for place, value in mistakes:

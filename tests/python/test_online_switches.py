@@ -142,6 +142,7 @@ def test_an_earlier_answer_without_the_switch_is_begun_with_as_it_stands():
     assert SWITCH not in solve(few).answer.setting
 
 
+@pytest.mark.evidence
 def test_a_network_of_marked_flows_is_held_by_turning_it():
     """Sixteen flows become sixty-four, all of Linux and marked: the log and the record say it."""
     scenario = that_lists_nothing(

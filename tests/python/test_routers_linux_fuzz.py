@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from netlink_reference import ANSWERS
@@ -67,14 +67,12 @@ READERS = {
 
 @pytest.mark.parametrize("reader", READERS)
 @given(data=st.binary(max_size=300))
-@settings(max_examples=300, deadline=None)
 def test_random_bytes_never_crash_a_reader(reader, data):
     reads_or_says_why(READERS[reader], data)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(options=st.binary(max_size=100), counters=st.binary(max_size=100))
-@settings(max_examples=200, deadline=None)
 def test_random_options_never_crash_a_kind(kind, options, counters):
     form = KINDS[kind]
 
@@ -90,7 +88,6 @@ def test_random_options_never_crash_a_kind(kind, options, counters):
 
 
 @given(st.data())
-@settings(max_examples=600, deadline=None)
 def test_an_answer_with_wrong_bytes_never_crashes(data):
     payload = bytearray(data.draw(st.sampled_from(PAYLOADS)))
     for _ in range(data.draw(st.integers(1, 6))):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import vermilion
@@ -378,7 +378,6 @@ TRAFFIC = st.dictionaries(
 
 
 @given(st.one_of(TRAFFIC, VALUES), st.sampled_from(["newreno", None]))
-@settings(max_examples=300, deadline=None)
 def test_any_traffic_is_accepted_or_refused(traffic, sender):
     document = dict(parse_scenario(with_traffic('"bulk"')).document)
     group = {**document["flows"]["some"], "traffic": traffic}
