@@ -4,8 +4,8 @@
 
 has valgrind count, in a short run of each network that is named (2.5 simulated seconds), what takes
 a processor's time: instructions, data that a first and a second cache do not have, and branches
-that a simple predictor guesses wrong. The table for docs/performance.md has each number for a
-packet, at the other commit and now. Nothing disturbs such counts, so that they can be repeated on
+that a simple predictor guesses wrong. The table for docs/laboratory/performance.md has each number
+for a packet, at the other commit and now. Nothing disturbs such counts, so that they repeat on
 a busy machine, and they tell why a network is not faster: fewer instructions do not help where it
 waits for memory.
 """

@@ -8,7 +8,7 @@
 
 "By the mean" is the rule of before: the mean of five seeds decides about a bound, and 95 % about
 the objective. Networks are those of `benches/decisions.py`, 15 s long. The table goes to
-`docs/figures/robustness_errors.txt`, which docs/robustness.md includes.
+`docs/figures/robustness_errors.txt`, which docs/laboratory/robustness.md includes.
 """
 
 from __future__ import annotations

@@ -4,9 +4,9 @@
 
 builds the program `crates/netsim/benches/speed.rs` twice, of this checkout and of the commit that
 is named (with the networks of this checkout), and runs the two by turns, network by network: then
-what else happens on the machine meets both. It prints a table for docs/performance.md: million
-packets that links send per CPU second, medians, the ratio of each pair of neighbours (median, least
-and greatest), and with `--instructions` the instructions for a packet of a shorter run, which
+what else happens on the machine meets both. It prints a table for docs/laboratory/performance.md:
+packets (millions) links send per CPU second, medians, the ratio of each pair of neighbours (median,
+least and greatest), and with `--instructions` the instructions for a packet of a shorter run, which
 valgrind counts and nothing disturbs. Results may have more fields than they had at that commit.
 So a network whose results differ runs once more in both, outside the timed runs. The values that
 both results have are compared, and a line says how many of them differ, with the first few.

@@ -4,7 +4,7 @@
 each; interrupt and call again at will. `choices` does the same for choices.jsonl, the candidates
 for the automatic search: about 40 minutes; `tunings` for tunings.jsonl, whole tunings with them:
 about 15; `fronts` for fronts.jsonl: about five. `draw` makes the figures and tables of
-docs/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt.
+docs/laboratory/search-benchmark.md from these files. `coco` needs requirements/benchmark.txt.
 """
 
 from __future__ import annotations

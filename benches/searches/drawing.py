@@ -1,4 +1,4 @@
-"""The figures and tables of docs/search-benchmark.md, from the measured cells."""
+"""The figures and tables of docs/laboratory/search-benchmark.md, from the measured cells."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Draws the atlas of docs/atlas.md and writes the tables that it includes.
+"""Draws the atlas of docs/laboratory/atlas.md and writes the tables that it includes.
 
 About two minutes of CPU time. With a folder, finished cells are kept there, and an
 interrupted run goes on:

@@ -1,4 +1,4 @@
-"""Writes docs/papers.md and its figures: all papers, ten seeds.
+"""Writes docs/laboratory/papers.md and its figures: all papers, ten seeds.
 
 Takes some minutes. With a folder, what was measured is kept there, and an interrupted run goes on:
 
@@ -25,7 +25,7 @@ sys.path.insert(0, str(HERE.parents[1] / "benches"))
 
 from provenance import made_by  # noqa: E402 - found by the path above
 
-FIGURES = "figures/papers/{paper}-{figure}.svg"
+FIGURES = "../figures/papers/{paper}-{figure}.svg"
 
 
 def write(outcomes: list[PaperOutcome]) -> None:
@@ -40,11 +40,15 @@ def write(outcomes: list[PaperOutcome]) -> None:
             drawn = figure_svg(outcome, figure)
             width, height = re.search(r'viewBox="0 0 (\S+) (\S+)"', drawn).groups()
             sized = drawn.replace("<svg", f'<svg width="{width}pt" height="{height}pt"', 1)
-            path = HERE.parent / FIGURES.format(paper=outcome.paper.name, figure=figure.id)
+            path = (
+                HERE.parent
+                / "laboratory"
+                / FIGURES.format(paper=outcome.paper.name, figure=figure.id)
+            )
             path.write_text(sized + "\n", encoding="utf-8")
     made = f"All tables of this page: {made_by('docs/figures/papers.py')}"
     text = chapter(outcomes, FIGURES).replace("-->\n", f"-->\n\n{made}\n", 1)
-    (HERE.parent / "papers.md").write_text(text, encoding="utf-8")
+    (HERE.parent / "laboratory" / "papers.md").write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

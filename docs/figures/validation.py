@@ -1,4 +1,4 @@
-"""Draws the figures of docs/validation.md.
+"""Draws the figures of docs/laboratory/validation.md.
 
 ``validation_references.svg``: our means against those of ns-2, ns-3 and Linux;
 ``validation_linux_flow.svg``: one flow's sawtooth and a lock-out, ours over the kernel's;

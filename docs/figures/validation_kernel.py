@@ -1,4 +1,4 @@
-"""Writes docs/validation-kernel.md: the simulator beside a real Linux kernel, case by case.
+"""Writes docs/laboratory/validation-kernel.md: the simulator beside a Linux kernel, by cases.
 
     python docs/figures/validation_kernel.py --run [--cases PATTERN] [--seeds N]   # on the kernel
     python docs/figures/validation_kernel.py                                       # the page
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 SCRIPT: Final = "docs/figures/validation_kernel.py"
 RESULTS: Final = ROOT / "benches" / "results" / "kernel-validation.jsonl"
-PAGE: Final = ROOT / "docs" / "validation-kernel.md"
+PAGE: Final = ROOT / "docs" / "laboratory" / "validation-kernel.md"
 SIMULATED_SEEDS: Final = range(1, 13)
 
 HEAD: Final = """# Validation against a kernel
@@ -154,7 +154,7 @@ The rule had let that pass. The seeds differed so much (1.2 ± 1.5 MB where the 
 In the cases of 10 Mbit/s windows have a few segments. With ten and more the kernel's queue was
 longer. Over pfifo of 60 packets at 100 Mbit/s 20 flows of Reno kept 61.6 kB there and 50.4
 here. A kernel that was told to do without bursts (`net.ipv4.tcp_min_tso_segs` of 1, six seeds)
-kept 51.1. A host hands segments over in bursts, and waits to make them enough ({doc}`senders`).
+kept 51.1. A host hands segments over in bursts, and waits to make them enough ({doc}`../senders`).
 So flows lose at different times. The simulator does that since, and kept 60.0 kB (62.5 with what
 follows). Over FQ-CoDel at 200 Mbit/s two flows kept 12 kB where the kernel has 21, and keep 21 now.
 
@@ -167,7 +167,7 @@ Two cases of CUBIC at 100 Mbit/s had disagreed, and nobody knew why. The state o
 asked a thousand times a second (`TCP_INFO`): on the kernel, episodes of loss begin more slowly.
 And of the acknowledgements that reached senders 8.6 % told of no progress; in the simulator it
 was 19 %. While something is missing, a receiver of Linux reports three arrivals at once and those
-after them together ({doc}`senders`).
+after them together ({doc}`../senders`).
 
 With that, 20 flows of CUBIC over pfifo of 60 packets lose 1.22 % of their packets instead of
 1.28; the kernel's lose 1.22. Over RED the mean queue is 52.6 kB instead of 50.3, where the kernel

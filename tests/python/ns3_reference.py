@@ -6,7 +6,7 @@ limit are one packet higher, and one packet is taken from the mean queue. Packet
 longer on ns-3's wire, so that its full link reads 0.998.
 
 With 64 flows ns-2 and ns-3 disagree with each other; that widens no tolerance. A part of the cause
-is the retransmission timer (``recovery_dialect``): see docs/validation.md.
+is the retransmission timer (``recovery_dialect``): see docs/laboratory/validation.md.
 """
 
 from __future__ import annotations

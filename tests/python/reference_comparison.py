@@ -189,7 +189,7 @@ def percent(row: Comparison) -> str:
 
 def shown_otherwise(page: str, rows: Iterable[Comparison], *, with_link: bool = False) -> list[str]:
     """What a page's table says otherwise than comparisons do, beyond rounding."""
-    lines = (DOCS / page).read_text(encoding="utf-8").splitlines()
+    lines = (DOCS / "laboratory" / page).read_text(encoding="utf-8").splitlines()
     differing = []
     for row in rows:
         made = line(row, with_link=with_link)

@@ -1,4 +1,4 @@
-"""Writes the tables of comparison that docs/validation.md includes, for all references.
+"""Writes the tables of comparison that docs/laboratory/validation.md includes, for all references.
 
 ``python tests/python/reference_tables.py`` takes half a minute; tables are sorted, worst first.
 """
@@ -180,7 +180,7 @@ def explanations(deviations: Iterable[Deviation]) -> str:
 
 
 def write() -> None:
-    """Writes docs/validation-*.md but for validation-kernel.md."""
+    """Writes docs/laboratory/validation-*.md but for validation-kernel.md."""
     lists = {
         "ns2": ns2_reference.DEVIATIONS,
         "ns3": ns3_reference.DEVIATIONS,
@@ -194,8 +194,10 @@ def write() -> None:
             table(rows, name, with_link=short == "linux"),
             made_by(SCRIPT),
         ]
-        (DOCS / f"validation-{short}.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
-    (DOCS / "validation-mended.md").write_text(
+        (DOCS / "laboratory" / f"validation-{short}.md").write_text(
+            "\n\n".join(parts) + "\n", encoding="utf-8"
+        )
+    (DOCS / "laboratory" / "validation-mended.md").write_text(
         f"{mended_table()}\n\n{made_by(SCRIPT)}\n", encoding="utf-8"
     )
 

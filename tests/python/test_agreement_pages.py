@@ -15,7 +15,7 @@ def tables(page):
 
 
 def test_the_table_of_mended_differences_is_of_today():
-    page = (DOCS / "validation-mended.md").read_text(encoding="utf-8")
+    page = (DOCS / "laboratory" / "validation-mended.md").read_text(encoding="utf-8")
     differing = differences(tables(page), mended_table())
     assert not differing, "python tests/python/reference_tables.py writes the page"
 

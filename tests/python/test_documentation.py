@@ -119,7 +119,8 @@ def test_every_command_has_a_section():
 
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     headings = " ".join(re.findall(r"^## (.*)$", page, re.MULTILINE))
-    for command in typer.main.get_command(application()).commands:
+    group = typer.main.get_command(application())
+    for command in group.list_commands(typer.Context(group)):
         assert f"`vermilion {command}`" in headings
 
 
@@ -128,12 +129,17 @@ def test_every_long_option_of_a_synopsis_exists():
 
     from vermilion.cli.application import application
 
-    commands = typer.main.get_command(application()).commands
+    group = typer.main.get_command(application())
+    context = typer.Context(group)
     page = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
     synopses = re.findall(r"^```text\nvermilion (\S+)(.*?)```$", page, re.MULTILINE | re.DOTALL)
     assert len(synopses) >= 5
     for command, options in synopses:
-        known = {name for parameter in commands[command].params for name in parameter.opts}
+        known = {
+            name
+            for parameter in group.get_command(context, command).params
+            for name in parameter.opts
+        }
         assert set(re.findall(r"--[a-z-]+", options)) <= known
 
 

@@ -25,7 +25,7 @@
 //! 5. The probability is at most 1, as in the RFC. In the dialect `linux` it is not: the kernel guards the end of
 //!    64 bits, so that in a lasting overload its probability runs on beyond 1 and takes long to come
 //!    back. 64 flows that begin together drop everything for a second
-//!    (docs/validation-kernel.md).
+//!    (docs/laboratory/validation-kernel.md).
 //! 6. Packets beyond a limit that has been lowered stay.
 //! 7. Sizes are those of the packets on the link; Linux's byte mode and rate estimate leave out the
 //!    link-layer header on some devices.

@@ -65,7 +65,7 @@ pub enum Origin {
     Vacant,
 }
 
-// There are many: docs/performance.md says how much memory each takes.
+// There are many: docs/laboratory/performance.md says how much memory each takes.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Flow>() == 536);
 

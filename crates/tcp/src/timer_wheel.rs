@@ -7,7 +7,7 @@
 //! by up to an eighth of its time, and together with all else of its bucket.
 //!
 //! So the timeouts of one host's flows coincide. Where a queue has room for one packet or two, most
-//! of what is sent again then is lost again (docs/kernel.md).
+//! of what is sent again then is lost again (docs/laboratory/kernel.md).
 
 /// Ticks of the bucket of one level in those of the level below, as a power of two.
 const SHIFT: u32 = 3;

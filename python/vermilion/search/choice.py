@@ -1,6 +1,6 @@
 """Which search is used when nobody says which.
 
-The benchmark of the searches (docs/search-benchmark.md) decides. A **tuning** of up to
+The benchmark of the searches (docs/laboratory/search-benchmark.md) decides. A **tuning** of up to
 :data:`FEW_PARAMETERS` gets the localised recursive random search, which seldom ends far from the
 best; of more, CMA-ES, which learns what directions matter where random points are lost. On networks
 drawn at random, as times the best found: with two and three parameters 1.080 and 1.105 after 480

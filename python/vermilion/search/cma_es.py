@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vermilion.search.uniform_points import Point
 
 SPREAD: Final = 20
-"""How many points; it was compared with none, not with other numbers (docs/search-benchmark.md)."""
+"""Number of points; compared with none, not with others (docs/laboratory/search-benchmark.md)."""
 
 SPREAD_UP_TO: Final = 6
 """Dimensions."""

@@ -9,7 +9,7 @@ end to its upper end or to "the higher one less a small gap", whichever comes fi
 It is the higher one that goes first because what it does is then seen along one axis. A queue
 controlled by RED stands where its maximum threshold lets it; were that counted from the minimum
 threshold, the settings that hold the queue at one length would lie along a bent valley of the
-cube, in which a search loses its way (docs/search-benchmark.md has the figures).
+cube, in which a search loses its way (docs/laboratory/search-benchmark.md has the figures).
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@
 //!    trip after the first outstanding segment left.
 //!
 //! So a window of six segments and more is one segment short now and then. Twenty such senders lose their packets at
-//! different times, where they would otherwise all do so at once (docs/validation-kernel.md).
+//! different times, where they would otherwise all do so at once (docs/laboratory/validation-kernel.md).
 //!
 //! Where segments are paced, what leaves at once is one burst, and the next one waits for as long as the rate has it
 //! (`departures.rs`). Rule 2 counts from then. What is sent again leaves alone.

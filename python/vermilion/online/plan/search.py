@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 _MOST_EVALUATIONS = 2000
 _SHORTLIST = 5
-# Good from the first few dozen settings on: docs/search-benchmark.md.
+# Good from the first few dozen settings on: docs/laboratory/search-benchmark.md.
 _SEARCH = "recursive-random-search"
 # Where the best breaks a bound, others may take so much longer, as a part of the time given.
 _FURTHER = 0.12
