@@ -5,7 +5,7 @@
 builds the program `crates/netsim/benches/speed.rs` twice, of this checkout and of the commit that
 is named (with the networks of this checkout), and runs the two by turns, network by network: then
 what else happens on the machine meets both. It prints a table for docs/laboratory/performance.md:
-packets (millions) links send per CPU second, medians, the ratio of each pair of neighbours (median,
+million packets that links send a CPU second, medians, ratio of each pair of neighbours (median,
 least and greatest), and with `--instructions` the instructions for a packet of a shorter run, which
 valgrind counts and nothing disturbs. Results may have more fields than they had at that commit.
 So a network whose results differ runs once more in both, outside the timed runs. The values that
