@@ -163,6 +163,7 @@ def test_senders_are_today_s_unless_others_are_named():
         cell(sender="cubik")
 
 
+@pytest.mark.evidence
 def test_no_queue_is_made_longer_where_the_default_keeps_the_bound():
     """The atlas once recommended a target of 31.9 ms here, to hold FQ-CoDel's queue *at* 20 ms."""
     plan = {"rate": "50 Mbit/s", "flows": 10, "rtt": "30 ms", "discipline": "fq-codel"}
@@ -174,6 +175,7 @@ def test_no_queue_is_made_longer_where_the_default_keeps_the_bound():
     assert only.judged[DEFAULTS].price["p95_ms"] < 20.0
 
 
+@pytest.mark.evidence
 def test_a_cell_says_what_its_settings_give_and_cost(atlas):
     for cell in atlas.cells:
         for name in (TUNED, DEFAULTS):
@@ -297,6 +299,7 @@ def test_every_rule_makes_a_queue_that_can_be_simulated():
                 assert run(scenario_from_document(short)).link("bottleneck").total
 
 
+@pytest.mark.evidence
 def test_every_rule_of_the_literature_meets_the_tuned_setting_on_the_same_seeds(atlas):
     for cell in atlas.cells:
         assert {TUNED, "defaults", *(rule.name for rule in RULES)} <= cell.judged.keys()
@@ -308,6 +311,7 @@ def test_every_rule_of_the_literature_meets_the_tuned_setting_on_the_same_seeds(
     assert any(FITTED in cell.judged for cell in atlas.cells)
 
 
+@pytest.mark.evidence
 def test_an_accepted_cell_is_better_than_the_defaults_and_another_has_them(atlas):
     for cell in atlas.cells:
         if cell.accepted:
@@ -316,6 +320,7 @@ def test_an_accepted_cell_is_better_than_the_defaults_and_another_has_them(atlas
             assert cell.setting == {"max_probability": 0.02, "weight": 0.002}
 
 
+@pytest.mark.evidence
 def test_an_interrupted_atlas_goes_on_and_ends_as_if_it_had_not_been(atlas, tmp_path, monkeypatch):
     class StopError(Exception):
         pass
@@ -353,6 +358,7 @@ def test_a_kept_cell_serves_a_larger_grid_but_not_another_plan(tmp_path, monkeyp
     assert len(tuned) == 8 + 6
 
 
+@pytest.mark.evidence
 def test_a_damaged_file_is_done_anew(tmp_path):
     plan = read_plan({**TABLE, "rate": "1 Mbit/s", "flows": 2, "budget": 4})
     first = numbers(build_atlas(plan, keep=tmp_path))
@@ -361,6 +367,7 @@ def test_a_damaged_file_is_done_anew(tmp_path):
     assert numbers(build_atlas(plan, keep=tmp_path)) == first
 
 
+@pytest.mark.evidence
 def test_workers_make_the_same_atlas(atlas):
     class Losing(ThreadPoolExecutor):
         handed = 0
@@ -383,6 +390,7 @@ def _die():
     raise RuntimeError(message)
 
 
+@pytest.mark.evidence
 def test_the_table_has_a_row_for_each_cell(atlas):
     table = rows(atlas)
     assert [row["flows"] for row in table] == [2, 4, 8, 2, 4, 8]
@@ -394,6 +402,7 @@ def test_the_table_has_a_row_for_each_cell(atlas):
     assert sentences(atlas)[0].startswith(f"{sum(cell.accepted for cell in atlas.cells)} of 6")
 
 
+@pytest.mark.evidence
 def test_maps_have_one_panel_for_each_parameter_and_rate_and_one_scale_for_each(atlas):
     figure = maps_figure(atlas)
     panels = [axes for axes in figure.axes if axes.get_images()]
@@ -495,6 +504,7 @@ def test_a_plan_may_be_a_file_and_options_come_before_it(vermilion, tmp_path):
         build_atlas(read_plan({**TABLE, "space": {"height": [1, 2]}}))
 
 
+@pytest.mark.evidence
 def test_a_cell_tells_how_far_it_is():
     heard = []
     small = replace(PLAN, flows=PLAN.flows[:1])

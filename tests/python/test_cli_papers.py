@@ -34,6 +34,7 @@ def test_one_figure_is_run_judged_kept_and_reported(vermilion, tmp_path):
     assert len(list(kept.iterdir())) == 1
 
 
+@pytest.mark.evidence
 def test_json_has_claims_with_checks_and_figures_with_numbers(vermilion):
     code, out, _ = vermilion(*QUICK, "--json=-")
     assert code == 0

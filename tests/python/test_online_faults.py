@@ -24,11 +24,13 @@ from vermilion.online.drive.network_time import FixedPace
 from vermilion.online.record.journal import Journal, Log
 
 SEEDS = range(1, 7)
-LASTS_S = 100.0
-MOST_OF_A_KIND = 15  # of decision, in a hundred seconds of one and the same fault
+LASTS_S = 50.0
+MOST_OF_A_KIND = 10  # of decision, while one and the same fault lasts
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(n, marks=pytest.mark.evidence) for n in SEEDS[1:])]
+)
 def test_whatever_goes_wrong_is_safe_and_ends_at_rest(seed, tmp_path):
     ChaosRun(seed, tmp_path / "journal.sqlite").play()
 
