@@ -256,12 +256,12 @@ impl Sender {
         let flight = &mut self.flight;
         if let Some(sequence) = flight.repair {
             flight.repair = None; // not taken: that would write it each time
-            Some(sequence)
-        } else if flight.whole {
-            flight.choose_in_order()
-        } else {
-            self.recovery.choose(flight, now)
+            // It may have been acknowledged while something else held it.
+            if sequence >= flight.unacknowledged {
+                return Some(sequence);
+            }
         }
+        if flight.whole { flight.choose_in_order() } else { self.recovery.choose(flight, now) }
     }
 
     /// The same for who asks seldom.
@@ -317,11 +317,15 @@ impl Sender {
         self.flight.note_use_of_window(now, in_network, self.recovery.is_repairing());
     }
 
-    /// An acknowledgement has arrived at `now`.
+    /// Take an acknowledgement that has arrived at `now`. One of what has not been sent changes nothing (RFC 9293,
+    /// section 3.10.7.4), and blocks that cannot be are passed over (Linux: `tcp_is_sackblock_valid`).
     #[inline(always)] // every packet of data: so it need not be written to memory as a rule
     pub fn on_acknowledgement(&mut self, now: u64, answer: &Acknowledgement<'_>) {
         let flight = &mut self.flight;
         flight.timer.forget_last_round_trip();
+        if answer.next_expected > flight.highest {
+            return;
+        }
         flight.forward_delay = answer.forward_delay;
         let marked = flight.marks.take(answer);
         let plain = answer.blocks.is_empty() && marked == 0;
@@ -336,7 +340,15 @@ impl Sender {
     /// The same where the recovery has to be asked.
     #[inline(never)] // much code, for few of those who ask
     fn ask_recovery(&mut self, now: u64, answer: &Acknowledgement<'_>, marked: u32) {
-        self.recovery.on_acknowledgement(&mut self.flight, now, answer, marked);
+        let highest = self.flight.highest;
+        let is_valid = |block: &(u32, u32)| block.0 < block.1 && block.1 <= highest;
+        if answer.blocks.iter().all(is_valid) {
+            self.recovery.on_acknowledgement(&mut self.flight, now, answer, marked);
+        } else {
+            let blocks: Vec<_> = answer.blocks.iter().copied().filter(is_valid).collect();
+            let answer = Acknowledgement { blocks: &blocks, ..*answer };
+            self.recovery.on_acknowledgement(&mut self.flight, now, &answer, marked);
+        }
     }
 
     /// A timer has expired at `now`, or was said to.
@@ -355,6 +367,7 @@ impl Sender {
     fn on_timeout(&mut self, now: u64) {
         let Self { flight, recovery, .. } = self;
         flight.counters.timeouts += 1;
+        flight.drop_repair();
         if flight.timeout_tells_of_congestion() {
             if !recovery.has_reduced(flight) {
                 let base = flight.loss_window(Load::of(recovery.pipe(flight)));
@@ -369,7 +382,6 @@ impl Sender {
         // One segment more than the recovery does not take for lost (Linux: tcp_enter_loss). Where that is nothing, it is
         // the loss window of RFC 5681.
         flight.window.congestion = f64::from(recovery.in_network(flight) + 1);
-        flight.repair = None;
         flight.allowance = u32::MAX;
         self.pacing.release = 0;
         if self.flight.open {

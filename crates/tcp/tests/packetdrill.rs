@@ -74,9 +74,28 @@ fn a_script_of_ours_names_everything_that_leaves_before_the_next_packet_and_befo
 }
 
 #[test]
+fn assignments_comments_a_short_end_and_a_close_are_played() {
+    let rest = "+0 write(4, ..., 2500) = 2500\n+0 > P. 1:2501(2500) ack 1\n\
+        +0 %{ cwnd = 9  # not; yet\ncwnd += 1; assert tcpi_snd_cwnd == cwnd, cwnd }%\n\
+        +0 %{ assert tcpi_reordering == 0x3 and tcpi_retrans == 0 }%\n\
+        +.1 < . 1:1(0) ack 1001 win 257 <sack 2001:2200,nop,nop>\n+0 %{ assert tcpi_sacked == 0 }%\n\
+        +0 close(4) = 0\n+0 > F. 2501:2501(0) ack 1\n+.1 < F. 1:1(0) ack 2502 win 257";
+    assert_eq!(verdict(&format!("{OPENING}{rest}")), Verdict::Agrees);
+}
+
+#[test]
+fn what_is_acknowledged_and_has_not_left_differs() {
+    let rest = "+0 write(4, ..., 2000) = 2000\n+.1 < . 1:1(0) ack 3001 win 257";
+    let found = verdict(&format!("{OPENING}{rest}"));
+    let what = "line 6: 3001 is acknowledged, but only up to 2001 has left".to_owned();
+    assert_eq!(found, Verdict::Differs(what));
+}
+
+#[test]
 fn what_is_not_modelled_is_refused() {
     for (rest, expected) in [
-        ("+0 write(4, ..., 1500) = 1500", "whole number of segments"),
+        ("+0 write(4, ..., 2000) = 2000\n+0 > . 1:1501(1500) ack 1", "whole number of segments"),
+        ("+0 write(4, ..., 1500) = 1500\n+0 write(4, ..., 500) = 500", "last segment may be short"),
         ("+0 < P. 1:1001(1000) ack 1 win 257", "data towards the sender"),
         ("+0 < F. 1:1(0) ack 1 win 257", "the end of a connection"),
         ("+0 %{ import os }%", "not understood"),

@@ -9,6 +9,7 @@ mod bbr_vectors;
 mod cubic;
 mod example;
 mod fall_and_floyd;
+mod hostile;
 mod ledbat;
 mod limited;
 mod losses_by_time;

@@ -1,17 +1,18 @@
 //! Plays a script against a sender.
 //!
 //! The sender of this crate counts segments of one size and knows no receive window that changes, no
-//! data towards it, no end of a connection. A script that needs one of these is refused. The opening
+//! data towards it. A script that needs one of these is refused. Of the end of a connection only that the application
+//! has closed it is known: the segment that says so (FIN), and its acknowledgement, are passed over. The opening
 //! segment stands for SYN as for SYN-ACK. Where a script has no timestamps, a round trip is timed for every
 //! acknowledgement all the same, from the first segment that it covers, as the kernel does.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 use vermilion_parameters::{Value, Values};
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Acknowledgement, Sender};
 
-use super::script::{Event, Moment, Packet, Refusal, Script};
+use super::script::{Event, Moment, Packet, Refusal, Script, Statement};
 
 /// What became of a script.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,8 +45,12 @@ struct Player {
     /// When each segment left last.
     times: Vec<u64>,
     unacknowledged: u32,
+    /// Bytes that the application has written.
     written: u32,
+    closed: bool,
     segment_size: u32,
+    /// What the script's Python has assigned.
+    variables: BTreeMap<String, i64>,
 }
 
 /// Plays a script.
@@ -132,6 +137,10 @@ impl Player {
         if script.sender.is_none() && !opening.options.iter().any(|option| option == "sackOK") {
             fallback("recovery", Value::Choice("linux-newreno".to_owned()));
         }
+        // Both ends have agreed on marks (RFC 3168, section 6.1.1).
+        if script.sender.is_none() && opening.flags.contains('E') {
+            fallback("ecn", Value::Switch(true));
+        }
         let profile = Profile::from_values(&name, &values).map_err(|error| format!("{error:?}"))?;
         let (mut sender, _) = profile.ends(0);
         sender.limit_to(0);
@@ -144,7 +153,9 @@ impl Player {
             times: Vec::new(),
             unacknowledged: 0,
             written: 0,
+            closed: false,
             segment_size,
+            variables: BTreeMap::new(),
         })
     }
 
@@ -152,31 +163,41 @@ impl Player {
     fn take(&mut self, event: &Event) -> Result<(), Trouble> {
         match event {
             Event::Write(bytes) => {
-                let segments = self.whole(*bytes)?;
-                self.written += segments;
-                self.sender.supply(self.now, segments);
+                if !self.written.is_multiple_of(self.segment_size) {
+                    return refused("only the last segment may be short");
+                }
+                self.written += bytes;
+                self.sender.supply(self.now, bytes.div_ceil(self.segment_size));
                 self.drain();
                 Ok(())
             }
             Event::In(packet) => self.receive(packet),
-            Event::Assert(comparisons) => comparisons.iter().try_for_each(|it| self.compare(it)),
+            Event::Code(statements) => statements.iter().try_for_each(|it| self.execute(it)),
+            Event::Close => {
+                self.closed = true;
+                Ok(())
+            }
             Event::Call | Event::Out(_) => Ok(()),
         }
-    }
-
-    fn whole(&self, bytes: u32) -> Result<u32, Trouble> {
-        if !bytes.is_multiple_of(self.segment_size) {
-            return refused("what is not a whole number of segments is not modelled");
-        }
-        Ok(bytes / self.segment_size)
     }
 
     /// The segment that begins with this byte; 0 is the opening one.
     fn segment(&self, byte: u32) -> Result<u32, Trouble> {
         match byte.checked_sub(1) {
-            Some(byte) => Ok(self.whole(byte)? + 1),
             None => Ok(0),
+            Some(before) if before.is_multiple_of(self.segment_size) || before == self.written => {
+                Ok(before.div_ceil(self.segment_size) + 1)
+            }
+            Some(_) => refused("what is not a whole number of segments is not modelled"),
         }
+    }
+
+    /// The segments that a stretch of bytes covers from end to end: the first, and the one after the last.
+    fn covered(&self, first: u32, after: u32) -> (u32, u32) {
+        let size = self.segment_size;
+        let (first, after) = (first.saturating_sub(1), after.saturating_sub(1));
+        let end = if after == self.written { after.div_ceil(size) } else { after / size };
+        (first.div_ceil(size) + 1, end + 1)
     }
 
     fn begin(&mut self) {
@@ -191,20 +212,28 @@ impl Player {
         if packet.length > 0 {
             return refused("data towards the sender is not modelled");
         }
+        if packet.flags.contains('F') && !self.closed {
+            return refused("the end of a connection from afar is not modelled");
+        }
         self.begin();
         let Some(acknowledged) = packet.acknowledged else { return Ok(()) };
+        let end = self.written + 1;
+        let acknowledged = if self.closed { acknowledged.min(end) } else { acknowledged };
         let next_expected = self.segment(acknowledged)?;
-        let mut blocks = Vec::new();
-        for (first, after) in packet.blocks() {
-            blocks.push((self.segment(first)?, self.segment(after)?));
+        if next_expected as usize > self.times.len() {
+            let left = self.times.len().saturating_sub(1) as u32 * self.segment_size + 1;
+            let what = format!("{acknowledged} is acknowledged, but only up to {left} has left");
+            return Err(Trouble::Differs(what));
         }
+        let blocks = packet.blocks().into_iter().map(|(first, after)| self.covered(first, after));
+        let blocks: Vec<_> = blocks.filter(|(first, after)| first < after).collect();
         let first = self.unacknowledged.min(next_expected.saturating_sub(1));
         let echo = self.times.get(first as usize).copied().unwrap_or(0);
         self.unacknowledged = self.unacknowledged.max(next_expected);
         let answer = Acknowledgement {
             next_expected,
             echo,
-            congestion_echo: packet.flags.contains('E'),
+            congestion_echo: packet.flags.contains('E') && !packet.flags.contains('S'),
             blocks: &blocks,
             ..Acknowledgement::default()
         };
@@ -256,8 +285,9 @@ impl Player {
     fn expect(&mut self, packet: &Packet, (earliest, latest): (u64, u64)) -> Result<(), Trouble> {
         let opening = packet.flags.contains('S');
         if !opening && packet.length == 0 {
-            if packet.first <= 1 && self.written == 0 {
-                return Ok(()); // the third packet of an active opening
+            let third = packet.first <= 1 && self.written == 0; // of an active opening
+            if third || self.closed {
+                return Ok(());
             }
             return refused("acknowledgements that leave are not modelled");
         }
@@ -265,8 +295,8 @@ impl Player {
             self.begin();
         }
         let first = self.segment(packet.first)?;
-        let count = if opening { 1 } else { self.whole(packet.length)? };
-        for sequence in first..first + count {
+        let after = if opening { 1 } else { self.segment(packet.first + packet.length)? };
+        for sequence in first..after {
             self.advance(latest, true)?;
             let Some((time, segment, reduced)) = self.left.pop_front() else {
                 let byte = packet.first;
@@ -301,6 +331,18 @@ impl Player {
         Err(Trouble::Differs(format!("{byte} left at {at} s, and no line says so")))
     }
 
+    fn execute(&mut self, statement: &Statement) -> Result<(), Trouble> {
+        match statement {
+            Statement::Assert(comparison) => self.compare(comparison),
+            Statement::Set(name, adds, value) => {
+                let before = if *adds { self.value(name)? } else { 0 };
+                let value = before + self.value(value)?;
+                self.variables.insert(name.clone(), value);
+                Ok(())
+            }
+        }
+    }
+
     fn compare(&self, [left, operator, right]: &[String; 3]) -> Result<(), Trouble> {
         let (found, wanted) = (self.value(left)?, self.value(right)?);
         let holds = match operator.as_str() {
@@ -322,6 +364,13 @@ impl Player {
         if let Ok(number) = name.parse() {
             return Ok(number);
         }
+        if let Some(value) = self.variables.get(name) {
+            return Ok(*value);
+        }
+        let hexadecimal = name.strip_prefix("0x").and_then(|it| i64::from_str_radix(it, 16).ok());
+        if let Some(number) = hexadecimal {
+            return Ok(number);
+        }
         let sender = &self.sender;
         Ok(match name {
             "tcpi_snd_cwnd" => sender.window().floor() as i64,
@@ -331,6 +380,14 @@ impl Player {
             "tcpi_unacked" => sender.outstanding().into(),
             "tcpi_sacked" => sender.sacked().into(),
             "tcpi_lost" => sender.lost().into(),
+            "tcpi_retrans" => {
+                let (arrived, lost) = (i64::from(sender.sacked()), i64::from(sender.lost()));
+                let outstanding = i64::from(sender.outstanding());
+                i64::from(sender.in_flight()) + arrived + lost - outstanding
+            }
+            // Here the number of arrivals after which a segment is lost never changes.
+            "tcpi_reordering" => 3,
+            "tcpi_reord_seen" => 0,
             "tcpi_total_retrans" => sender.counters().retransmissions as i64,
             "tcpi_ca_state" => sender.state() as i64,
             "TCP_CA_Open" => 0,
@@ -352,8 +409,15 @@ fn sender_of(script: &Script) -> Result<(String, Values), Refusal> {
             Some("dctcp") => "dctcp",
             Some(other) => return Err(format!("congestion control {other} is not modelled")),
         };
-        let set = ("option_set".to_owned(), Value::Choice("linux".to_owned()));
-        return Ok((name.to_owned(), Values::from([set])));
+        let mut values = Values::new();
+        values.insert("option_set".to_owned(), Value::Choice("linux".to_owned()));
+        if script.paced {
+            values.insert("pacing".to_owned(), Value::Switch(true));
+        }
+        if script.probes_off {
+            values.insert("tail_loss_probe".to_owned(), Value::Switch(false));
+        }
+        return Ok((name.to_owned(), values));
     };
     let mut words = text.split_whitespace();
     let name = words.next().unwrap_or_default().to_owned();

@@ -2,9 +2,10 @@
 //!
 //! The language is that of N. Cardwell and others, "packetdrill: scriptable network stack testing", 2013.
 //! Understood are times (absolute, relative, ranges, `*`), the system calls of an ordinary
-//! connection, of which only `write` and `send` mean something, packets in and out, comments,
-//! `--tolerance_usecs`, and assertions in Python about `tcp_info` as far as they compare one thing with
-//! another. Shell commands in backquotes are passed over. Everything else is refused by name.
+//! connection, of which only `write`, `send` and `close` mean something, packets in and out, comments,
+//! `--tolerance_usecs`, and Python that assigns numbers to variables and asserts how values of `tcp_info` compare.
+//! Of shell commands in backquotes the congestion control, `fq` (which paces) and `tcp_early_retrans=0` are read.
+//! Everything else is refused by name.
 //!
 //! A comment that begins with `//:` says which sender is meant: a name of
 //! `vermilion senders`, and parameters as `name=value`. Without one it is what a Linux kernel would
@@ -67,10 +68,21 @@ pub enum Event {
     In(Packet),
     /// The sender must send this.
     Out(Packet),
-    /// These comparisons must hold: variable or number, operator, variable or number.
-    Assert(Vec<[String; 3]>),
+    /// Python: assignments, and comparisons that must hold.
+    Code(Vec<Statement>),
+    /// The application closes the connection under test.
+    Close,
     /// A system call that says nothing about a sender.
     Call,
+}
+
+/// A statement in Python.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Statement {
+    /// A variable becomes, or grows by (`true`), a value.
+    Set(String, bool, String),
+    /// Value, operator, value: the comparison must hold.
+    Assert([String; 3]),
 }
 
 /// A script.
@@ -80,6 +92,10 @@ pub struct Script {
     pub sender: Option<String>,
     /// What the script asks of the kernel for a congestion control.
     pub congestion_control: Option<String>,
+    /// Whether it has its packets spaced (`fq`).
+    pub paced: bool,
+    /// Whether it has no tail loss probes (`tcp_early_retrans=0`).
+    pub probes_off: bool,
     /// By how much times may differ, in nanoseconds.
     pub tolerance: u64,
     /// Line, time and event.
@@ -91,6 +107,8 @@ pub fn parse(text: &str) -> Result<Script, Refusal> {
     let mut script = Script {
         sender: None,
         congestion_control: None,
+        paced: false,
+        probes_off: false,
         tolerance: 4_000_000, // packetdrill's
         events: Vec::new(),
     };
@@ -180,6 +198,8 @@ fn statements(text: &str, script: &mut Script) -> Result<Vec<(usize, String)>, R
 }
 
 fn note_shell(command: &str, script: &mut Script) {
+    script.paced |= command.contains("root fq");
+    script.probes_off |= command.contains("tcp_early_retrans=0");
     if let Some(value) = command.split("tcp_congestion_control=").nth(1) {
         let name: String = value.chars().take_while(char::is_ascii_alphanumeric).collect();
         script.congestion_control = Some(name);
@@ -204,6 +224,8 @@ fn moment_of(number: usize, line: &str) -> Result<(Moment, &str), Refusal> {
     if time == "*" {
         return Ok((Moment::Any, rest));
     }
+    // A call that blocks: from when until when.
+    let time = time.split_once("...").map_or(time, |(begin, _)| begin);
     let (from, until) = time.split_once('~').unwrap_or((time, time));
     let (Some((relative, from)), Some((_, until))) = (nanoseconds(from), nanoseconds(until)) else {
         return Err(refuse(number, line));
@@ -213,7 +235,7 @@ fn moment_of(number: usize, line: &str) -> Result<(Moment, &str), Refusal> {
 
 fn event_of(number: usize, text: &str) -> Result<Event, Refusal> {
     if let Some(code) = text.strip_prefix("%{") {
-        return comparisons(number, code).map(Event::Assert);
+        return statements_of(number, code).map(Event::Code);
     }
     if let Some(packet) = text.strip_prefix('<') {
         return packet_of(number, packet).map(Event::In);
@@ -226,6 +248,9 @@ fn event_of(number: usize, text: &str) -> Result<Event, Refusal> {
     let name = call.split('(').next().unwrap_or_default().trim();
     if call.starts_with("close(3)") {
         return Ok(Event::Call); // the socket that listened, as every script calls it
+    }
+    if name == "close" {
+        return Ok(Event::Close);
     }
     match name {
         "write" | "send" | "sendto" => {
@@ -268,21 +293,24 @@ fn packet_of(number: usize, text: &str) -> Result<Packet, Refusal> {
             _ => return Err(refuse(number, text)),
         }
     }
-    if packet.flags.contains(['F', 'R', 'U']) {
-        return Err(format!("line {number}: the end of a connection is not modelled"));
+    if packet.flags.contains(['R', 'U']) {
+        return Err(format!("line {number}: a reset, or urgent data, is not modelled"));
     }
     Ok(packet)
 }
 
-fn comparisons(number: usize, code: &str) -> Result<Vec<[String; 3]>, Refusal> {
+/// What Python is to do, without its comments.
+fn statements_of(number: usize, code: &str) -> Result<Vec<Statement>, Refusal> {
     let mut found = Vec::new();
-    let joined = code.replace("\\\n", " ");
-    for statement in joined.split(['\n', ';']).map(str::trim).filter(|it| !it.is_empty()) {
-        if statement.starts_with("print") || statement == "TCP_INFINITE_SSTHRESH = 0x7fffffff" {
+    let lines = code.replace("\\\n", " ");
+    let lines = lines.lines().map(|line| line.split('#').next().unwrap_or_default());
+    for statement in lines.flat_map(|line| line.split(';')).map(str::trim) {
+        if statement.is_empty() || statement.starts_with("print") {
             continue;
         }
         let Some(condition) = statement.strip_prefix("assert") else {
-            return Err(refuse(number, statement));
+            found.push(assignment(statement).ok_or_else(|| refuse(number, statement))?);
+            continue;
         };
         let condition = condition.split(',').next().unwrap_or_default();
         let condition = condition.trim().trim_start_matches('(').trim_end_matches(')');
@@ -294,8 +322,22 @@ fn comparisons(number: usize, code: &str) -> Result<Vec<[String; 3]>, Refusal> {
             else {
                 return Err(refuse(number, clause));
             };
-            found.push([left, operator, right].map(|it| it.trim().to_owned()));
+            found.push(Statement::Assert([left, operator, right].map(|it| it.trim().to_owned())));
         }
     }
     Ok(found)
+}
+
+/// `name = value`, or `name += value`.
+fn assignment(statement: &str) -> Option<Statement> {
+    let (name, value) = statement.split_once('=')?;
+    let (name, adds) = match name.strip_suffix('+') {
+        Some(name) => (name, true),
+        None => (name, false),
+    };
+    let is_word =
+        |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let (name, value) = (name.trim(), value.trim());
+    (is_word(name) && is_word(value))
+        .then(|| Statement::Set(name.to_owned(), adds, value.to_owned()))
 }

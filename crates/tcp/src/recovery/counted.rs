@@ -236,7 +236,7 @@ impl Counted {
             self.reduction = Some(ProportionalReduction::new(base, ReductionBound::Published));
             flight.window.congestion = old;
         } else if self.in_recovery && self.again_before < self.lost_before {
-            flight.repair = Some(flight.unacknowledged);
+            flight.repair_first(flight.unacknowledged);
             self.again_before = self.lost_before;
         }
     }

@@ -112,7 +112,7 @@ impl Duplicates {
         flight.unacknowledged = acknowledged;
         flight.next = flight.next.max(acknowledged);
         flight.timer.take_partial(now, answer, flight.highest);
-        flight.repair = Some(acknowledged);
+        flight.repair_first(acknowledged);
         self.allow_during_recovery(flight);
     }
 
@@ -156,7 +156,7 @@ impl Duplicates {
         self.in_recovery = true;
         self.partial_seen = false;
         self.inflation = DUPLICATES_FOR_LOSS;
-        flight.repair = Some(flight.unacknowledged);
+        flight.repair_first(flight.unacknowledged);
     }
 
     fn load(&self, flight: &Flight) -> Load {

@@ -132,7 +132,7 @@ impl Sack1 {
         flight.timer.stop_timing();
         flight.timer.restart(now);
         self.in_recovery = true;
-        flight.repair = Some(flight.unacknowledged);
+        flight.repair_first(flight.unacknowledged);
         self.pipe = i64::from(flight.flight_size()) - i64::from(DUPLICATES_FOR_LOSS);
         self.tried = flight.unacknowledged + 1;
     }

@@ -4,7 +4,8 @@
 //! the network as the window says; lost ones go first, then new ones, then any that have not been
 //! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
 //! (`proportional.rs`). After a timeout everything that has not been reported is lost, by time only what is overdue, and
-//! is sent again in slow start; reports stay valid (receivers here never renege).
+//! is sent again in slow start; reports stay valid unless they cover the first outstanding segment: then the receiver
+//! has reneged (RFC 2018, section 8), and none of them counts any more.
 //!
 //! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
 //! with it the reported segments, which have left the network, do.
@@ -129,7 +130,13 @@ impl<J: Judge> Selective<J> {
         let Self { judge, board, sent, rate, .. } = self;
         let first = flight.unacknowledged;
         board.acknowledge(first);
-        let spared = |sequence| sequence != first && !judge.is_overdue(now, sequence, sent);
+        let reneged = board.has_arrived(first);
+        if reneged {
+            board.clear();
+            self.filed = SackBlocks::default();
+        }
+        let spared =
+            |sequence| !reneged && sequence != first && !judge.is_overdue(now, sequence, sent);
         board.mark_all_lost(flight.highest, spared, |sequence| note_lost(rate, sent, sequence));
         self.in_recovery = false;
         self.after_timeout = true;
@@ -342,11 +349,11 @@ impl<J: Judge> Selective<J> {
         if flight.whole && answer.blocks.is_empty() {
             return acknowledge_whole(flight, now, answer, marked);
         }
-        let acknowledged = answer.next_expected;
         let first = flight.unacknowledged;
-        if acknowledged < first {
-            return; // overtaken
+        if answer.next_expected < first {
+            return self.weigh_overtaken(flight, now, answer);
         }
+        let acknowledged = answer.next_expected;
         if flight.highest == first {
             self.judge_probe(flight, now, acknowledged, answer.blocks.is_empty());
             return; // nothing outstanding
@@ -406,6 +413,28 @@ impl<J: Judge> Selective<J> {
         }
         let news = News { delivered, counted, newly, marked, lost, repaired };
         self.set_window(flight, now, &news);
+        self.plan_probe(flight, now);
+        flight.whole = self.is_whole();
+        flight.allowance = u32::MAX;
+    }
+
+    /// An acknowledgement that others have overtaken: what it reports is news all the same, but the window does not hear
+    /// of it (Linux: `tcp_ack`, `old_ack`).
+    #[cold]
+    fn weigh_overtaken(&mut self, flight: &mut Flight, now: u64, answer: &Acknowledgement<'_>) {
+        let first = flight.unacknowledged;
+        if flight.highest == first || !answer.blocks.iter().any(|block| block.1 > first) {
+            return;
+        }
+        let answer = Acknowledgement { next_expected: first, ..*answer };
+        if flight.whole {
+            self.board.acknowledge(first);
+        }
+        self.file(now, &answer, first, flight.highest);
+        self.find_losses(now, &flight.timer.estimator);
+        if self.board.any_lost() && !self.is_repairing_anything() {
+            self.begin(flight, now);
+        }
         self.plan_probe(flight, now);
         flight.whole = self.is_whole();
         flight.allowance = u32::MAX;

@@ -66,7 +66,7 @@ impl Dctcp {
     #[inline]
     fn observe(&mut self, event: &Acknowledged) {
         self.delivered += event.delivered;
-        self.marked += event.marked;
+        self.marked = self.marked.saturating_add(event.marked);
         if event.unacknowledged <= self.window_end {
             return;
         }

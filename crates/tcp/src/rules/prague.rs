@@ -149,7 +149,7 @@ impl Prague {
     #[inline]
     fn observe(&mut self, event: &Acknowledged, window: &Window) {
         self.delivered += event.delivered;
-        self.marked += event.marked;
+        self.marked = self.marked.saturating_add(event.marked);
         if event.unacknowledged < self.round_end
             || !Self::elapsed(self.reference(window), event.now, self.averaged)
         {

@@ -131,10 +131,26 @@ impl Flight {
         Some(self.take_next())
     }
 
+    /// Send segment `sequence` before anything else.
+    pub(crate) fn repair_first(&mut self, sequence: u32) {
+        self.drop_repair();
+        self.repair = Some(sequence);
+    }
+
+    /// Nothing goes before anything else; a new segment that was to, but has not left, is the next one again.
+    pub(crate) fn drop_repair(&mut self) {
+        if let Some(pending) = self.repair.take()
+            && pending + 1 == self.next
+        {
+            self.next = pending;
+        }
+    }
+
     /// RFC 3042: one segment beyond the window for each of the first two duplicates.
     pub(crate) fn transmit_limited(&mut self, duplicates: u32) {
         let usable = (self.window.congestion + f64::from(duplicates)).min(self.window.cap);
         if self.outstanding() < usable as u32 && self.next < self.available {
+            self.drop_repair();
             self.repair = Some(self.take_next());
         }
     }

@@ -98,8 +98,9 @@ impl RetransmissionTimer {
     /// An acknowledgement has timed a round trip that began at `sent`.
     #[inline]
     fn sample(&mut self, now: u64, answer: &Acknowledgement<'_>, sent: u64, next: u32) {
+        let Some(round_trip) = now.checked_sub(sent) else { return }; // an echo from the future
         self.estimator.sample(sent, now, answer.next_expected, next);
-        self.last_round_trip = NonZeroU64::new(now - sent);
+        self.last_round_trip = NonZeroU64::new(round_trip);
     }
 
     /// The round trip timed by the last acknowledgement, in nanoseconds.

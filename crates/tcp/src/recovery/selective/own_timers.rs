@@ -86,6 +86,7 @@ impl Selective<Rack> {
 
     /// RFC 8985, section 7.3: a new segment if there is one, else the last one again.
     fn send_probe(&mut self, flight: &mut Flight, now: u64) {
+        flight.drop_repair();
         let again = !flight.has_new_data();
         let sequence = if again { flight.highest - 1 } else { flight.take_next() };
         if again {
