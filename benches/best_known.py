@@ -23,9 +23,9 @@ from vermilion.objectives import constraints_of, feasible_first, objective_of
 from vermilion.search import SEARCHES, Space, search_named
 from vermilion.simulate import mean_interval
 from vermilion.tuning import Candidates
-from vermilion.tuning.judge.verdict import mean_violation
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.simulations import Simulations
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.verdict import mean_violation
 
 HERE = Path(__file__).parent
 BEST_KNOWN = HERE / "best_known.json"

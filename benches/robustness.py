@@ -22,8 +22,8 @@ from provenance import made_by
 
 from vermilion.objectives import Constraint, constraints_of, objective_of
 from vermilion.objectives.harm import harm_bounds
-from vermilion.tuning.check.robustness import Robustness, check_robustness
-from vermilion.tuning.measure.remembered_runs import RememberedRuns, RunsOfNow
+from vermilion.tuning.memory import RememberedRuns, RunsOfNow
+from vermilion.tuning.robustness import Robustness, check_robustness
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -40,8 +40,7 @@ from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate import mean_interval, run_many
 from vermilion.simulate.variants import make_variants
-from vermilion.tuning.find import engine, horizon, model_search
-from vermilion.tuning.measure import simulations
+from vermilion.tuning import engine, horizon, model_search, simulations
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -24,7 +24,7 @@ from vermilion.objectives.harm import harm_bounds
 from vermilion.objectives.price import price_of
 from vermilion.online import run_online
 from vermilion.scenario import ScenarioError
-from vermilion.tuning.judge.known_reference import on_known
+from vermilion.tuning.verdict import on_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from choices import CANDIDATES
 from drawn_networks import BUDGETS, DRAWN_NETWORKS
 
-from vermilion.search.choice import FEW_PARAMETERS
+from vermilion.search.registry import FEW_PARAMETERS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

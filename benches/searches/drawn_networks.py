@@ -25,7 +25,7 @@ from vermilion.scenario.algorithms import disciplines
 from vermilion.search import Space
 from vermilion.simulate import run_many
 from vermilion.tuning import Candidates
-from vermilion.tuning.find.engine import complete
+from vermilion.tuning.engine import complete
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

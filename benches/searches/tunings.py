@@ -21,7 +21,7 @@ from vermilion.objectives import objective_of
 from vermilion.scenario import scenario_from_document
 from vermilion.search import CountedFromBelow
 from vermilion.simulate import run_many
-from vermilion.tuning.prepare import preparation
+from vermilion.tuning import preparation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

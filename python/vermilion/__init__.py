@@ -59,7 +59,7 @@ if TYPE_CHECKING:
         read_studies,
         resume_study,
     )
-    from vermilion.tuning.tune import tune, tune_front, tune_robust
+    from vermilion.tuning.execution import tune, tune_front, tune_robust
 
     __version__: str
 

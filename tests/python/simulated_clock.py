@@ -2,9 +2,7 @@
 
 from types import SimpleNamespace
 
-from vermilion.tuning.find import engine, front_search, horizon, model_search
-from vermilion.tuning.measure import simulations
-from vermilion.tuning.prepare import preparation
+from vermilion.tuning import engine, front_search, horizon, model_search, preparation, simulations
 
 MODULES = (engine, model_search, horizon, simulations, preparation, front_search)
 """Those of vermilion.tuning that look at the clock."""

@@ -9,7 +9,7 @@ import pytest
 
 from test_cli import PROGRAM
 from vermilion.cli.ending_signals import EndingSignals, like_interrupts
-from vermilion.tuning.keep.study_record import read_studies
+from vermilion.tuning.study_record import read_studies
 
 NUMBERS = [signal.SIGTERM, signal.SIGHUP]
 LONG = ["run", "varying-load", "--set=duration=100000 s"]

@@ -15,7 +15,7 @@ from test_tuning_study import wait_for_settings
 from vermilion.cli import main
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run
-from vermilion.tuning.recall.conditions import conditions_of
+from vermilion.tuning.earlier_answers import conditions_of
 
 __all__ = ["vermilion"]
 

@@ -15,10 +15,10 @@ from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
 from vermilion.simulate import run, run_many, sweep
 from vermilion.simulate.batches import BatchRunner
 from vermilion.tuning import Seeds, tune
-from vermilion.tuning.find.front_search import Second
-from vermilion.tuning.measure.candidates import Candidates
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.simulations import Simulations
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.front_search import Second
+from vermilion.tuning.simulations import Simulations
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 

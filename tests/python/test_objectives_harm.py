@@ -8,8 +8,8 @@ from vermilion import load_scenario
 from vermilion.objectives import Constraint, constraints_of, objective_from_text
 from vermilion.objectives.harm import MARGINS, harm_bounds
 from vermilion.scenario import ScenarioError
-from vermilion.tuning.judge.verdict import judge
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge
 
 ROOT = Path(__file__).parents[2]
 

@@ -17,8 +17,8 @@ from vermilion.objectives import (
 from vermilion.objectives.harm import harm_bounds
 from vermilion.scenario import ScenarioError, parse_scenario, scenario_from_document
 from vermilion.simulate import Result
-from vermilion.tuning.judge.verdict import judge, mean_violation
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge, mean_violation
 
 
 @pytest.fixture(scope="module")

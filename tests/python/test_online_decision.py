@@ -8,7 +8,7 @@ from vermilion.objectives.goodput import Goodput
 from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.judgement import HeldQueue, judge
 from vermilion.simulate import Interval
-from vermilion.tuning.judge.verdict import ConstraintVerdict
+from vermilion.tuning.verdict import ConstraintVerdict
 
 GOAL = HeldQueue("bottleneck", 30.0)
 

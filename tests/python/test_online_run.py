@@ -178,7 +178,7 @@ def test_measured_time_is_what_the_work_took():
 
 
 def test_ctrl_c_during_a_search_is_not_swallowed(monkeypatch, scenario):
-    from vermilion.tuning.measure import simulations
+    from vermilion.tuning import simulations
 
     def interrupted(*_, **__):
         raise KeyboardInterrupt

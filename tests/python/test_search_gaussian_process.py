@@ -11,10 +11,17 @@ from scipy.integrate import quad
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from vermilion.search import SEARCHES, search_from_state
-from vermilion.search.fitted_surface import FittedSurface, Likelihood, Shape, fitted
+from vermilion.search.fitted_surface import (
+    FittedSurface,
+    Likelihood,
+    Shape,
+    comparable,
+    fitted,
+    log_improvement,
+    promising_points,
+    single_thread,
+)
 from vermilion.search.gaussian_process import GaussianProcess
-from vermilion.search.promising_points import comparable, log_improvement, promising_points
-from vermilion.search.single_thread import single_thread
 from vermilion.search.testing import bowl, minimise
 
 

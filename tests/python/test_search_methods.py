@@ -10,8 +10,7 @@ import pytest
 from cmaes import CMA
 
 from vermilion.search import SEARCHES
-from vermilion.search.adapted_distribution import AdaptedDistribution
-from vermilion.search.cma_es import CmaEs
+from vermilion.search.cma_es import AdaptedDistribution, CmaEs
 from vermilion.search.generations import Told
 from vermilion.search.localised_recursive_random_search import LocalisedRecursiveRandomSearch
 from vermilion.search.testing import bowl, minimise

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from vermilion.objectives import Constraint
-from vermilion.tuning.check.certainty import Certainty, bounds_asked, rule
-from vermilion.tuning.judge.verdict import judge
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.certainty import Certainty, bounds_asked, rule
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge
 
 TEXT = "flows.*.jain_index >= reference - 0.05"
 BOUND = replace(Constraint.parse(TEXT), of_harm=True)

@@ -7,10 +7,10 @@ import pytest
 
 from vermilion.objectives import Constraint
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.tuning.judge.comparison import compare
-from vermilion.tuning.judge.price_table import kept_lines
-from vermilion.tuning.judge.verdict import judge, mean_violation
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.comparison import compare
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.recommendation import kept_lines
+from vermilion.tuning.verdict import judge, mean_violation
 
 ABSOLUTE = Constraint.parse("links.bottleneck.utilization >= 0.95")
 RELATIVE = Constraint.parse("links.bottleneck.utilization >= 0.95 of reference")

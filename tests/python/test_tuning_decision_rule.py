@@ -11,11 +11,10 @@ from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.utilization import Utilization
 from vermilion.objectives.weighted_sum import Part, WeightedSum
 from vermilion.simulate.statistics import Interval
-from vermilion.tuning.judge.comparison import compare
-from vermilion.tuning.judge.decision import decide
-from vermilion.tuning.judge.noise import MarginNoise
-from vermilion.tuning.judge.verdict import ConstraintVerdict, judge
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.comparison import compare, decide
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.horizon import MarginNoise
+from vermilion.tuning.verdict import ConstraintVerdict, judge
 
 USED = Constraint.parse("links.bottleneck.utilization >= 0.95")
 WAITS = Constraint.parse("links.bottleneck.sojourn_ms.p99 <= 80 ms")

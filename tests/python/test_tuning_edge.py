@@ -10,8 +10,8 @@ import pytest
 
 from simulated_clock import SimulatedClock
 from test_tuning_engine import LEVEL, Slow, tune
-from vermilion.tuning.find.edge import refined_settings
-from vermilion.tuning.find.surrogate import Surrogate
+from vermilion.tuning.edge_refinement import Surrogate
+from vermilion.tuning.state import refined_settings
 
 
 def test_a_smooth_function_is_guessed_between_its_points_and_doubted_far_from_them():

@@ -18,9 +18,9 @@ from vermilion.scenario.core_network import CoreLink, CoreQueue
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds, TuningProgress, search_best
-from vermilion.tuning.measure.candidates import Candidates
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.simulations import Simulations
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.simulations import Simulations
 
 LEVEL = "links.bottleneck.queue.level"
 OTHER = "links.bottleneck.queue.other"
@@ -79,7 +79,7 @@ def exact(setting, _):
 
 def tune(monkeypatch, metrics=exact, **options):
     core = metrics if isinstance(metrics, Core) else Core(metrics)
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
     defaults = {"incumbent": STANDARD, "seeds": SEEDS, "budget": 150}
     options = defaults | {"search": "recursive-random-search"} | options
     constraints = [Constraint.parse(text) for text in options.pop("constraints", ())]
@@ -467,7 +467,7 @@ def test_long_batches_are_kept_in_portions(monkeypatch):
 
     clock = SimulatedClock(monkeypatch)
     core = Slow(clock, 2.0, 2.0)  # seconds for a simulation: five in ten seconds
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
     kept, told = Kept(), []
     simulations = Simulations(Candidates(MODEL, SPACE.names), OBJECTIVE, [], 1, memory=kept)
     simulations.run([Evaluation(STANDARD)], [1])
@@ -506,7 +506,7 @@ def tune_timed(monkeypatch, metrics):
     model = {**json.loads(MODEL), "duration_ns": 100_000_000_000}
     core = Timed(None)
     core.metrics = lambda setting, seed: metrics(setting, seed, short=core.short)
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
     outcome = search_best(
         json.dumps(model), SPACE, OBJECTIVE, incumbent=STANDARD, seeds=SEEDS, budget=150,
         fidelity="auto",

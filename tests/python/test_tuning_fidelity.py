@@ -9,8 +9,8 @@ from scipy.stats import spearmanr
 
 import vermilion
 from vermilion.scenario import load_scenario, parse_scenario
-from vermilion.tuning.measure.fidelity import judged, rank_agreement
-from vermilion.tuning.measure.shortening import CannotShortenError, shortened
+from vermilion.tuning.fidelity import judged, rank_agreement
+from vermilion.tuning.horizon import CannotShortenError, shortened
 
 LOAD_WINDOWS = [(5.0, 20.0), (25.0, 80.0)]
 

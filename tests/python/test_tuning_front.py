@@ -20,10 +20,9 @@ from vermilion.report.front_figure import front_figure, rendered
 from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.scenario import ScenarioError
 from vermilion.simulate import Interval, Result, run_many
-from vermilion.tuning import Front, Seeds, tune_front
-from vermilion.tuning.judge.domination import non_dominated, thinned
-from vermilion.tuning.measure import simulations
-from vermilion.tuning.recommend.front import FrontPoint
+from vermilion.tuning import Front, Seeds, simulations, tune_front
+from vermilion.tuning.alternatives import non_dominated, thinned
+from vermilion.tuning.front import FrontPoint
 
 WEIGHT = "links.bottleneck.queue.weight"
 PROBABILITY = "links.bottleneck.queue.max_probability"
@@ -44,7 +43,7 @@ def formulas(monkeypatch, measure):
                          for seed in seeds])  # fmt: skip
         return rows
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", run_many)
     return met
 
 
@@ -249,7 +248,7 @@ def test_settings_that_a_tuning_would_refuse_for_harm_are_named(monkeypatch):
         )
         return found
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", run_many)
     scenario = load_scenario("varying-load")
     options = {"parameters": [WEIGHT, PROBABILITY], "boxes": BOXES, "seeds": SEEDS, "budget": 60}
     found = tune_front(scenario, **options)

@@ -9,7 +9,7 @@ from vermilion.objectives import objective_from_text
 from vermilion.report.study import study_report
 from vermilion.simulate import run_many
 from vermilion.tuning import Seeds, Study, read_studies, tune, tune_front, tune_robust
-from vermilion.tuning.measure.simulations import needs_flow_delays
+from vermilion.tuning.simulations import needs_flow_delays
 
 CALL = """
 title = "A call beside bulk flows"

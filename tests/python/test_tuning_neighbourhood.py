@@ -15,7 +15,7 @@ from vermilion.scenario.variation import (
     with_senders,
     with_web_traffic,
 )
-from vermilion.tuning.check.neighbourhood import neighbours
+from vermilion.tuning.neighbourhood import neighbours
 
 MIX = """
 duration = "10 s"

@@ -26,8 +26,8 @@ from vermilion.tuning import (
     tune_front,
     tune_robust,
 )
-from vermilion.tuning.options import FrontOptions, RobustOptions, SettingOptions, planned
-from vermilion.tuning.prepare.preparation import prepare
+from vermilion.tuning.execution import FrontOptions, RobustOptions, SettingOptions, planned
+from vermilion.tuning.preparation import prepare
 
 __all__ = ["vermilion"]
 

@@ -17,9 +17,9 @@ from vermilion.scenario import parse_scenario
 from vermilion.search import Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds
-from vermilion.tuning.find.model_search import search_best
-from vermilion.tuning.judge.noise import MarginNoise, half_width_per_deviation
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.horizon import MarginNoise, half_width_per_deviation
+from vermilion.tuning.model_search import search_best
 
 WEIGHT = "links.bottleneck.queue.weight"
 SCENARIO = """
@@ -69,7 +69,7 @@ def tuned(monkeypatch, noise, *, budget=120, seed=1, bound=USED, flattery=0.0):
             rows.append([outcome(weight, each, noise, flattery) for each in seeds])
         return rows
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", run_many)
     scenario = parse_scenario(SCENARIO)
     objective, _ = objective_from_text("minimise links.bottleneck.sojourn_ms.mean", scenario)
     found = search_best(

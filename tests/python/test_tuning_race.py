@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vermilion.objectives import Constraint
-from vermilion.tuning.find.race import Race
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.race import Race
 
 SEARCH_SEEDS = [1, 2, 3]
 SEEDS = list(range(10, 40))

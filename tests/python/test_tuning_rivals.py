@@ -15,10 +15,8 @@ from vermilion.objectives import (
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds
-from vermilion.tuning.check.rivals import simple_rivals
-from vermilion.tuning.check.shared_buffer import SharedBuffer
-from vermilion.tuning.check.told_delay import told_delay
-from vermilion.tuning.judge.known_reference import on_known
+from vermilion.tuning.baselines import SharedBuffer, simple_rivals, told_delay
+from vermilion.tuning.verdict import on_known
 
 LIMIT = "links.bottleneck.queue.limit"
 TARGET = "links.bottleneck.queue.target"

@@ -13,9 +13,8 @@ from vermilion import load_scenario
 from vermilion.objectives import objective_of
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result, run_many
-from vermilion.tuning import Seeds, Study, read_studies, tune_robust
-from vermilion.tuning.measure import simulations
-from vermilion.tuning.measure.joint import Joining
+from vermilion.tuning import Seeds, Study, read_studies, simulations, tune_robust
+from vermilion.tuning.evaluation import Joining
 
 WEIGHT = "links.bottleneck.queue.weight"
 SEEDS = Seeds.counted(1, search=2, re_evaluation=2, comparison=6)
@@ -69,7 +68,7 @@ def formulas(monkeypatch, measure):
     def run_many(texts, seeds, **_):
         return [[outcome(text, seed) for seed in seeds] for text in texts]
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", run_many)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", run_many)
     return met
 
 
@@ -288,7 +287,7 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"vermilion.tuning.beside.{stage}", interrupted)
+    monkeypatch.setattr(f"vermilion.tuning.checks.{stage}", interrupted)
     rivals = stage == "simple_rivals"
     outcome, _ = found(monkeypatch, rivals=rivals, robustness=not rivals)
     assert (outcome.accepted, outcome.end) == (True, "interrupted")
@@ -381,7 +380,7 @@ def test_harm_in_one_scenario_refuses_the_setting_and_is_told_from_constraints(m
                 result.data["links"]["bottleneck"]["total"]["drop_rate"] = 0.3 * harmful
         return rows
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", dropping)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", dropping)
     outcome = tune_robust([scenario(1), scenario(2)], **SEARCH)
     assert not outcome.accepted
     data = json.loads(outcome.to_json())

@@ -12,8 +12,8 @@ from vermilion.scenario import parse_scenario, scenario_from_document
 from vermilion.scenario.variation import with_flow_counts, with_senders
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
-from vermilion.tuning.check.robustness import check_robustness
-from vermilion.tuning.recommend.box_warnings import box_warnings
+from vermilion.tuning.checks import box_warnings
+from vermilion.tuning.robustness import check_robustness
 
 QUEUE = "links.bottleneck.queue"
 KNOBS = ("min_threshold", "max_threshold", "max_probability", "weight")
@@ -67,7 +67,7 @@ class Core:
 
 def check(monkeypatch, metrics, constraints=(), **options):
     core = Core(metrics)
-    monkeypatch.setattr("vermilion.tuning.check.robustness.run_many", core)
+    monkeypatch.setattr("vermilion.tuning.robustness.run_many", core)
     held = [Constraint.parse(text) for text in constraints]
     outcome = check_robustness(
         parse_scenario(SMALL), list(BEST), BEST, IN_FORCE, OBJECTIVE, held, seeds=SEEDS, **options

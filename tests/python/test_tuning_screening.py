@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from vermilion.objectives import feasible_first
-from vermilion.tuning.find.screening import Screening
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.screening import Screening
 
 
 def evaluation(*objectives):

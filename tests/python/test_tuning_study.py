@@ -24,7 +24,7 @@ from vermilion.tuning import (
     resume_study,
     tune,
 )
-from vermilion.tuning.keep.study_file import open_to_write
+from vermilion.tuning.study_file import open_to_write
 
 __all__ = ["vermilion"]
 
@@ -125,7 +125,7 @@ def test_what_is_known_is_not_simulated_again(scenario, tmp_path, monkeypatch):
     def simulate(*_arguments, **_options):
         pytest.fail("it simulated what the study has")
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", simulate)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", simulate)
     with Study(path) as study:
         tune(scenario, budget=BUDGET, study=study, rivals=False, robustness=False)
 
@@ -421,7 +421,7 @@ def test_what_stands_beside_a_recommendation_is_told_of_and_simulated_once(
         with Study(tmp_path / "x.study") as study:
             outcomes.append(tune(scenario, study=study, progress=moments.append, **options))
         # Who goes on with it knows all of it.
-        monkeypatch.setattr("vermilion.tuning.measure.remembered_runs.run_many", None)
+        monkeypatch.setattr("vermilion.tuning.memory.run_many", None)
     first, second = outcomes
     assert first.accepted
     stages = list(dict.fromkeys(each.stage for each in moments))

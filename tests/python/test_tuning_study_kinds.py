@@ -100,7 +100,7 @@ def test_what_is_known_is_not_simulated_again(copied, monkeypatch):
     def simulate(*_arguments, **_options):
         pytest.fail("it simulated what the study has")
 
-    monkeypatch.setattr("vermilion.tuning.measure.simulations.run_many", simulate)
+    monkeypatch.setattr("vermilion.tuning.simulations.run_many", simulate)
     with Study(copied.path) as study:
         tuned(copied.kind, study=study)
 

@@ -11,13 +11,11 @@ from vermilion.objectives import Constraint, objective_of
 from vermilion.search import Dimension, Space
 from vermilion.simulate.statistics import Interval
 from vermilion.tuning import Study
-from vermilion.tuning.check.robustness import NeighbourOutcome, Robustness
-from vermilion.tuning.check.sturdier import Alternative, BestFound, sturdier_setting
-from vermilion.tuning.find.alternatives import MOST_OF_FRONT, alternatives
-from vermilion.tuning.find.between import between
-from vermilion.tuning.judge.verdict import ConstraintVerdict
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.seeds import Seeds
+from vermilion.tuning.alternatives import MOST_OF_FRONT, alternatives, between
+from vermilion.tuning.evaluation import Evaluation, Seeds
+from vermilion.tuning.robust_alternative import Alternative, BestFound, sturdier_setting
+from vermilion.tuning.robustness import NeighbourOutcome, Robustness
+from vermilion.tuning.verdict import ConstraintVerdict
 
 CONDITIONS = 9
 
@@ -240,7 +238,7 @@ def found(study):
 
 
 def test_a_study_that_is_gone_on_with_knows_all_of_it(found, study, monkeypatch):
-    monkeypatch.setattr("vermilion.tuning.measure.remembered_runs.run_many", None)
+    monkeypatch.setattr("vermilion.tuning.memory.run_many", None)
     moments = []
     with Study(study) as kept:
         again = vermilion.tune(
@@ -314,7 +312,7 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(f"vermilion.tuning.beside.{stage}", interrupted)
+    monkeypatch.setattr(f"vermilion.tuning.checks.{stage}", interrupted)
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=stage == "simple_rivals")
     assert found.accepted
@@ -324,7 +322,7 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
 
 
 def test_who_gets_no_sturdier_setting_is_told(monkeypatch):
-    monkeypatch.setattr("vermilion.tuning.beside.sturdier_setting", lambda *_: None)
+    monkeypatch.setattr("vermilion.tuning.checks.sturdier_setting", lambda *_: None)
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=False)
     assert not found.robustness.holds

@@ -10,10 +10,9 @@ import pytest
 from vermilion import tune, tune_front, tune_robust
 from vermilion.scenario import parse_scenario
 from vermilion.simulate.runs import run_many
-from vermilion.tuning.check import rivals, robustness
-from vermilion.tuning.measure import remembered_runs, simulations
+from vermilion.tuning import baselines, memory, robustness, simulations
 
-MODULES = (simulations, remembered_runs, rivals, robustness)
+MODULES = (simulations, memory, baselines, robustness)
 """Those of a tuning that simulate against a deadline."""
 
 SCENARIO = """

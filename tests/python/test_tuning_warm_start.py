@@ -11,8 +11,13 @@ import vermilion
 from vermilion.objectives import objective_of
 from vermilion.scenario import load_scenario
 from vermilion.tuning import AnswerFile, AnswerFileError
-from vermilion.tuning.recall.answers import EarlierAnswer, EarlierAnswers
-from vermilion.tuning.recall.conditions import ScenarioConditions, conditions_of, distance
+from vermilion.tuning.earlier_answers import (
+    EarlierAnswer,
+    EarlierAnswers,
+    ScenarioConditions,
+    conditions_of,
+    distance,
+)
 
 QUEUE = "links.bottleneck.queue"
 GOOD = {

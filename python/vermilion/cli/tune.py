@@ -266,7 +266,7 @@ def tune(
     from vermilion.profiles import Place
     from vermilion.scenario import load_scenario
     from vermilion.tuning import TuningPlan, execute
-    from vermilion.tuning.prepare.other_discipline import tuned_scenarios
+    from vermilion.tuning.preparation import tuned_scenarios
 
     check_study_options(context, scenarios or (), study, study_name, resume)
     check_together(

@@ -21,7 +21,7 @@ def command_to_see(name: str, plan: TuningPlan, outcome: Recommendation) -> str:
         plan: by which it was tuned.
         outcome: with a setting.
     """
-    from vermilion.tuning.prepare.other_discipline import tuned_scenarios
+    from vermilion.tuning.preparation import tuned_scenarios
 
     [tuned] = tuned_scenarios(plan)
     scenario = tuned.scenario

@@ -33,7 +33,7 @@ class TuneFigure(FigureFile):
         if self.file is None and not self._plot:
             return
         from vermilion.report.tuned_figure import tuned_figure
-        from vermilion.tuning.prepare.other_discipline import tuned_scenarios
+        from vermilion.tuning.preparation import tuned_scenarios
 
         [tuned] = tuned_scenarios(plan)
         drawn = tuned_figure(

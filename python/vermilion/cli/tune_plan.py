@@ -10,9 +10,9 @@ from vermilion.scenario.errors import describe
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.tuning.measure.fidelity import Fidelity
-    from vermilion.tuning.measure.joint import Over
-    from vermilion.tuning.prepare.plan import Kind
+    from vermilion.tuning.evaluation import Over
+    from vermilion.tuning.fidelity import Fidelity
+    from vermilion.tuning.plan import Kind
 
 
 def kind_of(robust: str | None, *, pareto: bool) -> Kind:
@@ -28,7 +28,7 @@ def over_of(text: str | None) -> Over:
     Raises:
         UserError: there is no such thing.
     """
-    from vermilion.tuning.prepare.plan import OVERS
+    from vermilion.tuning.plan import OVERS
 
     for over in OVERS:
         if text in (over, None):

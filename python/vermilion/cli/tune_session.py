@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from vermilion.tuning import ProgressReport, Study, TuningPlan, TuningProgress, TuningSession
-    from vermilion.tuning.recommend.conclusion import Conclusion
+    from vermilion.tuning.robust_recommendation import Conclusion
 
 EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "refused": 11}
 """What ``--exit-code`` makes of a recommendation."""
@@ -144,7 +144,7 @@ class Session:
 def exit_code(outcome: Tuned, *, tells_conclusion: bool = False) -> int:
     """130 after Ctrl-C, though there is an outcome; else 0, or what the conclusion stands for."""
     from vermilion.tuning import Recommendation, RobustRecommendation
-    from vermilion.tuning.recommend.conclusion import conclusion_of
+    from vermilion.tuning.robust_recommendation import conclusion_of
 
     if outcome.end == "interrupted":
         return EXIT_INTERRUPTED

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from vermilion.cli.tune_session import Session, Tuned
     from vermilion.tuning import TuningSession
-    from vermilion.tuning.prepare.plan import Kind
+    from vermilion.tuning.plan import Kind
 
 NO_SCENARIO: Final = (
     "no scenario is given; expected one (vermilion scenarios lists those that are shipped), or "
@@ -83,7 +83,7 @@ def go_on(session: Session) -> int:
         ScenarioError: its scenario names files that are not there any more.
     """
     from vermilion.tuning import execute
-    from vermilion.tuning.study_resumption import plan_of
+    from vermilion.tuning.execution import plan_of
 
     def resumed(of_session: TuningSession) -> Tuned:
         study = of_session.study

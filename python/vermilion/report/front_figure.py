@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from vermilion.tuning.recommend.front import Front, FrontPoint
+    from vermilion.tuning.front import Front, FrontPoint
 
 _SIZE_IN: Final = (8.2, 5.2)
 _NARROW_IN: Final = (drawing.NARROW_IN, 4.6)

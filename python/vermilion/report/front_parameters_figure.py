@@ -14,7 +14,7 @@ from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from vermilion.tuning.recommend.front import Front
+    from vermilion.tuning.front import Front
 
 _WIDTH_IN: Final = 9.6
 _FEW: Final = 6

@@ -10,7 +10,7 @@ from vermilion.report.front_figure import front_figure, front_rows, hidden_setti
 from vermilion.report.front_parameters_figure import front_parameters_figure
 from vermilion.report.study_parts import how_to_repeat, queue_figures
 from vermilion.scenario.toml_text import toml_text
-from vermilion.tuning.recommend.front import Front
+from vermilion.tuning.front import Front
 
 if TYPE_CHECKING:
     from vermilion.report.drawing import Drawn

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from vermilion.tuning.measure.joint import Joining
+from vermilion.tuning.evaluation import Joining
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.tuning import StudyRecord
-    from vermilion.tuning.keep.study_record import Simulated
+    from vermilion.tuning.study_record import Simulated
 
 Values = dict[tuple[float | None, ...], list[float]]
 """Of each setting, the objective with each seed."""

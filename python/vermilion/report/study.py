@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
-    from vermilion.tuning.keep.study_plan import StudyPlan
+    from vermilion.tuning.study_plan import StudyPlan
 
 _MOST_RACED: Final = 12
 

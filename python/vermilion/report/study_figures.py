@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
-    from vermilion.tuning.measure.memory import Used
+    from vermilion.tuning.memory import Used
 
 _WIDTH_IN: Final = 9.6
 _MUCH_LONGER: Final = 3.0

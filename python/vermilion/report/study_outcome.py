@@ -20,7 +20,7 @@ from vermilion.report.numbers import (
     with_interval,
 )
 from vermilion.simulate.statistics import Interval
-from vermilion.tuning.check.neighbour_outcome import shown
+from vermilion.tuning.neighbourhood import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,12 +6,16 @@ search by name; :class:`Space` turns the unit cube that they work in into parame
 
 from __future__ import annotations
 
-from vermilion.search.choice import AUTOMATIC, chosen_search
-from vermilion.search.counted_from_below import CountedFromBelow
 from vermilion.search.interface import Search
-from vermilion.search.registry import SEARCHES, search_from_state, search_named, setting_names
-from vermilion.search.settable_space import SettableSpace
-from vermilion.search.space import Dimension, Space
+from vermilion.search.registry import (
+    AUTOMATIC,
+    SEARCHES,
+    chosen_search,
+    search_from_state,
+    search_named,
+    setting_names,
+)
+from vermilion.search.space import CountedFromBelow, Dimension, SettableSpace, Space
 from vermilion.search.uniform_points import Point
 
 __all__ = [

@@ -5,8 +5,8 @@ functions", Journal of Global Optimization 13, 1998. Each point takes a few mill
 So it is for simulations that take longer, or for budgets of some dozens of settings.
 
 It begins with the start points and ``spread`` evenly spread ones. From then on it fits a surface
-with noise to what is known (:mod:`vermilion.search.fitted_surface`) and tries what promises most
-(:mod:`vermilion.search.promising_points`). The fit is made anew when there are 15 % more values.
+with noise to what is known and tries what promises most (:mod:`vermilion.search.fitted_surface`).
+The fit is made anew when there are 15 % more values.
 
 Where the sources leave a choice:
 
@@ -24,9 +24,7 @@ import math
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from vermilion.search.generations import Generations, Told, told_from_json, told_to_json
-from vermilion.search.latin_hypercube import latin_hypercube
-from vermilion.search.single_thread import single_thread
-from vermilion.search.uniform_points import named_generator
+from vermilion.search.uniform_points import latin_hypercube, named_generator
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -121,8 +119,14 @@ class GaussianProcess(Generations):
             return [tuple(row) for row in uniform.tolist()]
         import numpy as np
 
-        from vermilion.search.fitted_surface import FittedSurface, Shape, fitted
-        from vermilion.search.promising_points import comparable, promising_points
+        from vermilion.search.fitted_surface import (
+            FittedSurface,
+            Shape,
+            comparable,
+            fitted,
+            promising_points,
+            single_thread,
+        )
 
         points = np.array([point for point, _ in self._known])
         values = comparable(np.array([value for _, value in self._known]))

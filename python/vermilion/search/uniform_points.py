@@ -3,6 +3,11 @@
 Point ``k`` is a function of the stream's seed, its name and ``k`` alone. A search that has to
 take back points it had proposed can therefore propose others in their places and still use
 the same random numbers for its ``k``-th step as if it had never looked ahead.
+
+Evenly spread points: on each axis every part of the range has one of them.
+
+M. D. McKay, R. J. Beckman, W. J. Conover, "A comparison of three methods for selecting values of
+input variables in the analysis of output from a computer code", Technometrics 21(2), 1979.
 """
 
 from __future__ import annotations
@@ -96,3 +101,20 @@ def named_generator(stream: str, *numbers: int) -> np.random.Generator:
 def named_seed(stream: str, *numbers: int) -> int:
     """32 bits for generators of others that take no more, from the same names and numbers."""
     return int(named_generator(stream, *numbers).integers(2**32))
+
+
+def latin_hypercube(stream: str, count: int, dimensions: int, seed: int) -> list[Point]:
+    """So many points of the unit cube.
+
+    Args:
+        stream: name and version of the random numbers.
+        count: how many points, and how many parts each axis has.
+        dimensions: coordinates of a point.
+        seed: of the search.
+    """
+    import numpy as np
+
+    generator = named_generator(stream, seed)
+    parts = generator.permuted(np.tile(np.arange(count), (dimensions, 1)), axis=1).T
+    within = generator.random((count, dimensions))
+    return [tuple(row) for row in ((parts + within) / count).tolist()]

@@ -8,26 +8,24 @@ space and deadline.
 
 from __future__ import annotations
 
-from vermilion.tuning.execution import execute
-from vermilion.tuning.find.model_search import SearchOutcome, search_best
-from vermilion.tuning.find.progress import ProgressReport, TuningProgress
-from vermilion.tuning.find.race import RaceReport
-from vermilion.tuning.judge.comparison import Comparison
-from vermilion.tuning.judge.verdict import ConstraintVerdict
-from vermilion.tuning.keep.study import Study
-from vermilion.tuning.keep.study_file import StudyError
-from vermilion.tuning.keep.study_record import StudyRecord, read_studies
-from vermilion.tuning.measure.candidates import Candidates, Setting
-from vermilion.tuning.measure.fidelity import FidelityReport, RankAgreement
-from vermilion.tuning.measure.seeds import Seeds
-from vermilion.tuning.prepare.plan import DEFAULT_BUDGET, TuningPlan
-from vermilion.tuning.recall.answer_file import AnswerFile, AnswerFileError
-from vermilion.tuning.recommend.front import Front, FrontPoint
-from vermilion.tuning.recommend.recommendation import Recommendation
-from vermilion.tuning.recommend.robust_recommendation import RobustCase, RobustRecommendation
+from vermilion.tuning.candidates import Candidates, Setting
+from vermilion.tuning.comparison import Comparison
+from vermilion.tuning.earlier_answers import AnswerFile, AnswerFileError
+from vermilion.tuning.evaluation import Seeds
+from vermilion.tuning.execution import execute, resume_study, tune, tune_front, tune_robust
+from vermilion.tuning.fidelity import FidelityReport, RankAgreement
+from vermilion.tuning.front import Front, FrontPoint
+from vermilion.tuning.model_search import SearchOutcome, search_best
+from vermilion.tuning.plan import DEFAULT_BUDGET, TuningPlan
+from vermilion.tuning.race import RaceReport
+from vermilion.tuning.recommendation import Recommendation
+from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
 from vermilion.tuning.session import TuningSession
-from vermilion.tuning.study_resumption import resume_study
-from vermilion.tuning.tune import tune, tune_front, tune_robust
+from vermilion.tuning.state import ProgressReport, TuningProgress
+from vermilion.tuning.study import Study
+from vermilion.tuning.study_file import StudyError
+from vermilion.tuning.study_record import StudyRecord, read_studies
+from vermilion.tuning.verdict import ConstraintVerdict
 
 __all__ = [
     "DEFAULT_BUDGET",

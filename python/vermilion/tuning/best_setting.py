@@ -5,26 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
-from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
-from vermilion.tuning.check.sturdier import BestFound
-from vermilion.tuning.find.model_search import search_best
-from vermilion.tuning.judge.chance import chance_warnings
-from vermilion.tuning.recall.answers import EarlierAnswer
-from vermilion.tuning.recall.conditions import conditions_of
-from vermilion.tuning.recommend.box_warnings import box_warnings
-from vermilion.tuning.recommend.recommendation import Recommendation, SturdierOffer
+from vermilion.tuning.checks import BESIDE, LEAST_DEADLINE_S, Beside, box_warnings, is_time_for_more
+from vermilion.tuning.comparison import chance_warnings
+from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
+from vermilion.tuning.model_search import search_best
+from vermilion.tuning.recommendation import Recommendation, SturdierOffer
+from vermilion.tuning.robust_alternative import BestFound
 
 if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.simulate.statistics import Interval
-    from vermilion.tuning.check.robustness import Robustness
-    from vermilion.tuning.check.sturdier import Sturdier
-    from vermilion.tuning.find.model_search import SearchOutcome
-    from vermilion.tuning.find.state import End
-    from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.prepare.preparation import Case, PreparedTuning
-    from vermilion.tuning.recommend.recommendation import RivalOutcome
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.model_search import SearchOutcome
+    from vermilion.tuning.preparation import Case, PreparedTuning
+    from vermilion.tuning.recommendation import RivalOutcome
+    from vermilion.tuning.robust_alternative import Sturdier
+    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
+    from vermilion.tuning.state import End
 
 
 def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendation:

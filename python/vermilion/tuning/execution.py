@@ -1,30 +1,56 @@
-"""Doing what a plan says: one way for every kind of tuning, with a study or without."""
+"""Doing what a plan says: one way for every kind of tuning, with a study or without.
+
+The keywords of the functions that tune, and how they become a plan and a session.
+
+What each of them means is told by the attributes of
+:class:`vermilion.tuning.plan.TuningPlan` and of
+:class:`vermilion.tuning.session.TuningSession`.
+
+Tuning from Python: the plan of each kind of tuning in keywords, and its execution.
+
+The keywords are the attributes of :class:`vermilion.tuning.plan.TuningPlan`, which say what
+is asked for, with ``objective`` for the only one of its objectives, and those of
+:class:`vermilion.tuning.session.TuningSession`, which say how it is done.
+
+Going on with a study from its file alone.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from vermilion.objectives import NotMeasuredError
-from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.errors import ScenarioError, did_you_mean
+from vermilion.simulate.accepted import check_several, given_in_order
 from vermilion.tuning.best_setting import best_setting
-from vermilion.tuning.keep.study_plan import StudyPlan
+from vermilion.tuning.earlier_answers import conditions_of
 from vermilion.tuning.pareto import front_of
-from vermilion.tuning.prepare.preparation import prepare
-from vermilion.tuning.recall.conditions import conditions_of
+from vermilion.tuning.plan import TuningPlan
+from vermilion.tuning.preparation import prepare
 from vermilion.tuning.robust import best_for_all
 from vermilion.tuning.session import TuningSession
+from vermilion.tuning.study_file import StudyError, damaged
+from vermilion.tuning.study_plan import StudyPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Unpack
 
-    from vermilion.tuning.keep.study import Concluded
-    from vermilion.tuning.prepare.plan import TuningPlan
-    from vermilion.tuning.prepare.preparation import Earlier, PreparedTuning
-    from vermilion.tuning.recall.answer_file import AnswerFile
-    from vermilion.tuning.recommend.front import Front
-    from vermilion.tuning.recommend.recommendation import Recommendation
-    from vermilion.tuning.recommend.robust_recommendation import RobustRecommendation
+    from vermilion.profiles import Place
+    from vermilion.scenario import Scenario
+    from vermilion.simulate.batches import BatchRunner
+    from vermilion.tuning.earlier_answers import AnswerFile
+    from vermilion.tuning.evaluation import Over, Seeds
+    from vermilion.tuning.fidelity import Fidelity
+    from vermilion.tuning.front import Front
+    from vermilion.tuning.plan import Goal, Kind
+    from vermilion.tuning.preparation import Earlier, PreparedTuning
+    from vermilion.tuning.recommendation import Recommendation
+    from vermilion.tuning.robust_recommendation import RobustRecommendation
+    from vermilion.tuning.state import ProgressReport
+    from vermilion.tuning.study import Concluded, Study
 
 AnyOutcome = TypeVar("AnyOutcome", bound="Concluded")
 
@@ -105,3 +131,226 @@ def _earlier(tuning: PreparedTuning, answers: AnswerFile | None) -> tuple[Earlie
     return tuple(
         (answer.source, apart, answer.setting) for apart, answer in answers.nearest(conditions)
     )
+
+
+class ResumptionOptions(TypedDict, total=False):
+    """What may be said of any tuning each time that it is done."""
+
+    deadline_s: float | None
+    threads: int | None
+    workers: BatchRunner | None
+    progress: ProgressReport | None
+
+
+class CommonOptions(ResumptionOptions, total=False):
+    """What may be said of any tuning."""
+
+    parameters: Iterable[str] | None
+    discipline: str | None
+    constraints: Iterable[str] | None
+    harm: Iterable[str] | None
+    minimum_improvement: float | None
+    robustness: bool
+    rivals: bool
+    boxes: Mapping[str, tuple[float, float]] | None
+    profile: str | None
+    place: Place | None
+    search: str
+    search_settings: Mapping[str, Any] | None
+    budget: int
+    seeds: Seeds | None
+    seed: int
+    study: Study | None
+
+
+class RobustOptions(CommonOptions, total=False):
+    """What may be said of a tuning for several scenarios."""
+
+    weights: Sequence[float] | None
+    objective: Goal | None
+    warm_starts: Iterable[Mapping[str, float]]
+    shortlist: int
+    race_budget: int | None
+    fidelity: Fidelity
+
+
+class SettingOptions(CommonOptions, total=False):
+    """What may be said of a tuning of one scenario."""
+
+    objective: Goal | None
+    warm_starts: Iterable[Mapping[str, float]]
+    shortlist: int
+    race_budget: int | None
+    fidelity: Fidelity
+    required_improvement: float
+    answers: AnswerFile | None
+    resume: Mapping[str, Any] | None
+
+
+class FrontOptions(CommonOptions, total=False):
+    """What may be said of a search for a front."""
+
+    points: int
+
+
+_OF_A_SESSION = frozenset(each.name for each in fields(TuningSession))
+_OF_A_PLAN = frozenset(each.name for each in fields(TuningPlan)) - {"scenarios", "kind"}
+
+
+def planned(
+    kind: Kind,
+    scenarios: Sequence[Scenario | str | Path],
+    options: Mapping[str, Any],
+    **more: object,
+) -> tuple[TuningPlan, TuningSession]:
+    """The plan and the session that keywords mean.
+
+    Args:
+        kind: of the tuning.
+        scenarios: its scenarios, or what they are loaded from.
+        options: the keywords; ``objective`` is the only one of ``objectives``.
+        more: further attributes of the plan.
+
+    Raises:
+        TypeError: a keyword that neither a plan nor a session has.
+        ScenarioError: a value that no plan has.
+    """
+    check_several(scenarios)
+    known = sorted({*_OF_A_SESSION, *_OF_A_PLAN, "objective"})
+    for name in options:
+        if name not in known:
+            message = f'"{name}" is no keyword of a tuning; expected {did_you_mean(name, known)}'
+            raise TypeError(message)
+    said = {name: value for name, value in options.items() if name not in _OF_A_SESSION}
+    if "objective" in said and kind != "front":
+        objective = said.pop("objective")
+        more["objectives"] = () if objective is None else (objective,)
+    plan: dict[str, Any] = {**said, **more}
+    session = {name: value for name, value in options.items() if name in _OF_A_SESSION}
+    return TuningPlan(scenarios=given_in_order(scenarios), kind=kind, **plan), TuningSession(
+        **session
+    )
+
+
+def tune(scenario: Scenario | str | Path, **options: Unpack[SettingOptions]) -> Recommendation:
+    """Searches the best setting for a scenario and compares it with the scenario's own.
+
+    Ctrl-C ends it early with the best so far, which is then not accepted.
+
+        >>> found = vermilion.tune(scenario, objective="flows.*.jain_index", budget=100)
+
+    Args:
+        scenario: itself, or the name or path from which it is loaded. It gives, in its
+            ``[tuning]``, whatever is not said.
+        options: attributes of :class:`vermilion.tuning.plan.TuningPlan` (``objective``
+            instead of ``objectives``) and of :class:`vermilion.tuning.session.TuningSession`.
+
+    Raises:
+        StudyError: the study is of another tuning, or its file cannot be written.
+        ScenarioError: a part of the tuning that is not accepted.
+        ValueError: a setting of the search, or of the session, that is not accepted.
+    """
+    return execute_setting(*planned("setting", [scenario], options))
+
+
+def tune_robust(
+    scenarios: Sequence[Scenario | str | Path],
+    over: Over = "worst",
+    **options: Unpack[RobustOptions],
+) -> RobustRecommendation:
+    """Searches one setting for several scenarios and compares it with each one's own.
+
+    Ctrl-C ends it early with the best so far, which is then not accepted.
+
+    Args:
+        scenarios: at least two, or what they are loaded from. Each has, in its ``[tuning]``, its
+            own objective and constraints, unless they are said; the parameters and the box are
+            those of the first.
+        over: "worst" or "mean".
+        options: as of :func:`tune`.
+
+    Raises:
+        StudyError: the study is of another tuning, or its file cannot be written.
+        ScenarioError: a part of the tuning that is not accepted.
+        ValueError: a setting of the search that is not accepted.
+    """
+    return execute_robust(*planned("robust", scenarios, options, over=over))
+
+
+def tune_front(
+    scenario: Scenario | str | Path,
+    objectives: Sequence[Goal] | None = None,
+    **options: Unpack[FrontOptions],
+) -> Front:
+    """Searches the settings of which none is better in both of two objectives.
+
+    Ctrl-C ends the search early; what it has found still meets fresh seeds. A second one ends that
+    too: then the front is of the fresh seeds met so far, or of the search's own.
+
+    Args:
+        scenario: itself, or the name or path from which it is loaded. It gives the parameters
+            that may change, in its ``[tuning]``, unless they are said.
+        objectives: two; by default the mean queueing delay and the utilisation of the first link
+            whose queue is tuned.
+        options: as of :func:`tune`, but for what the attributes say is of other kinds.
+
+    Raises:
+        StudyError: the study is of another search, or its file cannot be written.
+        ScenarioError: a part of it that is not accepted.
+        ValueError: a setting of the search that is not accepted.
+    """
+    return execute_front(*planned("front", [scenario], options, objectives=objectives or ()))
+
+
+def plan_of(study: Study) -> TuningPlan:
+    """The plan that a study was begun with.
+
+    Raises:
+        StudyError: it has not begun, its objective is a function in Python, or its file is damaged.
+        ScenarioError: a scenario names files that are not there any more.
+    """
+    plan = _begun(study)
+    if plan.is_of_python:
+        message = (
+            f'"{study.path}", study "{study.name}": its objective is a function in Python; '
+            "expected it to be gone on with from there"
+        )
+        raise StudyError(message)
+    try:
+        return plan.plan()
+    except ScenarioError:
+        raise
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise damaged(study.path, error) from None
+
+
+def resume_study(
+    study: Study,
+    *,
+    budget: int,
+    answers: AnswerFile | None = None,
+    **options: Unpack[ResumptionOptions],
+) -> Recommendation | RobustRecommendation | Front:
+    """Goes on with a study, with the plan that it was begun with.
+
+    Args:
+        study: that has begun.
+        budget: settings that the search may use, those used before included.
+        answers: to which an accepted recommendation is added; only of one scenario's best setting.
+        options: attributes of :class:`vermilion.tuning.session.TuningSession`; the deadline is for
+            what is left.
+
+    Raises:
+        StudyError: it has not begun, its objective is a function in Python, or its file is damaged.
+        ScenarioError: a scenario names files that are not there any more.
+        ValueError: answers for a study of another kind.
+    """
+    plan = replace(plan_of(study), budget=budget)
+    return execute(plan, TuningSession(study=study, answers=answers, **options))
+
+
+def _begun(study: Study) -> StudyPlan:
+    if study.plan is None:
+        message = f'"{study.path}" has no study "{study.name}"; expected a scenario to begin one'
+        raise StudyError(message)
+    return study.plan

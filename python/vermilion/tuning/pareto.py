@@ -31,21 +31,20 @@ from typing import TYPE_CHECKING
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.find.front_search import Archive, FrontEntry, Hunt, Second, keeps
-from vermilion.tuning.judge.chance import chance_warnings_of_front
-from vermilion.tuning.judge.domination import non_dominated, thinned
-from vermilion.tuning.judge.verdict import judge, mean_violation
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.simulations import Simulations
-from vermilion.tuning.recommend.empty_front import NearestSetting
-from vermilion.tuning.recommend.front import Front, FrontPoint
+from vermilion.tuning.alternatives import non_dominated, thinned
+from vermilion.tuning.comparison import chance_warnings_of_front
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.front import Front, FrontPoint, NearestSetting
+from vermilion.tuning.front_search import Archive, FrontEntry, Hunt, Second, keeps
+from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.verdict import judge, mean_violation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.objectives import Objective
-    from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.prepare.preparation import PreparedTuning
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.preparation import PreparedTuning
     from vermilion.tuning.session import TuningSession
 
 _Pair = tuple["Objective", ...]

@@ -5,8 +5,8 @@ incumbent reaches there, so that scenarios of different size can be compared: 1 
 a fifth better in a quantity that is minimised. (Of a quantity that is maximised the negative
 counts, -1 being "as now".)
 
-The engine is that of every tuning (:mod:`vermilion.tuning.find.engine`); a setting's evaluation is
-of all scenarios together (:mod:`vermilion.tuning.measure.joint`).
+The engine is that of every tuning (:mod:`vermilion.tuning.engine`); a setting's evaluation is
+of all scenarios together (:mod:`vermilion.tuning.evaluation`).
 
 1. *Search.* Every candidate meets the same few seeds in every scenario. Its value is the largest
    of the scenarios' means ("worst"), or their weighted mean ("mean"). Constraints count in every
@@ -34,28 +34,25 @@ from typing import TYPE_CHECKING
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.search import search_named
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.beside import BESIDE, LEAST_DEADLINE_S, Beside, is_time_for_more
-from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.find.horizon import Horizon, Shorter
-from vermilion.tuning.find.screening import Screening
-from vermilion.tuning.judge.chance import chance_warnings
-from vermilion.tuning.judge.comparison import Comparison, compare
-from vermilion.tuning.measure.joint import Joining, JointEvaluation
-from vermilion.tuning.measure.simulations import MeasuredScenario, Simulations
-from vermilion.tuning.recommend.box_warnings import box_warnings
-from vermilion.tuning.recommend.robust_recommendation import RobustCase, RobustRecommendation
+from vermilion.tuning.checks import BESIDE, LEAST_DEADLINE_S, Beside, box_warnings, is_time_for_more
+from vermilion.tuning.comparison import Comparison, chance_warnings, compare
+from vermilion.tuning.engine import Tuning, complete, race_budget_of
+from vermilion.tuning.evaluation import Joining, JointEvaluation
+from vermilion.tuning.horizon import Horizon, Shorter
+from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
+from vermilion.tuning.screening import Screening
+from vermilion.tuning.simulations import MeasuredScenario, Simulations
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.search import Point
-    from vermilion.tuning.check.robustness import Robustness
-    from vermilion.tuning.find.state import End
-    from vermilion.tuning.measure.evaluation import Evaluation
-    from vermilion.tuning.measure.joint import Over
-    from vermilion.tuning.prepare.preparation import Case, PreparedTuning
-    from vermilion.tuning.recommend.recommendation import RivalOutcome
+    from vermilion.tuning.evaluation import Evaluation, Over
+    from vermilion.tuning.preparation import Case, PreparedTuning
+    from vermilion.tuning.recommendation import RivalOutcome
+    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
+    from vermilion.tuning.state import End
 
 
 def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustRecommendation:

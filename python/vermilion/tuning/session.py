@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.simulate.batches import BatchRunner
-    from vermilion.tuning.find.progress import ProgressReport
-    from vermilion.tuning.keep.study import Study
-    from vermilion.tuning.prepare.plan import TuningPlan
-    from vermilion.tuning.recall.answer_file import AnswerFile
+    from vermilion.tuning.earlier_answers import AnswerFile
+    from vermilion.tuning.plan import TuningPlan
+    from vermilion.tuning.state import ProgressReport
+    from vermilion.tuning.study import Study
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

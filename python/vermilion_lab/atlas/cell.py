@@ -19,8 +19,8 @@ from vermilion.search import Space
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval, ratio_of_means_interval
 from vermilion.tuning import Seeds, tune
-from vermilion.tuning.judge.verdict import judge
-from vermilion.tuning.measure.evaluation import Evaluation
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.verdict import judge
 from vermilion_lab.atlas.price import price
 from vermilion_lab.atlas.rules import RED_LIKE, RULES
 from vermilion_lab.atlas.scenarios import QUEUE, cell_scenario, size_of_a_target, tuned_parameters

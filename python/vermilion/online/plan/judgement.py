@@ -50,8 +50,8 @@ from vermilion.objectives.fields import OVER, TARGET
 from vermilion.scenario.core_network import CoreChange
 from vermilion.simulate import run_many
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.judge.decision import decide
-from vermilion.tuning.measure.simulations import needs_flow_delays
+from vermilion.tuning.comparison import decide
+from vermilion.tuning.simulations import needs_flow_delays
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -64,10 +64,10 @@ if TYPE_CHECKING:
     from vermilion.online.policy import Policy
     from vermilion.routers.base import ParameterValue, PushPrice
     from vermilion.scenario import Scenario
-    from vermilion.tuning.judge.decision import Judgement, SettingDecision
-    from vermilion.tuning.judge.verdict import ConstraintVerdict
-    from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.measure.remembered_runs import Runner
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.comparison import Judgement, SettingDecision
+    from vermilion.tuning.memory import Runner
+    from vermilion.tuning.verdict import ConstraintVerdict
 
 
 FREE_ERROR = 0.10

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.sense.picture import round_trip_distance
-from vermilion.tuning.recall.answers import EarlierAnswer, nearest_answers, times_apart
+from vermilion.tuning.earlier_answers import EarlierAnswer, nearest_answers, times_apart
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

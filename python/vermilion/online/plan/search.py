@@ -23,15 +23,13 @@ from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.settings import bare_name
 from vermilion.online.plan.within_bounds import best_within_bounds, narrowed
 from vermilion.search import search_named
-from vermilion.tuning.find.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.find.horizon import Horizon, Shorter
-from vermilion.tuning.find.model_search import search_best
-from vermilion.tuning.judge.known_reference import ConstraintOnKnown
-from vermilion.tuning.judge.verdict import judge
-from vermilion.tuning.measure.candidates import Candidates
-from vermilion.tuning.measure.evaluation import Evaluation
-from vermilion.tuning.measure.joint import Joining, JointEvaluation
-from vermilion.tuning.measure.simulations import MeasuredScenario, Simulations
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.engine import Tuning, complete, race_budget_of
+from vermilion.tuning.evaluation import Evaluation, Joining, JointEvaluation
+from vermilion.tuning.horizon import Horizon, Shorter
+from vermilion.tuning.model_search import search_best
+from vermilion.tuning.simulations import MeasuredScenario, Simulations
+from vermilion.tuning.verdict import ConstraintOnKnown, judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,10 +38,10 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Space
     from vermilion.simulate import Result
-    from vermilion.tuning.judge.verdict import ConstraintVerdict
-    from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.measure.remembered_runs import Runner
-    from vermilion.tuning.measure.seeds import Seeds
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.evaluation import Seeds
+    from vermilion.tuning.memory import Runner
+    from vermilion.tuning.verdict import ConstraintVerdict
 
 
 _MOST_EVALUATIONS = 2000

@@ -41,9 +41,9 @@ from vermilion.online.plan.task import Answer, without_answer
 from vermilion.online.sense.picture import SetPicture
 from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate import run_many
-from vermilion.tuning.judge.known_reference import on_known
-from vermilion.tuning.measure.seeds import Seeds
-from vermilion.tuning.measure.simulations import needs_flow_delays
+from vermilion.tuning.evaluation import Seeds
+from vermilion.tuning.simulations import needs_flow_delays
+from vermilion.tuning.verdict import on_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
-    from vermilion.tuning.measure.candidates import Setting
+    from vermilion.tuning.candidates import Setting
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100

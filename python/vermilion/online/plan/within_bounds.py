@@ -23,16 +23,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import feasible_first
-from vermilion.tuning.find.engine import complete
-from vermilion.tuning.judge.verdict import judge, mean_violation, paired_margins
+from vermilion.tuning.engine import complete
+from vermilion.tuning.verdict import judge, mean_violation, paired_margins
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vermilion.objectives import Constraint
-    from vermilion.tuning.find.engine import Tuning
-    from vermilion.tuning.measure.candidates import Setting
-    from vermilion.tuning.measure.evaluation import Evaluation
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.engine import Tuning
+    from vermilion.tuning.evaluation import Evaluation
 
 _MARGINS: Final = (0.5, 0.2)
 """Parts of each margin of harm that leaders among the others may use up."""

@@ -186,8 +186,8 @@ def _tuned(model: Scenario, seed: int) -> Mapping[str, float | None] | None:
     """The best setting that the search finds in the model; ``None`` if none is worth applying."""
     from vermilion.objectives import constraints_of, objective_of
     from vermilion.search import CountedFromBelow
-    from vermilion.tuning.find.model_search import search_best
-    from vermilion.tuning.measure.seeds import Seeds
+    from vermilion.tuning.evaluation import Seeds
+    from vermilion.tuning.model_search import search_best
 
     space = CountedFromBelow.from_scenario(model)
     objective = objective_of(model)

@@ -1,1 +1,0 @@
-"""What a found setting is checked against: simple rivals, and other conditions."""

@@ -1,0 +1,353 @@
+"""Answers at an end of the box in which they were searched: a better one may lie beyond.
+
+What stands beside a recommendation: rivals, conditions around its own, a sturdier setting.
+
+All are simulated after the tuning, in the time that is left. No run is made twice
+(:mod:`vermilion.tuning.memory`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives.price import over_of, price_intervals
+from vermilion.scenario.algorithms import discipline
+from vermilion.simulate.statistics import mean_interval
+from vermilion.tuning.alternatives import between
+from vermilion.tuning.baselines import RIVAL_BUDGET, simple_rivals
+from vermilion.tuning.comparison import compare
+from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.memory import RememberedRuns, RunsOfNow
+from vermilion.tuning.neighbourhood import neighbours
+from vermilion.tuning.proof import LATER_LOOKS
+from vermilion.tuning.recommendation import RivalOutcome
+from vermilion.tuning.robust_alternative import Alternative, BestFound, Sturdier, sturdier_setting
+from vermilion.tuning.robustness import FURTHER_SEEDS, check_robustness
+from vermilion.tuning.simulations import needs_flow_delays
+from vermilion.tuning.state import TuningProgress
+from vermilion.tuning.verdict import judge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from vermilion.scenario import Scenario
+    from vermilion.search import Dimension, Space
+    from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.memory import RunMemory
+    from vermilion.tuning.preparation import Case, PreparedTuning
+    from vermilion.tuning.robustness import Robustness
+    from vermilion.tuning.session import TuningSession
+    from vermilion.tuning.state import Stage
+
+
+AT_THE_END: Final = 0.01
+"""The part of the box, on the scale on which it is searched, that counts as its end."""
+
+
+def box_warnings(scenario: Scenario, space: Space, setting: Setting) -> tuple[str, ...]:
+    """A sentence for each value that lies at an end of its box.
+
+    An end beyond which the parameter itself does not go, like a probability of 1, is none; nor is
+    the least distance to another parameter.
+
+    Args:
+        scenario: to which the parameters belong.
+        space: that was searched.
+        setting: what was found; automatic values lie at no end.
+    """
+    return tuple(
+        _sentence(scenario, dimension, end)
+        for dimension in space.dimensions
+        for end in _ends_reached(scenario, dimension, setting.get(dimension.name))
+    )
+
+
+def _ends_reached(scenario: Scenario, dimension: Dimension, value: float | None) -> Iterator[str]:
+    """The names of the ends where a value lies."""
+    if value is None or dimension.switch:
+        return
+    parameter = scenario.parameter(dimension.name)
+    if not _is(parameter.minimum, dimension.lower) and _reaches(dimension, value, 0.0):
+        yield "lower"
+    if not _is(parameter.maximum, dimension.upper) and _reaches(dimension, value, 1.0):
+        yield "upper"
+
+
+def _reaches(dimension: Dimension, value: float, end: float) -> bool:
+    """Whether a value lies at the end whose coordinate is 0 or 1, or beyond."""
+    if dimension.integer:
+        return value <= dimension.lower if end == 0.0 else value >= dimension.upper
+    return abs(dimension.coordinate(value) - end) <= AT_THE_END
+
+
+def _is(limit: float | None, end: float) -> bool:
+    return limit is not None and math.isclose(limit, end, rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _sentence(scenario: Scenario, dimension: Dimension, end: str) -> str:
+    value = dimension.lower if end == "lower" else dimension.upper
+    readable = scenario.parameter(dimension.name).readable(value)
+    return (
+        f"{dimension.name} is at the {end} end of its box ({readable}): "
+        "a better value may lie beyond"
+    )
+
+
+ROBUSTNESS_SEEDS: Final = 5
+"""Fresh seeds that the chosen setting and the incumbent meet under each neighbouring condition."""
+
+FURTHER_SEEDS_FOR_ALTERNATIVES: Final = 15
+"""Seeds that each of the alternatives meets in addition at most, where something is undecided.
+
+There may be a dozen of them."""
+
+LEAST_DEADLINE_S: Final = 10.0
+"""Deadlines from which on there is time to look beyond the setting itself."""
+
+BESIDE: Final = 0.25
+"""The part of such a deadline that is set aside for that."""
+
+
+def is_time_for_more(session: TuningSession, end: str) -> bool:
+    """Whether to look beyond the setting itself: not after Ctrl-C, nor within short deadlines."""
+    deadline = session.deadline_s
+    return end != "interrupted" and (deadline is None or deadline >= LEAST_DEADLINE_S)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Looks beyond what was found in one scenario of a tuning.
+
+    Attributes:
+        tuning: whose plan says what is wanted.
+        session: how it is done.
+        case: the scenario.
+        share: of the time that is left, for one call.
+        runs: those that were made, where no study keeps them.
+    """
+
+    tuning: PreparedTuning
+    session: TuningSession
+    case: Case
+    share: float = 1.0
+    runs: RunMemory = field(default_factory=RunsOfNow)
+
+    @property
+    def link(self) -> str:
+        """Whose price is shown."""
+        return (*self.case.objective.links, *self.tuning.links)[0]
+
+    def rivals(self, incumbent: Sequence[Result]) -> tuple[RivalOutcome, ...]:
+        """The simplest things that might do the same, beside what was found.
+
+        Args:
+            incumbent: simulations of what is in force, with the first seeds of the comparison.
+        """
+        tuning, case, session = self.tuning, self.case, self.session
+        plan, seeds = tuning.plan, self._met(incumbent)
+        links = list(
+            dict.fromkeys(
+                path.split(".")[1] for path in tuning.space.names if path.startswith("links")
+            )
+        )
+        if not plan.rivals or not links or len(seeds) < 2:  # noqa: PLR2004 - an interval needs two
+            return ()
+        self._report("rivals", 0, RIVAL_BUDGET)
+        rivals = simple_rivals(
+            case.standing,
+            case.objective,
+            case.asked,
+            links=links,
+            seeds=replace(tuning.seeds, comparison=seeds),
+            budget=min(RIVAL_BUDGET, plan.budget),
+            device=plan.profile,
+            search_seed=plan.seed,
+            threads=session.threads,
+            workers=self._runner,
+            deadline_s=self._seconds,
+            progress=lambda progress: self._report("rivals", progress.done, progress.total),
+        )
+        now = self._evaluated(seeds, incumbent)
+        found = [
+            self._outcome(rival.name, rival.parameters, rival.seeds, rival.results, now)
+            for rival in rivals
+            if rival.objective is not None
+        ]
+        return tuple(each for each in (*self._carried_over(seeds, now), *found) if each is not None)
+
+    def robustness(self, best: Setting) -> Robustness | None:
+        """How a setting fares around the conditions that it was found for."""
+        if not self.tuning.plan.robustness:
+            return None
+        return self._around(best, self._same, self._further(FURTHER_SEEDS), "neighbourhood")
+
+    def sturdier(
+        self, best: BestFound, alternatives: Sequence[Setting], incumbent: Sequence[Result]
+    ) -> Sturdier | None:
+        """A setting that loses under fewer of the conditions around than the best found.
+
+        Args:
+            best: the setting and how it fares there.
+            alternatives: settings that may do better there.
+            incumbent: simulations of what is in force, with the first seeds of the comparison.
+        """
+        if best.robustness.holds or not alternatives:
+            return None
+        space, most = self.tuning.space, FURTHER_SEEDS_FOR_ALTERNATIVES
+        others = self.tuning.seeds.further(ROBUSTNESS_SEEDS)
+        more = self._further(FURTHER_SEEDS + most)[FURTHER_SEEDS:]
+
+        def halfway(one: Setting, other: Setting) -> Alternative | None:
+            points = between(space, one, other)
+            return next(iter(self._better(points[len(points) // 2 :][:1], incumbent)), None)
+
+        return sturdier_setting(
+            best,
+            self._better(alternatives, incumbent),
+            halfway,
+            lambda each: self._around(each, others, more, "alternatives"),
+            lambda each: self._around(each, self._same, self._further(most), "alternatives"),
+        )
+
+    @property
+    def _same(self) -> tuple[int, ...]:
+        """The seeds that every setting shown meets around the conditions."""
+        return self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
+
+    def _further(self, count: int) -> tuple[int, ...]:
+        """So many seeds for what is undecided with those; alternatives alone meet those between."""
+        return self.tuning.seeds.further(ROBUSTNESS_SEEDS + count)[ROBUSTNESS_SEEDS:]
+
+    def _better(
+        self, settings: Sequence[Setting], incumbent: Sequence[Result]
+    ) -> list[Alternative]:
+        """Those that are better than what is in force beyond doubt, the best first."""
+        tuning, case = self.tuning, self.case
+        seeds = self._met(incumbent)
+        self._report("alternatives", 0, len(settings) * len(seeds))
+        rows = self._run([case.candidates.text(each) for each in settings], seeds)
+        now = self._evaluated(seeds, incumbent)
+        found: list[Alternative] = []
+        for setting, row in zip(settings, rows, strict=True):
+            results = [result for result in row if result is not None]
+            evaluation = self._evaluated(seeds, results)
+            if len(results) < len(seeds) or evaluation.not_measured is not None:
+                continue
+            comparison = compare(
+                case.objective,
+                case.constraints,
+                evaluation,
+                now,
+                tuning.plan.required_improvement,
+                least_gain=case.least_gain(abs(now.objective)),
+                confidence=LATER_LOOKS,
+            )
+            if comparison.accepted:
+                price = price_intervals(results, self.link, over_of(case.objective))
+                found.append(Alternative(setting, comparison, price, evaluation.objective))
+        return sorted(found, key=lambda each: each.value)
+
+    def _around(
+        self, best: Setting, seeds: Sequence[int], further: Sequence[int], stage: Stage
+    ) -> Robustness:
+        """How a setting fares around the conditions, with these seeds, and more where in doubt."""
+        tuning, case, session = self.tuning, self.case, self.session
+        total = 2 * len(seeds) * len(neighbours(case.scenario, tuning.links))
+        self._report(stage, 0, total)
+        return check_robustness(
+            case.scenario,
+            tuning.space.names,
+            best,
+            case.incumbent if case.before is None else {},
+            case.objective,
+            case.constraints,
+            seeds=seeds,
+            in_force=case.before,
+            least_loss=case.objective.least_gain(0.0),
+            threads=session.threads,
+            workers=self._runner,
+            deadline_s=self._seconds,
+            progress=lambda done: self._report(stage, done, max(done, total)),
+            further_seeds=further,
+        )
+
+    def _met(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
+        """The seeds of the comparison that what is in force has met, before time was up."""
+        return self.tuning.seeds.comparison[: len(incumbent)]
+
+    def _carried_over(self, seeds: Sequence[int], now: Evaluation) -> list[RivalOutcome | None]:
+        """The new discipline as it takes over, untuned, where it is another one."""
+        tuning, case = self.tuning, self.case
+        if case.before is None:
+            return []
+        [row] = self._run([case.text], seeds)
+        results = [result for result in row if result is not None]
+        if len(results) < len(seeds):
+            return []
+        names = dict.fromkeys(
+            discipline(case.scenario.links[report.link].queue.discipline).title
+            for report in tuning.carried_over
+            if report.link in case.scenario.links
+        )
+        label = f"{' and '.join(names)}, not tuned"
+        return [self._outcome(label, case.incumbent, seeds, results, now)]
+
+    def _outcome(
+        self,
+        label: str,
+        parameters: Setting,
+        seeds: Sequence[int],
+        results: Sequence[Result],
+        now: Evaluation,
+    ) -> RivalOutcome | None:
+        """What something reaches and costs, and what it does not keep."""
+        case = self.case
+        evaluation = self._evaluated(seeds, results)
+        if evaluation.not_measured is not None:
+            return None
+        sign = -1.0 if case.objective.maximised else 1.0
+        verdicts = judge(case.constraints, evaluation, now)
+        return RivalOutcome(
+            label=label,
+            parameters=parameters,
+            objective=mean_interval(sign * value for value in evaluation.objectives),
+            metrics=price_intervals(results, self.link, over_of(case.objective)),
+            missed=tuple(dict.fromkeys(str(each) for each in verdicts if each.holds != "met")),
+        )
+
+    def _evaluated(self, seeds: Sequence[int], results: Sequence[Result]) -> Evaluation:
+        """Runs of whatever stands in the queue, by the objective and all constraints."""
+        evaluation = Evaluation({})
+        for seed, result in zip(seeds, results, strict=False):
+            evaluation.add(seed, result, self.case.objective, self.case.constraints)
+        return evaluation
+
+    def _run(self, texts: Sequence[str], seeds: Sequence[int]) -> list[list[Result | None]]:
+        """Simulates what the core reads, as far as there is time."""
+        measured = (self.case.objective, *self.case.constraints)
+        return self._runner.run_many(
+            texts,
+            seeds,
+            threads=self.session.threads,
+            deadline_s=self._seconds,
+            flow_delays=any(needs_flow_delays(each) for each in measured),
+        )
+
+    @property
+    def _runner(self) -> RememberedRuns:
+        session = self.session
+        kept = self.runs if session.study is None else session.study
+        return RememberedRuns(kept, session.workers, session.threads)
+
+    @property
+    def _seconds(self) -> float | None:
+        left = self.tuning.seconds_left(self.session.deadline_s)
+        return None if left is None else self.share * left
+
+    def _report(self, stage: Stage, done: int, total: int) -> None:
+        if self.session.progress is not None:
+            self.session.progress(TuningProgress(stage, done, total, inf))

@@ -1,0 +1,356 @@
+"""Earlier answers: where to begin the next search.
+
+Conditions come back (every evening, after every failover, in the next scenario of a study). The
+setting that was best for the most similar conditions so far is a better first guess than any
+random one; the search tries it, and the setting in force, before anything else.
+
+What conditions are, and how far two of them lie apart, is the caller's: those of a scenario are in
+:mod:`vermilion.tuning.earlier_answers`, those of a live network in ``vermilion.online``.
+
+What a scenario asks of a queue, in a few numbers: by which earlier answers are found again.
+
+For each tuned link: its rate, the flows that cross it, their mean base round trip, their mean
+packet size, and the share of them that understand marks. Flows count by the part of the measured
+time in which they are there, so that a scenario with phases has the mean of its conditions.
+
+The distance of two conditions is, on the mean over the tuned links, |ln(rate / rate')| +
+|ln(flows / flows')| + |ln(round trip / round trip')| + |ln(packet / packet')| + |difference of the
+shares of ECN|, and |ln(target / target')| where the objective has one: 0.69 for twice the flows. It
+is infinite where an answer would not fit: for other parameters, disciplines or objectives.
+
+A file of earlier answers (JSON), which tunings begin with and add to.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import deque
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+
+from vermilion.files.file_lock import give_back, take
+from vermilion.files.whole_file import whole_file
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from vermilion.objectives import Objective
+    from vermilion.scenario import Scenario
+    from vermilion.scenario.core_scenario import CoreScenario
+
+Conditions = TypeVar("Conditions")
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierAnswer(Generic[Conditions]):
+    """A setting that was found for conditions.
+
+    Attributes:
+        conditions: what it was found for.
+        setting: values of the tuned parameters.
+        source: where it comes from, such as the scenario's name.
+    """
+
+    conditions: Conditions
+    setting: Mapping[str, float]
+    source: str = ""
+
+
+class EarlierAnswers(Generic[Conditions]):
+    """Settings that were found for conditions, the oldest forgotten first.
+
+    Args:
+        most: how many are kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._answers: deque[EarlierAnswer[Conditions]] = deque(maxlen=most)
+
+    def __iter__(self) -> Iterator[EarlierAnswer[Conditions]]:
+        return iter(self._answers)
+
+    def keep(self, answer: EarlierAnswer[Conditions]) -> None:
+        """Remembers an answer."""
+        self._answers.append(answer)
+
+    def nearest(
+        self, distance: Callable[[Conditions], float], most: int
+    ) -> list[tuple[float, EarlierAnswer[Conditions]]]:
+        """The answers for the most similar conditions, the most similar first.
+
+        Args:
+            distance: of an answer's conditions from those asked about; infinite where its
+                setting would not fit.
+            most: how many at most; all their settings differ, the newest of equally similar
+                ones coming first.
+        """
+        return nearest_answers(self._answers, distance, most)
+
+
+def nearest_answers(
+    answers: Iterable[EarlierAnswer[Conditions]], distance: Callable[[Conditions], float], most: int
+) -> list[tuple[float, EarlierAnswer[Conditions]]]:
+    """Those of ``answers``, oldest first, that :meth:`EarlierAnswers.nearest` describes."""
+    newest_first = list(answers)[::-1]
+    ranked = sorted(
+        ((distance(answer.conditions), answer) for answer in newest_first),
+        key=lambda entry: entry[0],
+    )
+    found: list[tuple[float, EarlierAnswer[Conditions]]] = []
+    for apart, answer in ranked:
+        if len(found) == most or math.isinf(apart):
+            break
+        if all(dict(answer.setting) != dict(other.setting) for _, other in found):
+            found.append((apart, answer))
+    return found
+
+
+def times_apart(one: float, other: float) -> float:
+    """How far two positive quantities lie apart: 0 for equal ones, ln 2 for twice as much."""
+    return abs(math.log(one / other))
+
+
+@dataclass(frozen=True, slots=True)
+class LinkConditions:
+    """What one link has to carry.
+
+    Attributes:
+        rate_bit_per_s: of the link; its nominal one where it varies.
+        flows: that cross it, on average over the measured time.
+        round_trip_s: their mean base round trip; 0 if there is none.
+        packet_bytes: their mean packet size.
+        ecn_share: of the flows that understand marks, 0 to 1.
+    """
+
+    rate_bit_per_s: float
+    flows: float
+    round_trip_s: float
+    packet_bytes: float
+    ecn_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class ScenarioConditions:
+    """What a scenario asks of its tuned queues.
+
+    Attributes:
+        parameters: that are tuned, by path, in order.
+        disciplines: of the tuned links, by name.
+        objective: its label.
+        target: of the objective, ``None`` where it has none.
+        links: the tuned links' conditions, by name; all links where no link is tuned.
+    """
+
+    parameters: tuple[str, ...]
+    disciplines: Mapping[str, str]
+    objective: str
+    target: float | None
+    links: Mapping[str, LinkConditions]
+
+    def to_data(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "parameters": list(self.parameters),
+            "disciplines": dict(self.disciplines),
+            "objective": self.objective,
+            "target": self.target,
+            "links": {name: asdict(link) for name, link in self.links.items()},
+        }
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> ScenarioConditions:
+        """The inverse of :meth:`to_data`.
+
+        Raises:
+            KeyError, TypeError, ValueError, AttributeError: this is none.
+        """
+        target = data["target"]
+        links = {}
+        for name, numbers in data["links"].items():
+            link = LinkConditions(**{key: float(value) for key, value in numbers.items()})
+            if not all(map(math.isfinite, asdict(link).values())) or link.rate_bit_per_s <= 0.0:
+                message = f"conditions of link {name} are not numbers that a link can have"
+                raise ValueError(message)
+            links[str(name)] = link
+        return cls(
+            parameters=tuple(map(str, data["parameters"])),
+            disciplines={str(name): str(kind) for name, kind in data["disciplines"].items()},
+            objective=str(data["objective"]),
+            target=None if target is None else float(target),
+            links=links,
+        )
+
+
+def conditions_of(
+    scenario: Scenario, parameters: Sequence[str], objective: Objective
+) -> ScenarioConditions:
+    """The conditions of a tuning.
+
+    Args:
+        scenario: that is tuned.
+        parameters: paths of what is tuned.
+        objective: what for.
+    """
+    tuned = dict.fromkeys(path.split(".")[1] for path in parameters if path.startswith("links."))
+    core = scenario.core()
+    names = list(tuned) or list(scenario.links)
+    target = getattr(objective, "target", None)
+    return ScenarioConditions(
+        parameters=tuple(parameters),
+        disciplines={name: scenario.links[name].queue.discipline for name in names},
+        objective=objective.label,
+        target=None if target is None else float(target),
+        links={name: _link(core, name) for name in names},
+    )
+
+
+def distance(one: ScenarioConditions, other: ScenarioConditions) -> float:
+    """How far two conditions lie apart: see the head of this module."""
+    same = (
+        one.parameters == other.parameters
+        and dict(one.disciplines) == dict(other.disciplines)
+        and one.objective == other.objective
+        and one.links.keys() == other.links.keys()
+        and (one.target is None) == (other.target is None)
+    )
+    if not same or not one.links:
+        return math.inf
+    apart = [_apart(one.links[name], other.links[name]) for name in one.links]
+    total = math.fsum(apart) / len(apart)
+    if one.target and other.target:
+        total += times_apart(one.target, other.target)
+    return total
+
+
+def _apart(one: LinkConditions, other: LinkConditions) -> float:
+    pairs = (
+        (one.rate_bit_per_s, other.rate_bit_per_s),
+        (max(one.flows, 1.0), max(other.flows, 1.0)),
+        (one.round_trip_s, other.round_trip_s),
+        (one.packet_bytes, other.packet_bytes),
+    )
+    # A link that nothing crosses has no round trip and no packets to compare.
+    logarithms = [times_apart(*pair) for pair in pairs if min(pair) > 0.0]
+    return math.fsum(logarithms) + abs(one.ecn_share - other.ecn_share)
+
+
+def _link(core: CoreScenario, name: str) -> LinkConditions:
+    flows, packets, marked = 0.0, 0.0, 0.0
+    for group, count in core.flows_across(name):
+        flows += count
+        packets += count * group.packet_size_bytes
+        marked += count * group.understands_marks
+    rate = float(core.link(name).rate_bit_per_s)
+    trip = core.mean_round_trip(name)
+    if trip is None:
+        return LinkConditions(rate, 0.0, 0.0, 0.0, 0.0)
+    return LinkConditions(rate, flows, trip, packets / flows, marked / flows)
+
+
+MOST_ANSWERS: Final = 1000
+"""Kept in a file; the oldest are forgotten first."""
+
+_VERSION: Final = 1
+
+
+class AnswerFileError(ValueError):
+    """A file that holds no answers; the message says which and what was expected."""
+
+
+class AnswerFile:
+    """Earlier answers to scenarios.
+
+    Args:
+        path: of the file; it need not exist yet.
+
+    Raises:
+        AnswerFileError: it cannot be read, or holds something else.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self.answers = _read(self.path)
+
+    def nearest(
+        self, conditions: ScenarioConditions, most: int = 3
+    ) -> list[tuple[float, EarlierAnswer[ScenarioConditions]]]:
+        """The answers for the most similar conditions, each after its distance."""
+        return self.answers.nearest(lambda other: distance(conditions, other), most)
+
+    def add(self, answer: EarlierAnswer[ScenarioConditions]) -> None:
+        """Adds an answer to what the file has by now, and writes it again in one piece.
+
+        A tuning takes minutes, and others may have added theirs since the file was read. Two that
+        end together wait for each other.
+
+        Raises:
+            AnswerFileError: the file holds something else by now.
+            OSError: it cannot be written.
+        """
+        target = self.path.resolve()
+        lock = target.with_name(f".{target.name}-lock")
+        held = take(lock, waits=True)
+        try:
+            self.answers = _read(self.path)
+            self.answers.keep(answer)
+            self._write()
+        finally:
+            give_back(lock, held)
+
+    def _write(self) -> None:
+        document = {
+            "version": _VERSION,
+            "answers": [
+                {
+                    "source": each.source,
+                    "conditions": each.conditions.to_data(),
+                    "setting": dict(each.setting),
+                }
+                for each in self.answers
+            ],
+        }
+        with whole_file(self.path) as file:
+            file.write(f"{json.dumps(document, indent=1, allow_nan=False)}\n")
+
+
+def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
+    """The answers of a file, which need not exist yet.
+
+    Raises:
+        AnswerFileError: it cannot be read, or holds something else.
+    """
+    answers: EarlierAnswers[ScenarioConditions] = EarlierAnswers(MOST_ANSWERS)
+    expected = "a file that an earlier tuning has written, or a new name"
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        if not path.parent.is_dir():
+            message = f'"{path}" cannot be written (no such directory); expected {expected}'
+            raise AnswerFileError(message) from None
+        return answers
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "not a text"
+        message = f'"{path}" cannot be read ({reason}); expected {expected}'
+        raise AnswerFileError(message) from None
+    try:
+        document = json.loads(text)
+        if document["version"] != _VERSION:
+            raise ValueError  # noqa: TRY301 - one message for all that is wrong
+        for entry in document["answers"]:
+            answers.keep(_answer(entry))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        message = f'"{path}" is not accepted; expected {expected}'
+        raise AnswerFileError(message) from None
+    return answers
+
+
+def _answer(entry: dict[str, Any]) -> EarlierAnswer[ScenarioConditions]:
+    setting = {str(path): float(value) for path, value in entry["setting"].items()}
+    conditions = ScenarioConditions.from_data(entry["conditions"])
+    if set(setting) != set(conditions.parameters) or not all(map(math.isfinite, setting.values())):
+        message = "a setting that does not fit its conditions"
+        raise ValueError(message)
+    return EarlierAnswer(conditions, setting, str(entry["source"]))

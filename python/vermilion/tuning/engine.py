@@ -1,0 +1,485 @@
+"""The engine of every tuning: search, re-evaluate, compare, within a budget and a deadline.
+
+:func:`vermilion.tuning.model_search.search_best` serves both the tuner with its minutes
+(:func:`vermilion.tuning.tune`) and a controller that calls it again and again with a deadline of
+half a second. What is searched may also be one setting for several scenarios
+(:mod:`vermilion.tuning.robust`): then :class:`Tuning` is given a horizon whose evaluations are of
+all of them (:mod:`vermilion.tuning.evaluation`).
+
+1. *Search.* Every candidate meets the same few seeds (common random numbers), so that
+   candidates differ by their settings and not by their luck; those that the first seed shows to
+   be hopeless meet no other (:mod:`vermilion.tuning.screening`). Where short simulations rank
+   settings like long ones, the search uses short ones, and its best climb to the whole length
+   (:mod:`vermilion.tuning.horizon`).
+2. *Re-evaluation.* The few best settings race on more seeds, so that the likely best wins and
+   not the luckiest (:mod:`vermilion.tuning.race`).
+3. *Comparison* of the winner with the incumbent on fresh seeds: what is reported, and what
+   decides (:mod:`vermilion.tuning.comparison`). Doubt buys more seeds, and where the winner
+   cannot be proven to keep the constraints, the best that can is looked for on the way inward
+   (:mod:`vermilion.tuning.proof`).
+
+With a deadline, the search stops early enough for the two later stages, going by how long
+the simulations have taken so far. At Ctrl-C, all stops and the best so far is returned,
+unproven and therefore not accepted.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from heapq import heappush
+from typing import TYPE_CHECKING
+
+from vermilion.tuning.horizon import MarginNoise
+from vermilion.tuning.memory import Used
+from vermilion.tuning.proof import Proof
+from vermilion.tuning.race import Race
+from vermilion.tuning.state import Length, TuningState, is_at_edge, refined_settings
+from vermilion.tuning.verdict import mean_violation
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from vermilion.search import Point
+    from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.evaluation import Evaluation, Seeds
+    from vermilion.tuning.fidelity import FidelityReport
+
+RESERVE = 1.2
+"""Seconds set aside for the later stages per second that they are expected to take: they
+simulate good settings, whose full queues and busy links cost a little more than the average."""
+
+RACE_SEEDS = 6
+"""Seeds that each of the shortlist can meet on average, if the race may use as many."""
+
+LEAST_SEARCH = 0.25
+"""The fraction of the time that the search gets in any case: what the first simulations say
+about the later ones' duration is rough."""
+
+CAUTIOUS = 2.0
+"""Times the usual distance from the bounds that a third of the leaders keeps."""
+
+_MOST_RACE = 0.15
+"""The fraction of the time that is set aside for the race at most; it ends whenever it must. On the
+example networks a race of half the simulations chooses no worse a setting, and a search has better
+use for the time."""
+
+_MOST_REFINEMENT = 0.15
+"""The same for further settings along the constraints' edge."""
+
+_TURNS = 8
+"""Settings for each core that are simulated together, where none depends on another's value. At the
+end of every batch the cores wait for the last of them, and for what is made of it."""
+
+_SHORT = 3
+"""Of these, one in so many is of a short simulation, where the search used them."""
+
+LEAST_SECONDS_TO_REFINE = 5.0
+"""Deadlines from which on they are tried: modelling takes some tenths of a second."""
+
+
+def complete(setting: Setting) -> list[dict[str, float]]:
+    """The setting in a list, as a point to start from; none if some of its values are automatic."""
+    numbers = {name: value for name, value in setting.items() if value is not None}
+    return [numbers] if len(numbers) == len(setting) else []
+
+
+def _within(
+    progress: Callable[[int], object] | None, settings: int, simulations: int, before: int = 0
+) -> Callable[[int], object] | None:
+    """Reports simulations of a batch as so many of its settings, once there is one.
+
+    Args:
+        progress: is told the number of settings; ``None`` if nobody listens.
+        settings: of the batch.
+        simulations: that these take in all.
+        before: those that have been done.
+    """
+    if progress is None:
+        return None
+
+    def report(done: int) -> None:
+        if some := settings * (before + done) // simulations:
+            progress(some)
+
+    return report
+
+
+def race_budget_of(shortlist: int, seeds: Seeds) -> int:
+    """Simulations of the race by default: see :data:`RACE_SEEDS`."""
+    return (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
+
+
+class Tuning(TuningState):
+    """One tuning, from the incumbent's first simulation to the comparison."""
+
+    __slots__ = ()
+
+    def run(self, budget: int, pilot_seed: int | None = None) -> None:
+        """All stages, until all is done, the time is up, or somebody presses Ctrl-C.
+
+        Args:
+            budget: settings of the search.
+            pilot_seed: of the settings that tell whether short simulations would do; ``None``
+                for the full length without asking.
+
+        Raises:
+            NotMeasuredError: the incumbent lacks what the objective measures.
+            ScenarioError: the core refuses the incumbent.
+        """
+        try:
+            self._run(budget, pilot_seed)
+        except KeyboardInterrupt:
+            self.end = "interrupted"
+
+    def _run(self, budget: int, pilot_seed: int | None) -> None:
+        seeds = self.seeds
+        incumbent = self.full.incumbent
+        met = self.full.meet(seeds.search, self.until)
+        if incumbent.refusal is not None:
+            raise incumbent.refusal
+        if incumbent.not_measured is not None:
+            raise incumbent.not_measured
+        first = [row[0] for row in met if row[0] is not None]
+        if len(first) < len(met) or len(incumbent.seeds) < len(seeds.search):
+            self.end = "deadline"
+            return
+        if pilot_seed is not None:
+            self.fidelity = self._fidelity(first, pilot_seed)
+            if self.fidelity.used:
+                self.horizon = self.shorter.rungs[0]
+        self._listen_to_noise()
+        self.search_start = time.monotonic()
+        self._try_earlier()
+        self._search_all(budget)
+        if self.best is None:
+            return
+        if self.refines:
+            self._refine(budget)
+        self._re_evaluate(self._leaders())
+        self.compared = (self.best.fresh(), incumbent.fresh())
+        self.results = self.meet(seeds.comparison, self.compared)
+        if len(self.compared[0].seeds) < len(seeds.comparison):
+            self.end = "deadline"
+        if self.compare is not None and len(self.compared[0].seeds) > 1:
+            Proof(self, self.compare).run()
+
+    def _try_earlier(self) -> None:
+        """Simulates the leaders of the search that is gone on with: its values are not known here.
+
+        They are ranked with what is found from here on, so that what was good is not forgotten.
+        """
+        own, seeds = self._own_setting(), self.seeds.search
+        again = [
+            self.horizon.incumbent.another(setting) for setting in self.earlier if setting != own
+        ]
+        self.horizon.simulations.run(again, seeds, until=self.until)
+        self._take_up([each for each in again if each.is_complete(seeds)])
+
+    def _listen_to_noise(self) -> None:
+        """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
+        if len(self.seeds.search) > 1:
+            comparison, length = len(self.seeds.comparison), self.horizon.fraction
+            noise = MarginNoise(self.full.constraints, comparison, length)
+            for horizon in (self.full, *self.shorter.rungs):
+                horizon.noise = noise
+
+    def _fidelity(self, first: Sequence[Result], pilot_seed: int) -> FidelityReport:
+        """Whether the search may use short simulations, as it was decided at first."""
+        report = self.shorter.measure(first, self.seeds.search, pilot_seed, self.until)
+        known = None if self.memory is None else self.memory.fidelity()
+        if known is not None and not known.used:
+            return known  # there may have been no time to measure it, and there is now
+        if self.memory is not None and known is None:
+            self.memory.keep_fidelity(report)
+        return report
+
+    def _search_all(self, budget: int) -> None:
+        """The search, in all the time that no later stage needs."""
+        self._search(budget)
+        if self.end == "deadline" and self._may_refine(budget) and not is_at_edge(self._known()):
+            # No constraint stands in the way: the time set aside for its edge is the search's.
+            self.refines, self.end = False, "budget"
+            self._search(budget)
+
+    def _search(self, budget: int) -> None:
+        """Asks, simulates and tells until the budget or the time is spent.
+
+        Args:
+            budget: settings.
+        """
+        seeds = self.seeds.search
+        simulations = self.horizon.simulations
+        first = seeds[:1] if len(seeds) > 1 else seeds
+        fewest = simulations.batch_size(len(first))
+        most = _TURNS * simulations.threads
+        own = self._own_setting()
+        waiting: dict[Point, tuple[Evaluation, float]] = {}
+        # Several points may mean one setting, of whole numbers or of what a device has.
+        known: dict[tuple[float | None, ...], Evaluation] = {
+            tuple(each.setting.values()): each
+            for _, _, each in self.ranking
+            if any(each.setting == setting for setting in self.earlier)
+        }
+        # Of a search that is gone on with, the first points have been asked for already.
+        points = self.search.outstanding()
+        while points or self.evaluations < budget:
+            until = self._search_until(budget)
+            # Something is tried in any case: the first simulations may have met a busy machine.
+            each = 0.0 if self.best is None else simulations.least_seconds_each * len(seeds)
+            left = math.inf if until is None else until - time.monotonic()
+            affordable = most if each == 0.0 else min(most, left / each)
+            together = min(affordable, self.search.independent())
+            at_once = min(max(fewest, int(together)), budget - self.evaluations)
+            points = points or self.search.ask(at_once)
+            if each * len(points) > left:
+                self.end = "deadline"
+                return
+            batch: dict[Point, Evaluation] = {}
+            for point in points:
+                setting = self.space.values(point)
+                batch[point] = (
+                    self.horizon.incumbent
+                    if setting == own
+                    else known.setdefault(
+                        tuple(setting.values()), self.horizon.incumbent.another(setting)
+                    )
+                )
+            asked = list({id(each): each for each in batch.values()}.values())
+            progress = self.report("search", budget, self.evaluations)
+            new = [each for each in asked if not each.is_complete(first)]
+            begun = len(new) * len(first)
+            told = _within(progress, len(points), len(points) * len(seeds))
+            simulations.run(new, first, until=until, progress=told)
+            promising = [
+                each
+                for each in asked
+                if not each.is_complete(seeds) and not self.screening.is_hopeless(each)
+            ]
+            rest = seeds[len(first) :]
+            told = _within(progress, len(points), begun + len(promising) * len(rest), begun)
+            simulations.run(promising, rest, until=until, progress=told)
+            if not all(each.is_complete(first) for each in asked) or not all(
+                each.is_complete(seeds) for each in promising
+            ):
+                # Not told: who goes on with this search simulates them anew.
+                self.end = "deadline"
+                return
+            # What has been simulated ahead may be out of date: each is judged by those before it.
+            for point in points:
+                evaluation = batch[point]
+                hopeless = self.screening.is_hopeless(evaluation)
+                if not hopeless and not evaluation.is_complete(seeds):
+                    simulations.run([evaluation], seeds[len(first) :], until=until)
+                    if not evaluation.is_complete(seeds):
+                        self.end = "deadline"
+                        return
+                waiting[point] = evaluation, self._told(evaluation, hopeless=hopeless)
+                for used in self.search.tell([point], [waiting[point][1]]):
+                    self._rank(*waiting.pop(used))
+            self._save()
+            if progress is not None:
+                progress(len(points))
+            points = []
+
+    def _told(self, evaluation: Evaluation, *, hopeless: bool) -> float:
+        """What the search is told about a setting."""
+        if not hopeless or evaluation.refusal is not None:
+            return self.horizon.value(evaluation)
+        first = evaluation.only_first()
+        return self.horizon.value(first, self.screening.expected(first))
+
+    def _search_until(self, budget: int) -> float | None:
+        """The moment when the search must end for the later stages to fit in."""
+        if self.until is None:
+            return None
+        earliest = self.search_start + LEAST_SEARCH * (self.until - self.search_start)
+        later = self._refinement_seconds(budget) + self._climb_seconds() + self._race_seconds()
+        return max(earliest, self.until - later)
+
+    def _race_seconds(self) -> float:
+        """Wall seconds set aside for the race and the comparison."""
+        race = RESERVE * self.full.simulations.seconds_each * self.race_budget
+        if self.until is not None:
+            race = min(race, _MOST_RACE * (self.until - self.start))
+        return race + self._comparison_seconds()
+
+    def _comparison_seconds(self) -> float:
+        """Wall seconds set aside for the comparison alone."""
+        return RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+
+    def _climb_seconds(self) -> float:
+        """Wall seconds set aside for the climb from short simulations to full ones."""
+        if self.horizon is self.full:
+            return 0.0
+        rungs = self.shorter.rungs[1:]
+        runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
+        each = self.full.simulations.seconds_each
+        return RESERVE * each * runs * self.shortlist * len(self.seeds.search)
+
+    def _refinement_seconds(self, budget: int) -> float:
+        """Wall seconds set aside for further settings along the constraints' edge."""
+        if not self._may_refine(budget) or self.until is None:
+            return 0.0
+        settings = refined_settings(budget) + (0 if self.horizon is self.full else self.shortlist)
+        runs = settings * len(self.seeds.search)
+        seconds = RESERVE * self.full.simulations.seconds_each * runs
+        return min(seconds, _MOST_REFINEMENT * (self.until - self.search_start))
+
+    def _may_refine(self, budget: int) -> bool:
+        """Whether to try further settings, should the best lie on an edge."""
+        in_time = self.until is None or self.until - self.start >= LEAST_SECONDS_TO_REFINE
+        return self.refines and in_time and refined_settings(budget) > 0
+
+    def _refine(self, budget: int) -> None:
+        """Tries further settings along the constraints' edge, if the best lies there."""
+        known = self._known()
+        if not self._may_refine(budget) or not is_at_edge(known):
+            return
+        from vermilion.tuning.edge_refinement import (
+            EdgeRefinement,  # with numpy, which takes time
+        )
+
+        until = None if self.until is None else self.until - self._race_seconds()
+        count = refined_settings(budget)
+        further = EdgeRefinement(
+            self.space,
+            self.seeds.search,
+            self.seeds.search[0],
+            until,
+            self.report("refinement", count),
+        )
+        if self.horizon is self.full:
+            self._take_up(further.run(known, count))
+        else:
+            self._take_up(further.run(known, count // _SHORT))
+            known, leaders = self._known(), self._leaders()
+            self.full.simulations.run(
+                leaders, self.seeds.search, until=until, made_for="refinement"
+            )
+            met = [each for each in leaders if each.is_complete(self.seeds.search)]
+            if met and len(met) == len(leaders):
+                # From here on only what was simulated at the whole length counts.
+                self.horizon, self.ranking, self.ranked = self.full, [], set()
+                self._take_up(met)
+                count -= further.count
+                self._take_up(further.run(Length(self.full, met), count, [known]))
+        self.refinement = further.count
+
+    def _known(self) -> Length:
+        """What the search has simulated with all its seeds."""
+        seeds = self.seeds.search
+        met = [each for _, _, each in self.ranking if each.is_complete(seeds)]
+        return Length(self.horizon, met)
+
+    def _take_up(self, evaluations: Sequence[Evaluation]) -> None:
+        """Ranks settings that no search has asked for."""
+        for evaluation in evaluations:
+            if evaluation.refusal is None:
+                value = self.horizon.value(evaluation)
+                self.ranked.add(id(evaluation))
+                heappush(self.ranking, (value, len(self.ranking), evaluation))
+        if self.ranking:
+            self.best = self.ranking[0][2]
+
+    def _leaders(self) -> list[Evaluation]:
+        """The best of the search, to be raced in the whole scenario."""
+        ranked = self._with_cautious(self.ranked_by(1.0))
+        if self.horizon is self.full:
+            return ranked[: self.shortlist]
+        until = None if self.until is None else self.until - self._race_seconds()
+        settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
+        return [self.full.incumbent.another(setting) for setting in settings]
+
+    def _with_cautious(self, ranked: list[Evaluation]) -> list[Evaluation]:
+        """The same, with the best at twice the usual distance from the bounds among the leaders.
+
+        Where seeds differ much, those that look best at the edge are the lucky ones, of which the
+        race may leave none.
+        """
+        if all(constraint.of_harm for constraint in self.full.constraints):
+            return ranked
+        usual = -(-2 * self.shortlist // 3)
+        leaders = ranked[:usual]
+        known = {id(each) for each in leaders}
+        leaders += [each for each in self.ranked_by(CAUTIOUS) if id(each) not in known][
+            : self.shortlist - usual
+        ]
+        known = {id(each) for each in leaders}
+        return leaders + [each for each in ranked if id(each) not in known]
+
+    def _rank(self, evaluation: Evaluation, value: float) -> None:
+        """Takes up a setting whose value the search has used.
+
+        Those that it has taken back are left out, so that the outcome does not depend on how
+        many processors there are. Those that the core refused are left out too, and those that
+        one seed has shown to be hopeless.
+        """
+        self.evaluations += 1
+        self._note(evaluation, value)
+        if evaluation.refusal is not None or self.screening.is_hopeless(evaluation):
+            return
+        self.screening.learn(value, evaluation)
+        if self.horizon.noise is not None:
+            self.horizon.noise.learn(evaluation, self.horizon.incumbent)
+        if evaluation is not self.horizon.incumbent and id(evaluation) not in self.ranked:
+            self.ranked.add(id(evaluation))
+            heappush(self.ranking, (value, len(self.ranking), evaluation))
+            self.best = self.ranking[0][2]
+
+    def _note(self, evaluation: Evaluation, value: float) -> None:
+        """Puts down what the search was told, for the memory."""
+        if self.memory is None or evaluation.refusal is not None:
+            return
+        horizon = self.horizon
+        if self.screening.is_hopeless(evaluation):
+            evaluation = evaluation.only_first()
+        self.unsaved.append(
+            Used(
+                number=self.evaluations,
+                setting=evaluation.setting,
+                length=horizon.fraction,
+                seeds=len(evaluation.seeds),
+                told=value,
+                objective=evaluation.objective,
+                violation=mean_violation(horizon.constraints, evaluation, horizon.incumbent),
+                simulations=self.simulations,
+            )
+        )
+
+    def _save(self) -> None:
+        """Gives the memory what was put down."""
+        if self.memory is not None and self.unsaved:
+            self.memory.use(self.unsaved)
+            self.unsaved = []
+
+    def _own_setting(self) -> dict[str, float] | None:
+        """What the space makes of the incumbent, whose value is known; ``None`` if it has none."""
+        setting = {
+            name: value for name, value in self.full.incumbent.setting.items() if value is not None
+        }
+        if len(setting) < len(self.space):
+            return None
+        nearest = self.space.values(self.space.point(setting))
+        same = all(math.isclose(nearest[name], setting[name], rel_tol=1e-9) for name in nearest)
+        return nearest if same else None
+
+    def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
+        """Lets the best settings race on more seeds and chooses the likely best."""
+        comparison = RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+        race = Race(
+            self.full.simulations,
+            self.full.constraints,
+            self.full.incumbent,
+            leaders,
+            self.full.scale,
+        )
+        race.run(
+            self.seeds.re_evaluation,
+            self.race_budget,
+            until=None if self.until is None else self.until - comparison,
+            progress=self.report("re-evaluation", self.race_budget),
+        )
+        self.best, self.race = race.winner, race.report
+        self.leaders = [each.setting for each in leaders]

@@ -1,1 +1,0 @@
-"""The way to the best setting: search, race, and the comparison with what is in force."""

@@ -1,0 +1,513 @@
+"""A front without a setting: why there is none, what came nearest, and what to do.
+
+What a search for two objectives has found: the front, for people and for machines.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict, dataclass, field, replace
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives.price import PRICE
+from vermilion.objectives.shown_objective import METRIC_WORDS, shown_objectives
+from vermilion.scenario.algorithms import AUTOMATIC
+from vermilion.scenario.how_many import how_many
+from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+from vermilion.simulate.statistics import Interval
+from vermilion.simulate.tables import Section, ShownTable
+from vermilion.tuning.evaluation import Seeds
+from vermilion.tuning.recommendation import ABSENT, ended_by
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from vermilion.objectives.price import PriceRow
+    from vermilion.objectives.shown_objective import ShownObjective
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.state import End
+
+
+@dataclass(frozen=True, slots=True)
+class NearestSetting:
+    """The setting that came nearest to keeping the constraints.
+
+    Attributes:
+        parameters: it, by path.
+        missed: what it does not surely keep, with what it reached, a text for each constraint.
+    """
+
+    parameters: Setting
+    missed: tuple[str, ...]
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> NearestSetting:
+        """The one whose :meth:`to_data` these are.
+
+        Raises:
+            KeyError: they are of something else.
+        """
+        return cls(dict(data["parameters"]), tuple(data["missed"]))
+
+    def to_data(self) -> dict[str, object]:
+        """It for JSON."""
+        return {"parameters": dict(self.parameters), "missed": list(self.missed)}
+
+
+def why_empty(tried: int, dropped: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
+    """Why no setting is on a front.
+
+    Args:
+        tried: settings that the search simulated.
+        dropped: those that led in the search and that fresh seeds did not confirm.
+        constraints: that settings had to keep.
+        beaten: whether the setting in force is as good as those that keep them in both objectives.
+    """
+    if not tried:
+        return "the search ended before it had tried a setting"
+    if beaten:
+        return "no setting that was tried beats the one in force in either objective"
+    if not constraints:
+        return "both objectives could be measured with no setting that was tried"
+    asked = ", ".join(constraints)
+    if dropped:
+        led = how_many(dropped, "setting")
+        return f"{led} led in the search, and none surely keeps on fresh seeds: {asked}"
+    return f"no setting that was tried keeps: {asked}"
+
+
+def what_to_do(tried: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
+    """What gives a front next time."""
+    if not tried:
+        return "give the search more time"
+    if beaten:
+        return "search more parameters or a larger box, or give a larger budget"
+    if not constraints:
+        return "simulate for longer, or take other objectives"
+    return "loosen what is asked, search more parameters, or give a larger budget"
+
+
+def nearest_in_words(nearest: NearestSetting, headings: Sequence[str], cells: Sequence[str]) -> str:
+    """What came nearest, in a line.
+
+    Args:
+        nearest: the setting.
+        headings: of its parameters, each with its unit.
+        cells: their values in these units.
+    """
+    setting = ", ".join(" ".join(pair) for pair in zip(headings, cells, strict=True))
+    return f"the nearest is {setting}: {'; '.join(nearest.missed)}"
+
+
+BESIDE: Final = ("goodput_bit_per_s.total", "sojourn_ms.p95", "drop_rate", "jain_index")
+"""What of the price stands beside the objectives in a table."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontPoint:
+    """A setting of the front, on fresh seeds.
+
+    Attributes:
+        parameters: the setting, by path.
+        values: both objectives in their own units, with 95 % t intervals.
+        better: for each, whether it is significantly better than the incumbent's (paired t
+            interval of the difference, seed by seed).
+        command: a device's own words for it, if a profile was asked for.
+        metrics: its price (:mod:`vermilion.objectives.price`).
+        harm: the bounds of harm that it breaks (:mod:`vermilion.objectives.harm`). They do not cut
+            a front off, and a tuning for one setting would refuse it for them.
+    """
+
+    parameters: Setting
+    values: tuple[Interval, Interval]
+    better: tuple[bool, bool]
+    command: str = ""
+    metrics: Mapping[str, Interval] = field(default_factory=dict)
+    harm: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Front:
+    """Settings of which none is better in both objectives than another.
+
+    Attributes:
+        scenario: its file or name.
+        objectives: what both are called.
+        units: theirs.
+        maximised: for each, whether high values are wanted.
+        constraints: what every setting of the front keeps beyond doubt.
+        points: the front, from the best in the first objective to the best in the second.
+        incumbent: the scenario's own setting on the same seeds; ``None`` if there was no time for
+            it.
+        dropped: settings that led in the search and that fresh seeds did not confirm: dominated
+            by another's means or by the incumbent's, or a constraint not kept beyond doubt.
+        tried: both objectives of every setting that the search simulated, the incumbent first.
+        evaluations: how many settings that were, besides the incumbent.
+        simulations: runs of the simulator in all.
+        seeds: of the simulations.
+        search: the name of the search.
+        end: what ended it: "budget", "deadline" or "interrupted".
+        version: of Vermilion.
+        parameters: paths of what was searched.
+        parameter_units: theirs.
+        fresh: whether the figures are of fresh seeds. If it was cut short before that, they are of
+            the search's, which favoured the settings of the front.
+        nearest: where nothing keeps the constraints, the setting that came nearest to it.
+        warnings: what to know before taking a setting of the front, a sentence each.
+        beaten: settings that only the incumbent keeps from the front: it is at least as good in
+            both objectives.
+    """
+
+    scenario: str
+    objectives: tuple[str, ...]
+    units: tuple[str, ...]
+    maximised: tuple[bool, ...]
+    constraints: tuple[str, ...]
+    points: tuple[FrontPoint, ...]
+    incumbent: FrontPoint | None
+    dropped: int
+    tried: tuple[tuple[float, float], ...]
+    evaluations: int
+    simulations: int
+    seeds: Seeds
+    search: str
+    end: End
+    version: str
+    parameters: tuple[str, ...]
+    parameter_units: tuple[str, ...]
+    fresh: bool = True
+    nearest: NearestSetting | None = None
+    warnings: tuple[str, ...] = ()
+    beaten: int = 0
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Front:
+        """The front whose :meth:`to_json` had these data.
+
+        Raises:
+            KeyError: they are of something else; also ValueError or TypeError.
+        """
+        first, second = data["objectives"]
+        now = data.get("incumbent")
+        nearest = data.get("nearest")  # older ones have none
+        return cls(
+            scenario=data["scenario"],
+            objectives=(first["name"], second["name"]),
+            units=(first["unit"], second["unit"]),
+            maximised=(first["goal"] == "maximise", second["goal"] == "maximise"),
+            constraints=tuple(data["constraints"]),
+            points=tuple(map(_point_from_data, data["points"])),
+            incumbent=None if now is None else _point_from_data(now),
+            dropped=data["dropped"],
+            tried=tuple((float(one), float(other)) for one, other in data["tried"]),
+            evaluations=data["evaluations"],
+            simulations=data["simulations"],
+            seeds=Seeds(tuple(data["seeds"]["search"]), (), tuple(data["seeds"]["comparison"])),
+            search=data["search"]["name"],
+            end=data["end"],
+            version=data["version"],
+            parameters=tuple(data["parameters"]),
+            parameter_units=tuple(data["parameter_units"]),
+            fresh=data["fresh"],
+            nearest=None if nearest is None else NearestSetting.from_data(nearest),
+            warnings=tuple(data.get("warnings", ())),
+            beaten=data.get("beaten_by_incumbent", 0),
+        )
+
+    @property
+    def seeds_met(self) -> int:
+        """How many seeds the figures are of."""
+        return 0 if self.incumbent is None else self.incumbent.values[0].count
+
+    @property
+    def nothing_keeps_constraints(self) -> bool:
+        """Whether settings were tried, and none is on the front because of the constraints."""
+        tried = self.evaluations > 0 and not self.beaten
+        return not self.points and tried and bool(self.constraints)
+
+    @property
+    def why_empty(self) -> list[str]:
+        """Why no setting is on the front, and what to do, a line each; empty where one is."""
+        if self.points:
+            return []
+        beaten = self.beaten > 0
+        lines = [why_empty(self.evaluations, self.dropped, self.constraints, beaten=beaten)]
+        if self.nearest is not None:
+            cells = self.parameter_cells(self.nearest.parameters)
+            lines.append(nearest_in_words(self.nearest, self.parameter_headings(), cells))
+        to_do = what_to_do(self.evaluations, self.constraints, beaten=beaten)
+        return [*lines, f"for a front: {to_do}"]
+
+    @property
+    def who_beats(self) -> str:
+        """Which settings are left out for the one in force, in a line."""
+        verb = "was" if self.beaten == 1 else "were"
+        left = f"{how_many(self.beaten, 'setting')} that led {verb} left out"
+        return f"{left}: the one in force is as good in one objective and no worse in the other"
+
+    @property
+    def harmful(self) -> list[str]:
+        """A line for each bound of harm that settings break, which it names."""
+        by_bound: dict[str, list[int]] = {}
+        for number, point in enumerate(self.points, 1):
+            for bound in point.harm:
+                by_bound.setdefault(bound, []).append(number)
+        return [
+            f"tune without --pareto would refuse setting{'s' * (len(numbers) > 1)} "
+            f"{', '.join(map(str, numbers))}, for harm: {bound}"
+            for bound, numbers in by_bound.items()
+        ]
+
+    def parameter_headings(self) -> list[str]:
+        """What stands above a column of each parameter: its name and the unit that is shown."""
+        return [
+            with_shown_unit(path.rpartition(".")[2], unit)
+            for path, unit in zip(self.parameters, self.parameter_units, strict=True)
+        ]
+
+    def parameter_cells(self, setting: Setting) -> list[str]:
+        """The values of a setting in the units of :meth:`parameter_headings`."""
+        cells = []
+        for path, unit in zip(self.parameters, self.parameter_units, strict=True):
+            if path not in setting:  # another discipline is in force
+                cells.append(ABSENT)
+                continue
+            value = setting[path]
+            if isinstance(value, bool):
+                cells.append("on" if value else "off")
+                continue
+            _, factor = shown_unit(unit)
+            cells.append(AUTOMATIC if value is None else f"{value * factor:.4g}")
+        return cells
+
+    @property
+    def beside(self) -> list[tuple[str, PriceRow]]:
+        """What is shown of the price beside the objectives: short headings, and the rows.
+
+        What a setting of the front and the one in force have measured, and what says the same as
+        one of the objectives left out.
+        """
+        points = [*self.points, *([] if self.incumbent is None else [self.incumbent])]
+        rows = [row for row in PRICE if row.metric in BESIDE]
+        return [
+            (f"{METRIC_WORDS[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
+            for row in rows
+            if any(row.metric in point.metrics for point in points)
+            and not any(_is_same(points, row, axis) for axis in (0, 1))
+        ]
+
+    def beside_cells(self, point: FrontPoint) -> list[str]:
+        """Of a setting the means of :attr:`beside`, in the units of the headings."""
+        return [
+            ABSENT
+            if row.metric not in point.metrics
+            else f"{point.metrics[row.metric].mean * row.factor:.{row.decimals}f}"
+            for _, row in self.beside
+        ]
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as strict JSON."""
+        data: dict[str, Any] = {
+            "scenario": self.scenario,
+            "version": self.version,
+            "objectives": [
+                {"name": name, "unit": unit, "goal": "maximise" if high else "minimise"}
+                for name, unit, high in zip(
+                    self.objectives, self.units, self.maximised, strict=True
+                )
+            ],
+            "constraints": list(self.constraints),
+            "points": [_point(point) for point in self.points],
+            "nothing_keeps_constraints": self.nothing_keeps_constraints,
+            "warnings": list(self.warnings),
+            "dropped": self.dropped,
+            "beaten_by_incumbent": self.beaten,
+            "tried": [list(values) for values in self.tried],
+            "evaluations": self.evaluations,
+            "simulations": self.simulations,
+            "seeds": {
+                key: value for key, value in asdict(self.seeds).items() if key != "re_evaluation"
+            },
+            "search": {"name": self.search},
+            "end": self.end,
+            "fresh": self.fresh,
+            "parameters": list(self.parameters),
+            "parameter_units": list(self.parameter_units),
+        }
+        if self.incumbent is not None:
+            data["incumbent"] = _point(self.incumbent)
+        if self.nearest is not None:
+            data["nearest"] = self.nearest.to_data()
+        return json.dumps(data, indent=indent, allow_nan=False)
+
+    def shown(self) -> Front:
+        """The same in the words and units of a reader: "mean queueing delay", "%"."""
+        objectives = shown_objectives(self.objectives, self.units)
+        first, second = (each.factor for each in objectives)
+        return replace(
+            self,
+            objectives=tuple(each.name for each in objectives),
+            units=tuple(each.unit for each in objectives),
+            points=tuple(_shown_point(point, objectives) for point in self.points),
+            incumbent=None if self.incumbent is None else _shown_point(self.incumbent, objectives),
+            tried=tuple((first * one, second * other) for one, other in self.tried),
+        )
+
+    def __str__(self) -> str:
+        """A page of text: the front with its intervals, and the incumbent."""
+        shown = self.shown()
+        rows = [["", *shown.headings()], *([name, *cells] for name, cells in shown.rows())]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+        lines = [
+            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+            for row in rows
+        ]
+        return "\n".join([shown.title, "", *lines, "", *self._said()])
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the same as a table."""
+        shown = self.shown()
+        table = ShownTable(shown.title, shown.headings(), [Section("setting", shown.rows())])
+        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._said())
+        return f"<div>\n{table.html()}\n{paragraphs}\n</div>".replace(" +- ", " ± ")
+
+    @property
+    def title(self) -> str:
+        """What was searched, in a line."""
+        wanted = " against ".join(
+            f"{'more' if high else 'less'} {name}"
+            for name, high in zip(self.objectives, self.maximised, strict=True)
+        )
+        return f"{self.scenario}: the front of {wanted}"
+
+    def headings(self) -> list[str]:
+        """What stands above both objectives, what is shown beside them, and the parameters."""
+        objectives = [
+            f"{name}{f' ({unit})' if unit else ''}"
+            for name, unit in zip(self.objectives, self.units, strict=True)
+        ]
+        beside = [heading for heading, _ in self.beside]
+        return [*objectives, *beside, *self.parameter_headings()]
+
+    def rows(self) -> list[tuple[str, list[str]]]:
+        """The settings by their numbers, and the one in force."""
+        named = [(str(number), point) for number, point in enumerate(self.points, 1)]
+        named += [] if self.incumbent is None else [("now", self.incumbent)]
+        return [
+            (
+                name,
+                [
+                    *_objectives(point),
+                    *self.beside_cells(point),
+                    *self.parameter_cells(point.parameters),
+                ],
+            )
+            for name, point in named
+        ]
+
+    def _said(self) -> list[str]:
+        """What stands below the table."""
+        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
+        tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
+        if self.fresh and self.points:
+            verb = "was" if self.dropped == 1 else "were"
+            lost = f"{self.dropped} that led {verb} not confirmed"
+            tried += f", {lost if self.dropped else 'all that led were confirmed'}"
+        if met:
+            tried += f"; seeds {met[0]} .. {met[-1]} for the figures above"
+        paths = [each for each in self.objectives if each not in self.shown().objectives]
+        why = [] if self.points else [f"no front: {self.why_empty[0]}", *self.why_empty[1:]]
+        better = (
+            "*: significantly better than now, on the same seeds; each by itself, so that chance "
+            "gives one in 40 a star"
+        )
+        unsure = "not confirmed on fresh seeds: the search's own favoured these settings"
+        kept = f"every setting keeps: {', '.join(self.constraints)}"
+        return [
+            *([f"metric{'s' * (len(paths) > 1)}: {', '.join(paths)}"] * bool(paths)),
+            *why,
+            *(f"warning: {warning}" for warning in self.warnings),
+            *([] if self.fresh else [unsure]),
+            *([better] if self.fresh and self.points else []),
+            *self.harmful,
+            tried,
+            *([self.who_beats] if self.beaten and self.points else []),
+            *([kept] if self.points and self.constraints else []),
+            f"{how_many(self.simulations, 'simulation')}{ended_by(self.end)}",
+        ]
+
+
+def _objectives(point: FrontPoint) -> list[str]:
+    cells = []
+    for interval, better in zip(point.values, point.better, strict=True):
+        half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
+        cells.append(f"{interval.mean:.4g}{half}{'*' if better else ' '}")
+    return cells
+
+
+def _is_same(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
+    """Whether an objective is this very metric: its means are the same at every setting.
+
+    In the metric's own unit, or in the one that is shown.
+    """
+    return any(
+        all(
+            row.metric in point.metrics
+            and math.isclose(
+                factor * point.metrics[row.metric].mean, point.values[axis].mean, rel_tol=1e-9
+            )
+            for point in points
+        )
+        for factor in (1.0, row.factor)
+    )
+
+
+def _shown_point(point: FrontPoint, objectives: Sequence[ShownObjective]) -> FrontPoint:
+    """A setting with both objectives in the units of a reader."""
+    first, second = (
+        value.scaled(each.factor) for value, each in zip(point.values, objectives, strict=True)
+    )
+    return replace(point, values=(first, second))
+
+
+def _point(point: FrontPoint) -> Mapping[str, Any]:
+    data: dict[str, Any] = {
+        "parameters": dict(point.parameters),
+        "values": [_interval(each) for each in point.values],
+        "better": list(point.better),
+    }
+    if point.metrics:
+        data["metrics"] = {name: _interval(each) for name, each in point.metrics.items()}
+    if point.harm:
+        data["harm"] = list(point.harm)
+    return {**data, "command": point.command} if point.command else data
+
+
+def _interval(interval: Interval) -> dict[str, float | None]:
+    return {
+        "mean": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "count": interval.count,
+    }
+
+
+def _interval_from_data(data: Mapping[str, Any]) -> Interval:
+    mean, high = float(data["mean"]), data["high"]
+    return Interval(mean, None if high is None else float(high) - mean, int(data["count"]))
+
+
+def _point_from_data(data: Mapping[str, Any]) -> FrontPoint:
+    first, second = map(_interval_from_data, data["values"])
+    better, other = data["better"]
+    metrics = data.get("metrics", {})  # older ones have none
+    return FrontPoint(
+        dict(data["parameters"]),
+        (first, second),
+        (better, other),
+        data.get("command", ""),
+        {name: _interval_from_data(each) for name, each in metrics.items()},
+        tuple(data.get("harm", ())),
+    )

@@ -1,1 +1,0 @@
-"""What measured settings are worth: bounds kept or broken, one setting against another."""

@@ -1,1 +1,0 @@
-"""Tunings in a file, so that they can be stopped, read and gone on with."""

@@ -1,1 +1,0 @@
-"""Settings on seeds: what simulations of a setting have shown."""

@@ -1,1 +1,0 @@
-"""What is asked for, and what that means in its scenarios."""

@@ -1,0 +1,260 @@
+"""The last stage of a tuning where the first comparison did not settle it.
+
+- *Doubt buys more seeds.* Where a constraint is neither kept nor broken for sure, or a gain that
+  matters may be chance, both settings meet as many fresh seeds again, and once more twice as many.
+- *The way inward.* Where the best found still cannot be proven to keep the constraints, others are
+  compared on the same seeds: settings that the search ranks first when it keeps two and three times
+  the distance from the bounds, and points between the best found and both the setting that keeps
+  them by most and the one in force. Of what a change may cost the search keeps no distance, because
+  there the mean decides. Where that refuses the best found, the distances are none and what
+  the search's seeds have flattered it by. The best of those that can be proven is taken; if there
+  is none, the one that comes nearest meets as many seeds again.
+- *The way outward.* Where it can be proven, and the search saw better ones that may keep the
+  constraints too, those and points on the way to them are compared as well, on four times the
+  seeds: what lies near the edge takes them.
+
+Who looks often enough finds merits that are chance. So all that comes after the first comparison is
+decided at 99 % instead of 95 %. A setting that is no better passes the first look with 2.5 %, and
+each of at most thirteen later ones with 0.5 %: together at most 9 %, and less, because all meet the
+same seeds. The least of several means flatters the setting that has it, so the answer says among
+how many it was chosen by these seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from operator import itemgetter
+from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives.feasible_first import BROKEN, feasible_first
+from vermilion.tuning.alternatives import SHARES, between, front_of_distance
+from vermilion.tuning.verdict import judge, mean_margins, mean_violation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.evaluation import Evaluation
+    from vermilion.tuning.state import Compare, TuningState
+
+FIRST_LOOK: Final = 0.95
+LATER_LOOKS: Final = 0.99
+"""Confidence of the intervals that decide."""
+
+_MOST_LOOKS: Final = 3
+_INSIDE: Final = (2.0, 3.0)
+"""Times the usual distance from the bounds, of the settings that are tried instead."""
+_FLATTERED: Final = (0.0, 1.0)
+"""Times what the search has flattered the best by, of those tried where harm refuses it."""
+_FAR_INSIDE: Final = 20.0
+"""The same of the setting that keeps the bounds by most, on the way to which points are tried."""
+_OUTSIDE: Final = (1.0, 0.5)
+"""The same of those that are tried besides."""
+_EACH: Final = 2
+"""How many settings at each distance."""
+
+
+class Proof:
+    """The comparison of a tuning, from the first look to the last.
+
+    Args:
+        tuning: whose best and incumbent have met the first fresh seeds.
+        compare: decides between two settings at a confidence.
+    """
+
+    def __init__(self, tuning: TuningState, compare: Compare) -> None:
+        self._tuning = tuning
+        self._compare = compare
+        seeds = tuning.seeds
+        self._further = list(seeds.further((2**_MOST_LOOKS - 1) * len(seeds.comparison)))
+
+    def run(self) -> None:
+        """Leaves the comparison, and perhaps another best, with the tuning."""
+        tuning = self._tuning
+        if tuning.compared is None or self._is_unmeasured(tuning.compared):
+            return
+        tuning.comparison = self._compare(*tuning.compared, FIRST_LOOK)
+        for look in range(_MOST_LOOKS - 1):
+            if not tuning.comparison.decision.doubtful or not self._look_again(2**look):
+                break
+        settings: list[Setting] = []
+        if tuning.comparison.accepted and (settings := self._outward()):
+            met = len(tuning.compared[0].seeds) // len(tuning.seeds.comparison)
+            most = 2 ** (_MOST_LOOKS - 1)
+            if met < most and not self._look_again(most - met):
+                return
+        if tuning.comparison.decision.refused:
+            settings += self._inward()
+        if tuning.end == "budget":
+            tried = self._try(settings)
+            if tuning.comparison.decision.refused and tried:
+                self._insist(tried)
+
+    def _look_again(self, times: int) -> bool:
+        """Lets both meet so many times the seeds of the comparison; whether that was possible."""
+        tuning = self._tuning
+        if tuning.compared is None or tuning.end != "budget":
+            return False
+        count = times * len(tuning.seeds.comparison)
+        some, self._further = self._further[:count], self._further[count:]
+        for kept, new in zip(tuning.results, tuning.meet(some, tuning.compared), strict=True):
+            kept.extend(new)
+        if self._is_unmeasured(tuning.compared):
+            return False
+        tuning.comparison = self._compare(*tuning.compared, LATER_LOOKS)
+        return True
+
+    def _try(self, settings: Sequence[Setting]) -> list[tuple[Evaluation, list[Result]]]:
+        """Takes the best of some settings that can be proven, if it is better than the best.
+
+        Returns:
+            Those that were measured.
+        """
+        tuning = self._tuning
+        if not settings or tuning.compared is None or tuning.comparison is None:
+            return []
+        measured = []
+        best, incumbent = tuning.compared
+        others = [tuning.full.incumbent.another(setting) for setting in settings]
+        results = tuning.meet(incumbent.seeds, others)
+        least = best.objective if tuning.comparison.accepted else math.inf
+        count, first = 1, tuning.comparison
+        for evaluation, row in zip(others, results, strict=True):
+            met = evaluation.refusal is None and len(evaluation.seeds) == len(incumbent.seeds)
+            if not met or self._is_unmeasured((evaluation,)):
+                continue
+            count += 1
+            if evaluation.objective >= least:
+                continue
+            measured.append((evaluation, row))
+            comparison = self._compare(evaluation, incumbent, LATER_LOOKS)
+            if comparison.accepted:
+                least = evaluation.objective
+                tuning.comparison, tuning.best = comparison, evaluation
+                tuning.compared, tuning.results[0] = (evaluation, incumbent), row
+        if tuning.comparison is not first:
+            tuning.comparison = tuning.comparison.chosen_among(count)
+        return measured
+
+    def _insist(self, tried: Sequence[tuple[Evaluation, list[Result]]]) -> None:
+        """Lets whatever came nearest to being proven meet as many seeds again."""
+        tuning = self._tuning
+        if tuning.compared is None:
+            return
+        incumbent = tuning.compared[1]
+
+        def missing(entry: tuple[Evaluation, list[Result]]) -> float:
+            verdicts = judge(tuning.full.constraints, entry[0], incumbent, LATER_LOOKS)
+            return math.fsum(verdict.cautious_violation for verdict in verdicts)
+
+        nearest, row = min(tried, key=missing)
+        if self._compare(nearest, incumbent, LATER_LOOKS).decision.doubtful:
+            tuning.best, tuning.compared = nearest, (nearest, incumbent)
+            tuning.results[0] = row
+            self._look_again(len(nearest.seeds) // len(tuning.seeds.comparison))
+
+    def _inward(self) -> list[Setting]:
+        """What is tried where the best found cannot be proven: what keeps more distance."""
+        tuning = self._tuning
+        if tuning.best is None or tuning.comparison is None:
+            return []
+        best, found = tuning.best.setting, _Settings(self._known)
+        bound = tuning.comparison.decision.bound
+        if bound is not None and bound.of_harm:
+            for times in _FLATTERED:
+                found.add(_EACH, self._inside_of_harm(times))
+            safest = next((each.setting for each in reversed(front_of_distance(tuning))), best)
+        else:
+            for inside in _INSIDE:
+                found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
+            safest = next((each.setting for each in tuning.ranked_by(_FAR_INSIDE)), best)
+        found.add(len(SHARES), between(tuning.space, best, safest))
+        incumbent = tuning.full.incumbent.setting
+        found.add(len(SHARES), between(tuning.space, best, incumbent))
+        return found.settings
+
+    def _outward(self) -> list[Setting]:
+        """What is tried where the best found is proven: what looked better, and may be as sure."""
+        tuning = self._tuning
+        constraints = tuning.full.constraints
+        if tuning.best is None or all(constraint.of_harm for constraint in constraints):
+            return []
+        if tuning.horizon is not tuning.full or len(tuning.seeds.search) == 1:
+            return []  # nothing is known of them at this length, or of their noise
+        best, found = tuning.best.setting, _Settings(self._known)
+        reached = next((each for each in tuning.ranked_by(0.0) if each.setting == best), None)
+        if reached is None:
+            return []
+        for inside in _OUTSIDE:
+            promising = [
+                each.setting
+                for each in tuning.ranked_by(inside)
+                if each.objective < reached.objective
+                and tuning.horizon.value(each, inside=inside) < BROKEN
+            ]
+            found.add(_EACH, promising)
+            middle = between(tuning.space, best, promising[0])[1:2] if promising else ()
+            found.add(1, middle)
+        return found.settings
+
+    def _inside_of_harm(self, times: float) -> list[Setting]:
+        """The settings of the search, the best first, if as much more is kept from every bound.
+
+        Args:
+            times: what the search has shown of the best, less what fresh seeds show, so often.
+        """
+        tuning = self._tuning
+        if tuning.compared is None:
+            return []
+        horizon, (best, incumbent) = tuning.horizon, tuning.compared
+        constraints = horizon.constraints
+        searched = next((each for *_, each in tuning.ranking if each.setting == best.setting), None)
+        if searched is None:
+            return []
+        allowances = [
+            [times * max(0.0, shown - fresh) for shown, fresh in zip(*phases, strict=True)]
+            for phases in zip(
+                mean_margins(constraints, searched, horizon.incumbent),
+                mean_margins(constraints, best, incumbent),
+                strict=True,
+            )
+        ]
+        order = []
+        for _, number, each in tuning.ranking:
+            violation = mean_violation(constraints, each, horizon.incumbent, allowances)
+            value = feasible_first(each.objective, violation, horizon.scale)
+            order.append((value, number, each.setting))
+        return [setting for _, _, setting in sorted(order, key=itemgetter(0, 1))]
+
+    @property
+    def _known(self) -> list[Setting]:
+        """What has been compared already."""
+        compared = self._tuning.compared
+        return [] if compared is None else [each.setting for each in compared]
+
+    @staticmethod
+    def _is_unmeasured(evaluations: Sequence[Evaluation]) -> bool:
+        return any(each.not_measured is not None for each in evaluations)
+
+
+class _Settings:
+    """Settings, each of them once.
+
+    Args:
+        known: those that are not to be among them.
+    """
+
+    def __init__(self, known: Sequence[Setting]) -> None:
+        self._known = [dict(each) for each in known]
+        self.settings: list[Setting] = []
+
+    def add(self, most: int, settings: Iterable[Setting]) -> None:
+        """Takes up the first so many that are new."""
+        for setting in settings:
+            if most == 0:
+                return
+            if dict(setting) not in self._known:
+                self._known.append(dict(setting))
+                self.settings.append(setting)
+                most -= 1

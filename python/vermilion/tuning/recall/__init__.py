@@ -1,1 +1,0 @@
-"""Earlier answers: how alike conditions are, and where a search may begin."""

@@ -1,1 +1,0 @@
-"""What a tuning comes to, for people and for machines."""

@@ -1,0 +1,533 @@
+"""The price of settings and what they keep, as lines of text below a decision.
+
+What a tuning recommends, for people and for machines.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any, Final
+
+from vermilion.objectives.constraint import path_in
+from vermilion.objectives.price import PRICE, PriceRow
+from vermilion.scenario.how_many import how_many
+from vermilion.simulate.tables import Section, ShownTable
+from vermilion.tuning.verdict import at_confidence
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from vermilion.simulate.statistics import Interval
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.comparison import Comparison, Judgement
+    from vermilion.tuning.evaluation import Seeds
+    from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.race import RaceReport
+    from vermilion.tuning.robust_alternative import Sturdier
+    from vermilion.tuning.robustness import Robustness
+    from vermilion.tuning.state import End
+    from vermilion.tuning.verdict import ConstraintVerdict
+
+_ROUNDING: Final = 1e-9
+
+ABSENT: Final = "-"
+"""What stands where a number was not measured."""
+
+
+def price_text(interval: Interval | None, row: PriceRow, plus_minus: str = " +- ") -> str:
+    """A number of the price in the unit and with the decimals of its row.
+
+    Args:
+        interval: of it, in the metric's unit; ``None`` where it was not measured.
+        row: of the price.
+        plus_minus: between the mean and the half width of its interval.
+    """
+    if interval is None:
+        return ABSENT
+    text = f"{interval.mean * row.factor:.{row.decimals}f}"
+    if interval.half_width is not None:
+        half = interval.half_width * row.factor
+        # What is far below the last decimal is the rounding of equal numbers.
+        text += f"{plus_minus}{half if half > _ROUNDING else 0.0:.2g}"
+    return text
+
+
+def shown_rows(prices: Sequence[Mapping[str, Interval]]) -> Iterator[PriceRow]:
+    """The rows of the price that say something of these settings, in their order.
+
+    Those that none has measured are left out, and marks where nothing is marked.
+    """
+    for row in PRICE:
+        known = [price[row.metric] for price in prices if row.metric in price]
+        unmarked = row.metric == "mark_rate" and all(each.mean == 0.0 for each in known)
+        if known and not unmarked:
+            yield row
+
+
+def price_rows(prices: Sequence[Mapping[str, Interval]]) -> list[tuple[str, ...]]:
+    """The heading and the cells of each row of the price.
+
+    Args:
+        prices: by metric, one for each column.
+    """
+    return [
+        (row.heading, *(price_text(price.get(row.metric), row) for price in prices))
+        for row in shown_rows(prices)
+    ]
+
+
+def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
+    """Rows of a table as indented lines, labels to the left and numbers to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(["", row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
+        for row in rows
+    ]
+
+
+def kept_lines(verdicts: Sequence[ConstraintVerdict]) -> list[str]:
+    """What is kept: each constraint; of harm what is done, or that there is none, in a line."""
+    lines = [str(each) for each in verdicts if not each.of_harm]
+    harm = [each for each in verdicts if each.of_harm]
+    done = [f"harm: {each}" for each in harm if each.holds != "met"]
+    if harm and not done:
+        paths = ", ".join(path_in(each.constraint) for each in harm)
+        done = [f"no harm; within their margins: {paths}"]
+    return lines + done
+
+
+_ENDS: Final = {"deadline": "its deadline", "interrupted": "Ctrl-C"}
+
+
+@dataclass(frozen=True, slots=True)
+class OnDevice:
+    """The chosen setting in the words of a device.
+
+    Attributes:
+        profile: the name of the device profile.
+        command: what to tell the device, one command for each line; empty where the chosen
+            setting has automatic values, which only the scenario's discipline understands.
+        notes: what of the scenario is lost on the device, a sentence each.
+    """
+
+    profile: str
+    command: str
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RivalOutcome:
+    """One of the simplest things that might do the same, on the same fresh seeds.
+
+    Attributes:
+        label: what it is, like "drop-tail, limit 31 packets".
+        parameters: its setting, by path.
+        objective: what it reaches, in the objective's own direction.
+        metrics: its price, by metric.
+        missed: constraints and bounds of harm that it does not keep.
+    """
+
+    label: str
+    parameters: Mapping[str, float | None]
+    objective: Interval
+    metrics: Mapping[str, Interval]
+    missed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class SturdierOffer:
+    """A setting to use instead, by whoever does not know the conditions exactly.
+
+    Attributes:
+        found: the setting, and what it reaches.
+        readable: its values as one would write them, by path.
+        device: the same in a device's own words, if a profile was asked for.
+    """
+
+    found: Sturdier
+    readable: Mapping[str, str]
+    device: OnDevice | None = None
+
+    def to_data(self) -> dict[str, Any]:
+        """For JSON."""
+        comparison = self.found.comparison
+        return {
+            "parameters": dict(self.found.setting),
+            "objective": {
+                "value": _interval(comparison.best),
+                "difference": _interval(comparison.difference),
+                "confidence": comparison.confidence,
+            },
+            "harm": _verdicts(comparison.best_verdicts, of_harm=True),
+            "constraints": _verdicts(comparison.best_verdicts, of_harm=False),
+            "metrics": {name: _interval(each) for name, each in self.found.metrics.items()},
+            "robustness": self.found.robustness.to_data(),
+            "device": self.device and _device(self.device),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """The best setting found for a scenario, and whether it should replace the incumbent.
+
+    All figures of both settings are from fresh seeds, which the search has not seen; their
+    intervals are 95 % t intervals over them. Those of the comparison that decide are as wide as
+    it says. Where a tuning was cut short before that, they
+    are absent.
+
+    Attributes:
+        scenario: its file or name.
+        objective: the objective's name.
+        parameters: the best setting found, by path, in the units of the parameter tables;
+            empty if nothing but the incumbent was simulated.
+        incumbent: the scenario's own setting.
+        accepted: whether the best setting should replace the incumbent.
+        reason: why, in one sentence.
+        comparison: the objective of both with intervals, their difference seed by seed, and
+            the verdicts on the constraints; ``None`` if it did not come to that.
+        metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent:
+            means over the phases weighted by duration.
+        evaluations: settings that the search simulated.
+        simulations: runs of the simulator in all stages of the search, those of rivals and of the
+            neighbourhood not counted.
+        seconds: of wall time.
+        end: what ended it: "budget", "deadline" or "interrupted".
+        seeds: of the simulations.
+        search: the name of the search.
+        search_state: to go on with it.
+        version: of Vermilion.
+        readable: both settings as one would write them in a scenario, by path.
+        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
+        fidelity: whether the search simulated less than the scenario's duration, and why.
+        warm_starts: earlier answers that the search began with: the scenario, and how far its
+            conditions lie from these (:mod:`vermilion.tuning.earlier_answers`).
+        device: the setting to use in a device's own words, if a profile was asked for.
+        unit: of the objective, "" for a plain number.
+        rivals: the simplest things that might do the same; none where there was no time.
+        robustness: how it fares around the conditions it was found for; ``None`` where that was
+            not asked, or nothing was accepted.
+        warnings: what to know before using it, a sentence each.
+        sturdier: a setting that gains less and is worse under fewer of the conditions around;
+            ``None`` where the best found is surely worse under none, or none was found.
+    """
+
+    scenario: str
+    objective: str
+    parameters: Setting
+    incumbent: Setting
+    accepted: bool
+    reason: str
+    comparison: Comparison | None
+    metrics: Mapping[str, tuple[Interval, Interval]]
+    evaluations: int
+    simulations: int
+    seconds: float
+    end: End
+    seeds: Seeds
+    search: str
+    search_state: Mapping[str, Any]
+    version: str
+    readable: Mapping[str, tuple[str, str]]
+    race: RaceReport | None = None
+    fidelity: FidelityReport | None = None
+    warm_starts: tuple[tuple[str, float], ...] = ()
+    device: OnDevice | None = None
+    unit: str = ""
+    rivals: tuple[RivalOutcome, ...] = ()
+    robustness: Robustness | None = None
+    warnings: tuple[str, ...] = ()
+    sturdier: SturdierOffer | None = None
+
+    @property
+    def verdict(self) -> Judgement | None:
+        """The comparison in a word; ``None`` if it did not come to that."""
+        return None if self.comparison is None else self.comparison.decision.judgement
+
+    @property
+    def refused(self) -> bool:
+        """Whether a constraint, or the harm it would do, decided against the best found."""
+        return self.comparison is not None and self.comparison.decision.refused
+
+    @property
+    def chosen(self) -> Setting:
+        """The setting to use: the best one if it is accepted, the incumbent otherwise."""
+        return self.parameters if self.accepted else self.incumbent
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as strict JSON; what could not be computed is absent."""
+        comparison = self.comparison
+        data = {
+            "scenario": self.scenario,
+            "version": self.version,
+            "accepted": self.accepted,
+            "verdict": self.verdict,
+            "refused": self.refused,
+            "reason": self.reason,
+            "warnings": list(self.warnings),
+            "parameters": dict(self.parameters),
+            "incumbent": dict(self.incumbent),
+            "objective": {
+                "name": self.objective,
+                "unit": self.unit or None,
+                "least_gain": comparison and comparison.least_gain,
+                "best": comparison and _interval(comparison.best),
+                "incumbent": comparison and _interval(comparison.incumbent),
+                "difference": comparison and _interval(comparison.difference),
+                "improvement": comparison
+                and comparison.improvement
+                and asdict(comparison.improvement),
+                "confidence": comparison and comparison.confidence,
+                "among": comparison and comparison.among,
+            },
+            "constraints": comparison
+            and {
+                "best": _verdicts(comparison.best_verdicts, of_harm=False),
+                "incumbent": _verdicts(comparison.incumbent_verdicts, of_harm=False),
+            },
+            "harm": comparison and _verdicts(comparison.best_verdicts, of_harm=True),
+            "metrics": {
+                name: {"best": _interval(best), "incumbent": _interval(incumbent)}
+                for name, (best, incumbent) in self.metrics.items()
+            },
+            "rivals": [rival_data(rival) for rival in self.rivals],
+            "robustness": self.robustness and self.robustness.to_data(),
+            "sturdier": self.sturdier and self.sturdier.to_data(),
+            "evaluations": self.evaluations,
+            "simulations": self.simulations,
+            "seconds": self.seconds,
+            "end": self.end,
+            "seeds": asdict(self.seeds),
+            "race": self.race and asdict(self.race),
+            "fidelity": self.fidelity and asdict(self.fidelity),
+            "warm_starts": [
+                {"scenario": source, "distance": apart} for source, apart in self.warm_starts
+            ],
+            "device": self.device and _device(self.device),
+            "search": {"name": self.search, "state": self.search_state},
+        }
+        return json.dumps(present(data), indent=indent, allow_nan=False)
+
+    def __str__(self) -> str:
+        """A page of text: the decision and what it rests on."""
+        lines = [
+            f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
+            self.reason,
+            *self._warned_of(),
+            "",
+            *aligned(self._setting_rows()),
+            "",
+        ]
+        comparison = self.comparison
+        if comparison is not None:
+            lines += [*aligned(self._price_rows(comparison)), ""]
+            lines += self._missed_by_rivals()
+            kept = kept_lines(comparison.best_verdicts)
+            if kept:
+                lines += ["of the best found", *(f"  {line}" for line in kept), ""]
+        if self.robustness is not None:
+            lines += [
+                self.robustness.table(self.sturdier.found.robustness if self.sturdier else None),
+                "",
+            ]
+        seeds = ", ".join(
+            f"{_range(numbers)} for the {stage.replace('_', '-')}"
+            for stage, numbers in asdict(self.seeds).items()
+        )
+        if self.warm_starts:
+            source, apart = self.warm_starts[0]
+            nearest = f"the nearest that to {source} (distance {apart:.2g})"
+            lines += [f"began with {len(self.warm_starts)} earlier answers, {nearest}"]
+        lines += [str(report) for report in (self.fidelity, self.race) if report is not None]
+        lines += [
+            f"{how_many(self.evaluations, 'setting')} tried by {self.search}; seeds {seeds}",
+            f"{how_many(self.simulations, 'simulation')} in {self.seconds:.1f} s"
+            + ended_by(self.end),
+        ]
+        if self.device is not None and self.device.command:
+            what = "the best found" if self.accepted else "the incumbent"
+            lines += ["", f"{what} on {self.device.profile}:", self.device.command]
+            lines += [f"note: {note}" for note in self.device.notes]
+        also = None if self.sturdier is None else self.sturdier.device
+        if also is not None and also.command:
+            lines += ["", f"the sturdier one on {also.profile}:", also.command]
+        return "\n".join(lines)
+
+    def _missed_by_rivals(self) -> list[str]:
+        """What the stars of the rivals mean, a line each."""
+        return [
+            f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
+            for rival in self.rivals
+            if rival.missed
+        ]
+
+    def _warned_of(self) -> list[str]:
+        """What to know before using the best found, and what the sturdier setting is for."""
+        warnings = [f"warning: {warning}" for warning in self.warnings]
+        if self.sturdier is None:
+            return warnings
+        found = self.sturdier.found
+        reached = f"{self.objective} {_text(found.comparison.best)} {self.unit}".rstrip()
+        lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
+        under = f"under {lost or 'none'} of these {conditions} conditions"
+        if found.robustness.doubtful:
+            under += f", and may be under {len(found.robustness.doubtful)}"
+        instead = "use this setting if you do not know the conditions exactly"
+        sturdier = f"It reaches {reached} as given, and is worse than the one in force {under}"
+        return [*warnings, f"sturdier: {instead}. {sturdier}"]
+
+    def _setting_rows(self) -> list[tuple[str, ...]]:
+        """The settings beside each other."""
+        rows: list[tuple[str, ...]] = [("parameter", "incumbent", "best found")]
+        rows += [(path, *texts) for path, texts in self.readable.items()]
+        if self.sturdier is None:
+            return rows
+        others = self.sturdier.readable
+        # A discipline that is tuned in the place of another is the same in both.
+        found = [others.get(path, best) for path, (_, best) in self.readable.items()]
+        more = ("sturdier", *found)
+        return [(*row, cell) for row, cell in zip(rows, more, strict=True)]
+
+    def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
+        """What every setting reaches on the fresh seeds, beside each other."""
+        also = [] if self.sturdier is None else [self.sturdier.found]
+        rows: list[tuple[str, ...]] = [
+            (
+                "on fresh seeds",
+                "incumbent",
+                "best found",
+                *("sturdier" for _ in also),
+                *map(_marked, self.rivals),
+            )
+        ]
+        name = f"{self.objective} ({self.unit})" if self.unit else self.objective
+        others = [_text(each.comparison.best) for each in also]
+        others += [_text(rival.objective) for rival in self.rivals]
+        rows += [(name, _text(comparison.incumbent), _text(comparison.best), *others)]
+        gains = [_improvement(comparison), *(_improvement(each.comparison) for each in also)]
+        if gains[0]:
+            rows += [("improvement", "", *gains, *("" for _ in self.rivals))]
+        best, incumbent = (
+            {name: pair[number] for name, pair in self.metrics.items()} for number in (0, 1)
+        )
+        prices = [incumbent, best, *(each.metrics for each in also)]
+        rows += price_rows([*prices, *(rival.metrics for rival in self.rivals)])
+        return rows
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the decision, both settings, and what they achieve."""
+        also = () if self.sturdier is None else ("sturdier",)
+        headings = ("incumbent", "best found", *also, *map(_marked, self.rivals))
+        settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
+        sections = [Section("parameter", settings)]
+        comparison = self.comparison
+        lines = []
+        if comparison is not None:
+            [_, *rows] = self._price_rows(comparison)
+            sections.append(Section("on fresh seeds", [(row[0], row[1:]) for row in rows]))
+            lines = kept_lines(comparison.best_verdicts)
+        decision = "use the best setting found" if self.accepted else "no change"
+        table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
+        constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
+        listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
+        broken = () if self.robustness is None else self.robustness.broken()
+        if self.sturdier is not None:
+            broken = (*broken, *self.sturdier.found.robustness.broken("sturdier"))
+        said = [self.reason, *self._warned_of(), *broken, *self._missed_by_rivals()]
+        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
+        page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
+        return page.replace(" +- ", " ± ")
+
+
+def ended_by(end: End) -> str:
+    """What has cut a tuning short, to be appended to a line; "" where nothing has."""
+    return f", ended by {_ENDS[end]}" if end in _ENDS else ""
+
+
+def _marked(rival: RivalOutcome) -> str:
+    """Its heading, with a star where it breaks what the recommendation has to keep."""
+    return f"{rival.label}{'*' if rival.missed else ''}"
+
+
+def _improvement(comparison: Comparison) -> str:
+    """What is gained; "" where that is not known."""
+    gain = comparison.improvement
+    if gain is None:
+        return ""
+    text = f"{gain.mean:.1%}"
+    if gain.low is not None and gain.high is not None:
+        text += f" [{gain.low:.1%}, {gain.high:.1%}]{at_confidence(comparison.confidence)}"
+    return text
+
+
+def _text(interval: Interval) -> str:
+    if interval.half_width is None:
+        return f"{interval.mean:.4g}"
+    return f"{interval.mean:.4g} +- {interval.half_width:.2g}"
+
+
+def _range(seeds: Sequence[int]) -> str:
+    if not seeds:
+        return "none"
+    consecutive = list(range(seeds[0], seeds[0] + len(seeds)))
+    if len(seeds) > 2 and list(seeds) == consecutive:  # noqa: PLR2004 - "1 .. 2" is no shorter
+        return f"{seeds[0]} .. {seeds[-1]}"
+    return ", ".join(map(str, seeds))
+
+
+def _interval(interval: Interval) -> dict[str, float | None]:
+    return {
+        "mean": interval.mean,
+        "low": interval.low,
+        "high": interval.high,
+        "count": interval.count,
+    }
+
+
+def _verdicts(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[dict[str, Any]]:
+    """Those that a user asked for, or those of harm."""
+    return [verdict_data(verdict) for verdict in verdicts if verdict.of_harm is of_harm]
+
+
+def _device(device: OnDevice) -> dict[str, Any]:
+    """A setting in a device's words, for machines."""
+    return {
+        "profile": device.profile,
+        "command": device.command or None,
+        "notes": list(device.notes),
+    }
+
+
+def rival_data(rival: RivalOutcome) -> dict[str, Any]:
+    """A rival for machines."""
+    return {
+        "name": rival.label,
+        "parameters": dict(rival.parameters),
+        "objective": _interval(rival.objective),
+        "metrics": {name: _interval(interval) for name, interval in rival.metrics.items()},
+        "missed": list(rival.missed),
+    }
+
+
+def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
+    """A verdict for machines; what there is not is ``None``."""
+    return {
+        "constraint": verdict.constraint,
+        "holds": verdict.holds,
+        "value": verdict.value and _interval(verdict.value),
+        "bound": verdict.bound,
+        "phase": verdict.phase or None,
+        "confidence": verdict.confidence,
+    }
+
+
+def present(value: Any) -> Any:  # noqa: ANN401 - any JSON
+    """The same without the keys whose value is absent; settings keep theirs ("automatic")."""
+    if not isinstance(value, dict):
+        return [present(entry) for entry in value] if isinstance(value, list) else value
+    return {
+        key: entry if key in {"parameters", "incumbent", "state"} else present(entry)
+        for key, entry in value.items()
+        if entry is not None
+    }

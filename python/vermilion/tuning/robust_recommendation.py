@@ -1,0 +1,333 @@
+"""What a tuning for several scenarios recommends, for people and for machines."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any, Literal
+
+from vermilion.scenario.how_many import how_many
+from vermilion.simulate.tables import Section, ShownTable
+from vermilion.tuning.recommendation import (
+    Recommendation,
+    aligned,
+    ended_by,
+    kept_lines,
+    present,
+    price_rows,
+    rival_data,
+    verdict_data,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from vermilion.simulate.statistics import Interval
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.comparison import Comparison, Judgement
+    from vermilion.tuning.evaluation import Seeds
+    from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.race import RaceReport
+    from vermilion.tuning.recommendation import OnDevice, RivalOutcome
+    from vermilion.tuning.robustness import Robustness
+    from vermilion.tuning.state import End
+
+
+@dataclass(frozen=True, slots=True)
+class RobustCase:
+    """One of the scenarios.
+
+    Attributes:
+        scenario: its file or name, numbered where several have the same.
+        objective: what its objective is called.
+        incumbent: its own setting.
+        weight: its share in a mean.
+        comparison: of the best setting with the incumbent on fresh seeds in this scenario, whose
+            ``accepted`` and ``reason`` speak of this scenario alone; ``None`` if it did not come
+            to that.
+        metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent
+            here.
+        unit: of the objective, "" for a plain number.
+        rivals: the simplest things that might do the same in this scenario alone.
+        robustness: how the setting fares around this scenario; ``None`` where that was not tried.
+    """
+
+    scenario: str
+    objective: str
+    incumbent: Setting
+    weight: float
+    comparison: Comparison | None
+    metrics: Mapping[str, tuple[Interval, Interval]] = field(default_factory=dict)
+    unit: str = ""
+    rivals: tuple[RivalOutcome, ...] = ()
+    robustness: Robustness | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RobustRecommendation:
+    """The best setting found for several scenarios, and whether it should be used in all.
+
+    Attributes:
+        over: "worst" or "mean".
+        parameters: the best setting found, by path; empty if there is none.
+        accepted: whether it should replace the incumbents.
+        reason: why, in one sentence.
+        cases: the scenarios.
+        together: what the best setting and the incumbents reach in all scenarios together, measured
+            by the incumbents' means with the fresh seeds: theirs is 1, or -1 of what is maximised.
+            This is what was minimised. ``None`` if it did not come to that.
+        change: the weighted mean of the relative changes of the objectives, to be minimised, with
+            its 95 % t interval over the fresh seeds: -0.2 is a fifth less.
+        evaluations: settings that the search used.
+        simulations: runs of the simulator in all.
+        end: what ended it: "budget", "deadline" or "interrupted".
+        seeds: of the simulations.
+        search: the name of the search.
+        version: of Vermilion.
+        fidelity: whether the search simulated less than the scenarios' durations, and why.
+        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
+        readable: the best setting as one would write it in a scenario, by path.
+        device: it in a device's own words, if it is accepted and a profile was asked for.
+        warnings: what to know before using it, a sentence each.
+    """
+
+    over: str
+    parameters: Setting
+    accepted: bool
+    reason: str
+    cases: tuple[RobustCase, ...]
+    together: tuple[Interval, Interval] | None
+    change: Interval | None
+    evaluations: int
+    simulations: int
+    end: End
+    seeds: Seeds
+    search: str
+    version: str
+    readable: Mapping[str, str]
+    fidelity: FidelityReport | None = None
+    race: RaceReport | None = None
+    device: OnDevice | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def refused(self) -> bool:
+        """Whether a constraint, or harm, in one of the scenarios decided against the best found."""
+        return any(each.decision.refused for each in self._comparisons)
+
+    @property
+    def verdict(self) -> Judgement | None:
+        """The comparison in a word; ``None`` if it did not come to that.
+
+        What breaks something somewhere is worse; so is, of the worst case, what is surely worse in
+        one of the scenarios, and of the mean, what is surely worse on average.
+        """
+        comparisons = self._comparisons
+        if not comparisons:
+            return None
+        if self.accepted:
+            return "better"
+        refusals = [each.decision for each in comparisons if each.decision.refused]
+        if refusals:
+            worse = any(each.judgement == "worse" for each in refusals)
+        elif self.over == "mean":
+            worse = self.change is not None and (self.change.low or 0.0) > 0.0
+        else:
+            worse = any(each.decision.judgement == "worse" for each in comparisons)
+        return "worse" if worse else "no difference"
+
+    @property
+    def _comparisons(self) -> list[Comparison]:
+        return [case.comparison for case in self.cases if case.comparison is not None]
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """All of it as strict JSON; what could not be computed is absent."""
+        data: dict[str, Any] = {
+            "version": self.version,
+            "robust": self.over,
+            "accepted": self.accepted,
+            "verdict": self.verdict,
+            "refused": self.refused,
+            "reason": self.reason,
+            "warnings": list(self.warnings),
+            "parameters": dict(self.parameters),
+            "scenarios": [_case(case) for case in self.cases],
+            "evaluations": self.evaluations,
+            "simulations": self.simulations,
+            "end": self.end,
+            "seeds": asdict(self.seeds),
+            "search": {"name": self.search},
+        }
+        if self.together is not None:
+            best, incumbent = self.together
+            data["objective"] = {"best": _interval(best), "incumbent": _interval(incumbent)}
+        if self.fidelity is not None:
+            data["fidelity"] = asdict(self.fidelity)
+        if self.race is not None:
+            data["race"] = asdict(self.race)
+        if self.change is not None:
+            data["change"] = _interval(self.change)
+        if self.device is not None:
+            data["device"] = {
+                "profile": self.device.profile,
+                "command": self.device.command,
+                "notes": list(self.device.notes),
+            }
+        return json.dumps(present(data), indent=indent, allow_nan=False)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the decision, the setting, what it achieves in each scenario."""
+        said = [self.reason, *(f"warning: {warning}" for warning in self.warnings)]
+        settings = [(path, [text]) for path, text in self.readable.items()]
+        table = ShownTable(self._title(), ["best found"], [Section("parameter", settings)])
+        parts = [table.html(), *(f"<p>{escape(line)}</p>" for line in said)]
+        for case in self.cases:
+            if rows := _price_rows(case):
+                [(title, *headings), *cells] = rows
+                section = Section(title, [(label, each) for label, *each in cells])
+                parts.append(ShownTable(case.scenario, headings, [section]).html())
+            parts += [f"<p>{escape(line)}</p>" for line in _kept(case)]
+        return "\n".join(["<div>", *parts, "</div>"]).replace(" +- ", " ± ")
+
+    def _title(self) -> str:
+        decision = "use the best setting found in all of them" if self.accepted else "no change"
+        return f"{len(self.cases)} scenarios, {self.over}: {decision}"
+
+    def __str__(self) -> str:
+        """A page of text: the decision and what it rests on."""
+        lines = [self._title(), self.reason]
+        lines += [*(f"warning: {warning}" for warning in self.warnings), ""]
+        widest = max((len(path) for path in self.readable), default=0)
+        lines += [f"  {path:<{widest}}  {text}" for path, text in self.readable.items()]
+        for case in self.cases:
+            lines += ["", f"{case.scenario}"]
+            each = case.comparison
+            if each is not None:
+                unit = f" {case.unit}" if case.unit else ""
+                reached = f"{_text(each.best)}{unit} instead of {_text(each.incumbent)}{unit}"
+                lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
+                lines += [f"  {line}" for line in kept_lines(each.best_verdicts)]
+                lines += aligned(_price_rows(case))
+                lines += [f"  {line}" for line in _missed(case)]
+            if case.robustness is not None:
+                lines += [str(case.robustness)]
+        last = self.seeds.comparison
+        reports = (self.fidelity, self.race)
+        lines += ["", *(str(report) for report in reports if report is not None)]
+        tried = how_many(self.evaluations, "setting")
+        simulations = how_many(self.simulations, "simulation")
+        seeds = f"seeds {last[0]} .. {last[-1]} for the figures above"
+        lines += [
+            f"{tried} tried by {self.search}; {seeds}; {simulations}{ended_by(self.end)}",
+        ]
+        if self.device is not None:
+            lines += ["", f"the best found on {self.device.profile}:", self.device.command]
+            lines += [f"note: {note}" for note in self.device.notes]
+        return "\n".join(lines)
+
+
+def _kept(case: RobustCase) -> list[str]:
+    """What the best found and its rivals keep in a scenario and around it, and what they do not."""
+    each, around = case.comparison, case.robustness
+    kept = [] if each is None else [*kept_lines(each.best_verdicts), *_missed(case)]
+    return kept if around is None else [*kept, *around.broken()]
+
+
+def _missed(case: RobustCase) -> list[str]:
+    return [
+        f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
+        for rival in case.rivals
+        if rival.missed
+    ]
+
+
+def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:
+    """What both settings and their rivals reach and cost in a scenario, below their headings."""
+    if not case.metrics:
+        return []
+    best, incumbent = (
+        {name: pair[place] for name, pair in case.metrics.items()} for place in (0, 1)
+    )
+    rivals = case.rivals
+    rows: list[tuple[str, ...]] = [
+        (
+            "on fresh seeds",
+            "incumbent",
+            "best found",
+            *(f"{rival.label}{'*' if rival.missed else ''}" for rival in rivals),
+        )
+    ]
+    if rivals and case.comparison is not None:
+        each = case.comparison
+        reached = (each.incumbent, each.best, *(rival.objective for rival in rivals))
+        name = f"{case.objective} ({case.unit})" if case.unit else case.objective
+        rows.append((name, *map(_text, reached)))
+    return rows + price_rows([incumbent, best, *(rival.metrics for rival in rivals)])
+
+
+def _case(case: RobustCase) -> dict[str, Any]:
+    data: dict[str, Any] = {
+        "scenario": case.scenario,
+        "weight": case.weight,
+        "incumbent": dict(case.incumbent),
+        "objective": {"name": case.objective, "unit": case.unit or None},
+    }
+    each = case.comparison
+    if each is not None:
+        data["objective"] |= {
+            "best": _interval(each.best),
+            "incumbent": _interval(each.incumbent),
+            "difference": _interval(each.difference),
+        }
+        asked, harm = (
+            [verdict_data(verdict) for verdict in each.best_verdicts if verdict.of_harm is of_harm]
+            for of_harm in (False, True)
+        )
+        data["constraints"], data["harm"] = asked, harm
+        data["objective"] |= {
+            "improvement": each.improvement and asdict(each.improvement),
+            "least_gain": each.least_gain,
+        }
+    if case.metrics:
+        data["metrics"] = {
+            name: {"best": _interval(best), "incumbent": _interval(incumbent)}
+            for name, (best, incumbent) in case.metrics.items()
+        }
+    data["rivals"] = [rival_data(rival) for rival in case.rivals]
+    if case.robustness is not None:
+        data["robustness"] = case.robustness.to_data()
+    return data
+
+
+def _interval(interval: Interval) -> dict[str, float | int]:
+    data: dict[str, float | int] = {"mean": interval.mean, "count": interval.count}
+    if interval.low is not None and interval.high is not None:
+        data |= {"low": interval.low, "high": interval.high}
+    return data
+
+
+def _text(interval: Interval) -> str:
+    half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
+    return f"{interval.mean:.4g}{half}"
+
+
+Conclusion = Literal["recommended", "kept", "refused"]
+"""Whether the best setting should replace the one in force; else whether the latter is kept because
+nothing is surely better, or because the best does not surely keep what must hold."""
+
+
+def conclusion_of(outcome: Recommendation | RobustRecommendation) -> Conclusion:
+    """What a recommendation comes to; the one place that knows.
+
+    A tuning that was cut short before its comparison has kept what is in force.
+    """
+    if outcome.accepted:
+        return "recommended"
+    compared = (
+        [outcome.comparison]
+        if isinstance(outcome, Recommendation)
+        else [case.comparison for case in outcome.cases]
+    )
+    refused = any(each is not None and each.decision.refused for each in compared)
+    return "refused" if refused else "kept"

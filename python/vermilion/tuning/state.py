@@ -1,0 +1,257 @@
+"""How far a tuning has come, for a progress bar.
+
+Whether the best of a search lies where a constraint begins to be broken.
+
+What is then done about it is in :mod:`vermilion.tuning.edge_refinement`.
+
+What is known of a tuning while it goes: its settings, its best, what has been compared.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Literal
+
+from vermilion.objectives.feasible_first import BROKEN
+from vermilion.simulate.statistics import mean_interval
+from vermilion.tuning.screening import Screening
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from vermilion.search import Search, Space
+    from vermilion.simulate import Result
+    from vermilion.simulate.statistics import Interval
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.comparison import Comparison
+    from vermilion.tuning.evaluation import Evaluation, Seeds
+    from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.horizon import Horizon, Shorter
+    from vermilion.tuning.memory import Memory, Used
+    from vermilion.tuning.race import RaceReport
+
+    Compare = Callable[[Evaluation, Evaluation, float], Comparison]
+
+Stage = Literal[
+    "search",
+    "refinement",
+    "re-evaluation",
+    "comparison",
+    "rivals",
+    "neighbourhood",
+    "alternatives",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningProgress:
+    """A moment of a tuning.
+
+    Attributes:
+        stage: what it is doing.
+        done: settings tried in the search, simulations done in the other stages.
+        total: how many they will be at most.
+        best: the best value of the objective so far among settings that keep the
+            constraints; ``math.inf`` before there is one, and
+            while what stands beside an answer is measured.
+        interval: its 95 % interval, over the seeds that it has met; ``None`` for less than two.
+        incumbent: the value of the setting in force, on the seeds that it has met; ``None`` where
+            there is not one value.
+        feasible: whether the best setting so far keeps the constraints.
+    """
+
+    stage: Stage
+    done: int
+    total: int
+    best: float
+    interval: Interval | None = None
+    incumbent: float | None = None
+    feasible: bool = False
+
+
+ProgressReport = Callable[[TuningProgress], object]
+
+
+AT_ONCE: Final = 6
+"""Settings of a round of the refinement."""
+
+_MOST_REFINED: Final = 36
+_PART: Final = 10
+"""One further setting for so many of the search, up to the most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """What has been simulated of one length.
+
+    Attributes:
+        horizon: the length.
+        evaluations: that have met all seeds of the search.
+    """
+
+    horizon: Horizon
+    evaluations: Sequence[Evaluation]
+
+
+def refined_settings(budget: int) -> int:
+    """How many further settings a search of so many is worth; 0 for a search of a few."""
+    count = min(_MOST_REFINED, budget // _PART)
+    return count if count >= AT_ONCE else 0
+
+
+def is_at_edge(here: Length) -> bool:
+    """Whether what a user asked for stands in the way of something better than the best."""
+    horizon = here.horizon
+    if all(each.of_harm for each in horizon.constraints) or not here.evaluations:
+        return False
+    best = min(here.evaluations, key=horizon.value)
+    if horizon.value(best) >= BROKEN:
+        return True
+    return any(
+        each.objective < best.objective and horizon.value(each) >= BROKEN
+        for each in here.evaluations
+    )
+
+
+End = Literal["budget", "deadline", "interrupted"]
+"""What ended a tuning."""
+
+
+@dataclass(slots=True, kw_only=True)
+class TuningState:
+    """A tuning at a moment, and what every stage of it needs.
+
+    Attributes:
+        full: the whole scenario, or all the scenarios.
+        space: the parameters and the box in which they are searched.
+        maximised: whether high values of the objective are wanted, for reports of progress.
+        seeds: of the simulations.
+        search: that is asked and told.
+        shortlist: how many settings race.
+        race_budget: simulations of the race.
+        progress: called now and then.
+        start: the moment when it began, on the clock of ``time.monotonic``.
+        until: the moment when all must be over, on the same clock.
+        search_start: the moment when the search began.
+        horizon: what the search simulates.
+        shorter: the shorter horizons, if there are any.
+        memory: of what has been simulated; ``None`` for none.
+        end: what has ended it.
+        evaluations: settings that the search has used.
+        ranking: the settings of the search, each after the number that it told the search and
+            the order in which they came, as a heap; the incumbent is not among them.
+        ranked: the identities of those in it: several points may mean one setting.
+        best: the first of them, and later the winner of the race.
+        compared: the best and the incumbent on fresh seeds, and their ``results``.
+        compare: decides between two settings at a confidence; without it the fresh seeds are met
+            and nothing is decided.
+        refines: whether further settings are tried along the constraints' edge, if the best
+            lies there.
+        comparison: what it has come to.
+        refinement: how many settings those were.
+        unsaved: settings whose values the search has used since the memory was last told.
+        leaders: the settings that raced; none before that.
+        earlier: those of the search that this one goes on with: they are tried again.
+    """
+
+    full: Horizon
+    space: Space
+    maximised: bool
+    seeds: Seeds
+    search: Search
+    shortlist: int
+    race_budget: int
+    progress: ProgressReport | None
+    start: float
+    until: float | None
+    shorter: Shorter
+    memory: Memory | None
+    compare: Compare | None = None
+    refines: bool = False
+    comparison: Comparison | None = None
+    refinement: int = 0
+    horizon: Horizon = field(init=False)
+    search_start: float = 0.0
+    end: End = "budget"
+    evaluations: int = 0
+    ranking: list[tuple[float, int, Evaluation]] = field(default_factory=list)
+    ranked: set[int] = field(default_factory=set)
+    screening: Screening = field(default_factory=Screening)
+    best: Evaluation | None = None
+    race: RaceReport | None = None
+    fidelity: FidelityReport | None = None
+    compared: tuple[Evaluation, Evaluation] | None = None
+    results: list[list[Result]] = field(default_factory=lambda: [[], []])
+    unsaved: list[Used] = field(default_factory=list)
+    leaders: list[Setting] = field(default_factory=list)
+    earlier: Sequence[Setting] = ()
+
+    def __post_init__(self) -> None:
+        self.horizon = self.full
+
+    @property
+    def simulations(self) -> int:
+        """Runs of the simulator so far."""
+        return self.full.simulations.count + self.shorter.count
+
+    @property
+    def why_not_compared(self) -> str:
+        """Why nothing can be said about the best, where the comparison was not reached."""
+        why = {
+            "interrupted": "it was interrupted",
+            "deadline": "time was up",
+            "budget": "the budget was spent",
+        }[self.end]
+        if self.best is None:
+            return f"{why} before any other setting had been simulated"
+        return f"{why} before the best setting had been compared on fresh seeds"
+
+    def meet(self, seeds: Sequence[int], evaluations: Sequence[Evaluation]) -> list[list[Result]]:
+        """Lets settings meet the seeds of the comparison, those that there is time for."""
+        return self.full.simulations.run_in_step(
+            evaluations,
+            seeds,
+            until=self.until,
+            progress=self.report("comparison", len(evaluations) * len(seeds)),
+            made_for="comparison",
+        )
+
+    def ranked_by(self, inside: float) -> list[Evaluation]:
+        """The settings of the search, the best first, as all of it has shown them.
+
+        Args:
+            inside: how many times the usual distance to keep from the constraints' bounds.
+        """
+        order = [
+            (self.horizon.value(evaluation, inside=inside), number, evaluation)
+            for _, number, evaluation in self.ranking
+        ]
+        return [evaluation for _, _, evaluation in sorted(order)]
+
+    def report(self, stage: Stage, total: int, before: int = 0) -> Callable[[int], object] | None:
+        """What turns a number of simulations done into a report of progress."""
+        progress = self.progress
+        if progress is None:
+            return None
+        horizon = self.horizon if stage != "comparison" else self.full
+        sign = -1.0 if self.maximised else 1.0
+        feasible = self.best is not None and self.ranking[0][0] < BROKEN
+        best, interval = math.inf, None
+        if self.best is not None and feasible:
+            best = sign * self.best.objective
+            if math.isfinite(best) and len(self.best.objectives) > 1:
+                interval = mean_interval(sign * value for value in self.best.objectives)
+        incumbent = sign * horizon.incumbent.objective
+        return lambda done: progress(
+            TuningProgress(
+                stage,
+                min(before + done, total),
+                total,
+                best,
+                interval,
+                incumbent,
+                feasible=feasible,
+            )
+        )
