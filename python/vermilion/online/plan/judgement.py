@@ -35,7 +35,7 @@ Whether a new setting is worth applying: the rule of every tuning, in the loop's
 
 Both settings, the one in force and the candidate, are simulated on the same fresh seeds,
 which the search has not seen: a search returns the luckiest of hundreds of candidates, and
-only fresh seeds tell luck from merit. What decides is :mod:`vermilion.tuning.judge.decision`: no
+only fresh seeds tell luck from merit. What decides is :mod:`vermilion.tuning.comparison`: no
 broken constraint and no harm, a difference that is not chance, and a gain that is worth a change.
 """
 

@@ -1,6 +1,6 @@
 """Earlier answers of the controller, and how similar the traffic was to today's.
 
-How answers are ranked is the tuner's (:mod:`vermilion.tuning.recall.answers`); here is what
+How answers are ranked is the tuner's (:mod:`vermilion.tuning.earlier_answers`); here is what
 conditions are on line: a picture of the traffic.
 """
 
