@@ -55,7 +55,8 @@ test: test-rust test-python ## set up and run the tests of both languages, which
 test-rust: $(RUNTIME) | tools
 	cargo test --locked --workspace
 
-PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal
+# The slowest are shown, so that what has become slow is noticed.
+PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal --durations 12 --durations-min 3
 test-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 	$(PYTEST)
 

@@ -42,13 +42,13 @@ def made_up(scenario, phases):
     return Result(data)
 
 
-@pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize("name", scenario_names())
-def test_every_number_of_a_shipped_scenario_stands_there_whole(name, width, monkeypatch):
+def test_every_number_of_a_shipped_scenario_stands_there_whole(name, monkeypatch):
+    width = min(WIDTHS)
     screen = Console(file=io.StringIO(), width=width, highlight=False)
     monkeypatch.setattr(run_tables, "console", lambda: screen)
     scenario = load_scenario(name)
-    for phases in (1, 3, 9):
+    for phases in (1, 9):
         screen.file.seek(0)
         screen.file.truncate()
         run_tables.print_result(scenario, made_up(scenario, phases))
