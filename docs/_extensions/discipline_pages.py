@@ -185,5 +185,5 @@ def _compared() -> dict[str, list[str]]:
             ):
                 cases[discipline].append(name)
         for discipline, names in cases.items():
-            found[discipline].append(f"- {simulator} ({{doc}}`/validation`): {'; '.join(names)}")
+            found[discipline].append(f"- {simulator} ({{doc}}`/laboratory/validation`): {'; '.join(names)}")
     return found
