@@ -6,9 +6,10 @@ from dataclasses import replace
 import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, traffic
-from vermilion.online.model.explanation import are_enough, features, log_likelihoods, watch
+from vermilion.online.model.explanation import are_enough, features, log_likelihoods
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SENDER_MODELS, WIDER, SenderBelief, SenderModel
+from vermilion.online.plan.examination import watch
 
 TODAY = SenderModel("cubic", option_set="linux")
 NEWRENO = SenderModel("newreno")
@@ -21,7 +22,7 @@ def samples(kind, seed, seconds=20.0):
     seen = traffic(base_rtts_s=(0.028,) * 16)
     scenario = build_model(CONFIGURATION, IN_FORCE, seen, kind, POLICY, HORIZON)
     longer = scenario.with_values({"duration": f"{5 + seconds} s"})
-    return watch(longer.core_json(), "bottleneck", seed, 5.0, 5.0 + seconds)
+    return watch(longer, ["bottleneck"], seed, 5.0, 5.0 + seconds)["bottleneck"]
 
 
 @pytest.mark.parametrize("truth", [NEWRENO, RENO, DELAYED])
@@ -136,9 +137,9 @@ def test_what_a_monitor_hears_does_not_rule_a_kind_out():
 def test_a_model_is_watched_as_often_as_the_network():
     seen = traffic(base_rtts_s=(0.028,) * 16)
     model = build_model(CONFIGURATION, IN_FORCE, seen, NEWRENO, POLICY, HORIZON)
-    text = model.with_values({"duration": "25 s"}).core_json()
-    often = watch(text, "bottleneck", 7, 5.0, 25.0)
-    rarely = watch(text, "bottleneck", 7, 5.0, 25.0, 1.0)
+    longer = model.with_values({"duration": "25 s"})
+    often = watch(longer, ["bottleneck"], 7, 5.0, 25.0)["bottleneck"]
+    rarely = watch(longer, ["bottleneck"], 7, 5.0, 25.0, 1.0)["bottleneck"]
     assert len(often) == 200
     assert [sample.interval_s for sample in rarely] == pytest.approx([1.0] * 20)
     assert sum(sample.packets for sample in rarely) == sum(sample.packets for sample in often)

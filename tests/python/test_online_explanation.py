@@ -7,10 +7,11 @@ import pytest
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
 from test_online_plan import NEAR, settled, task
 from vermilion.objectives.knee import Knee
-from vermilion.online.model.explanation import Explanation, Figure, compare, watch
+from vermilion.online.model.explanation import Explanation, Figure, compare
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SENDER_MODELS, WIDER, SenderBelief, SenderModel
-from vermilion.online.plan.examination import examine
+from vermilion.online.plan.examination import examine, watch
+from vermilion.online.plan.problem import QueueProblem
 from vermilion.online.plan.solve import solve
 from vermilion.online.sense.sampler import Sample
 
@@ -22,8 +23,8 @@ def seen_with(kind, in_force=IN_FORCE, seconds=4.0, seed=7, **known):
     shown = {"base_rtts_s": NEAR, "marked_share": None} | known
     network = build_model(CONFIGURATION, in_force, traffic(**shown), kind, POLICY, HORIZON)
     network = network.with_values({"duration": f"{8.0 + seconds} s"})
-    samples = watch(network.core_json(), "bottleneck", seed, 8.0, 8.0 + seconds)
-    asked = task(
+    samples = watch(network, ["bottleneck"], seed, 8.0, 8.0 + seconds)["bottleneck"]
+    return task(
         kind="refined",
         deadline_s=2.0,
         in_force=in_force,
@@ -31,11 +32,10 @@ def seen_with(kind, in_force=IN_FORCE, seconds=4.0, seed=7, **known):
         picture=picture(**shown),
         settled=tuple(samples),
     )
-    return asked, traffic(**shown)
 
 
-def explained(asked, shown):
-    return examine(asked, shown, 0.6)
+def explained(asked):
+    return examine(QueueProblem(asked), 0.6)
 
 
 def sample(time_s, backlog, packets=100, drops=0):
@@ -89,7 +89,7 @@ def test_the_figures_are_those_of_the_samples():
 
 @pytest.mark.parametrize("kind", list(SENDER_MODELS)[:4])
 def test_a_network_of_a_known_kind_is_explained(kind):
-    explanation, _ = explained(*seen_with(kind))
+    explanation, _ = explained(seen_with(kind))
     assert explanation.explained
     assert {figure.name for figure in explanation.figures} == {
         "mean queue",
@@ -101,11 +101,11 @@ def test_a_network_of_a_known_kind_is_explained(kind):
 
 def test_datacentre_senders_are_found_among_the_wider_kinds():
     """The usual kinds alone have a queue that is shorter and swings otherwise."""
-    asked, shown = seen_with(SenderModel("dctcp", option_set="linux"), marked_share=1.0)
-    explanation, _ = explained(asked, shown)
+    asked = seen_with(SenderModel("dctcp", option_set="linux"), marked_share=1.0)
+    explanation, _ = explained(asked)
     assert explanation.explained
     assert "dctcp" in explanation.senders
-    usual, _ = explained(replace(asked, belief=NARROW), shown)
+    usual, _ = explained(replace(asked, belief=NARROW))
     assert not usual.explained
 
 
@@ -125,20 +125,20 @@ def test_datacentre_senders_are_found_among_the_wider_kinds():
 )
 def test_further_kinds_explain_what_the_usual_ones_do_not(kind, word, max_probability):
     seen = seen_with(kind, IN_FORCE | {"max_probability": max_probability})
-    explanation, _ = explained(*seen)
+    explanation, _ = explained(seen)
     assert explanation.explained
     assert word in explanation.senders
 
 
 def test_kinds_that_need_marks_are_not_thought_of_where_nothing_is_marked():
-    _, belief = explained(*seen_with(SenderModel("bbr", option_set="linux")))
+    _, belief = explained(seen_with(SenderModel("bbr", option_set="linux")))
     assert any(kind.congestion_control == "bbr" for kind in belief.priors)
     assert not any(kind.needs_marks for kind in belief.priors)
 
 
 def test_without_an_explanation_there_is_no_answer():
     """Four times as many flows as the monitor has counted."""
-    asked, _ = seen_with(SenderModel("newreno"), flows=64, base_rtts_s=(0.028,) * 64)
+    asked = seen_with(SenderModel("newreno"), flows=64, base_rtts_s=(0.028,) * 64)
     asked = replace(asked, picture=picture(base_rtts_s=NEAR))
     found = solve(asked)
     assert found.answer is None
@@ -153,7 +153,7 @@ def test_without_an_explanation_there_is_no_answer():
 
 def test_too_few_samples_explain_nothing_and_forbid_nothing():
     asked = task(kind="refined", settled=settled(CUBIC)[:10])
-    explanation, belief = explained(asked, traffic(base_rtts_s=NEAR))
+    explanation, belief = explained(asked)
     assert explanation.figures == ()
     assert explanation.explained
     assert belief == asked.belief
@@ -161,14 +161,11 @@ def test_too_few_samples_explain_nothing_and_forbid_nothing():
 
 def test_what_is_doubted_explains_more():
     """The same network, but the monitor says that it may be four times as many flows."""
-    asked, _ = seen_with(SenderModel("newreno"), flows=40, base_rtts_s=(0.028,) * 40)
+    asked = seen_with(SenderModel("newreno"), flows=40, base_rtts_s=(0.028,) * 40)
     sure = picture(base_rtts_s=NEAR)
     unsure = replace(sure, flows_doubt=0.8)
     asked = replace(asked, belief=NARROW)  # with more kinds there is always one that might do
-    figures = [
-        explained(replace(asked, picture=shown), traffic(base_rtts_s=NEAR))[0].figures
-        for shown in (sure, unsure)
-    ]
+    figures = [explained(replace(asked, picture=shown))[0].figures for shown in (sure, unsure)]
     assert max(each.deviations for each in figures[0]) > 3.0
     assert max(each.deviations for each in figures[1]) < 3.0
 
@@ -178,8 +175,8 @@ def test_a_short_queue_is_explained_to_its_own_measure():
     knee = replace(POLICY, objective=Knee("bottleneck"))
     low = IN_FORCE | {"limit": 1000, "min_threshold": 20.0, "max_threshold": 60.0, "weight": 0.01}
     shown = {"flows": 200, "base_rtts_s": (0.02,) * 200, "rate_bit_per_s": 4e8}
-    asked, seen = seen_with(CUBIC, low, seconds=2.0, **shown)
-    explanation, _ = explained(replace(asked, policy=knee), seen)
+    asked = seen_with(CUBIC, low, seconds=2.0, **shown)
+    explanation, _ = explained(replace(asked, policy=knee))
     queue = explanation.figures[0]
     assert explanation.explained
     assert queue.noise < 0.5 * queue.seen

@@ -19,7 +19,7 @@ from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.waiting import _recall
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Began, Command, Observed, Record, Silent
-from vermilion.online.model.traffic import Traffic
+from vermilion.online.plan.problem import QueueProblem
 from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.online.plan.solve import _box, solve
 from vermilion.online.plan.steps import Steps
@@ -28,7 +28,6 @@ from vermilion.online.router_policy import (
     Freedom,
     ManagedLink,
     policy_for,
-    policy_for_set,
     read_policy,
 )
 from vermilion.routers.base import LinkConfiguration
@@ -116,7 +115,7 @@ def test_what_the_queue_moves_is_not_searched_and_who_asks_for_it_is_told():
     other = link_of(LinuxRouter("linux:dummy0", kernel=FakeKernel(answered("codel"))), "dummy1")
     joint = read_policy('[tuning]\nparameters = ["dummy0.max_probability", "dummy1.target"]')
     with pytest.raises(ScenarioError, match=r"max_probability.*moves this one by itself"):
-        policy_for_set([link, other], joint)
+        policy_for([link, other], joint)
 
 
 def test_a_switch_that_a_person_has_turned_meanwhile_counts_too():
@@ -204,7 +203,7 @@ GAINS = ("alpha", "beta")
 def test_a_step_without_a_model_goes_to_what_the_kernel_holds():
     asked = pie_task(LinuxValues(discipline="pie"))
     asked = replace(asked, policy=replace(asked.policy, without_model="step"))
-    space = pickle.loads(pickle.dumps(_box(asked, Traffic.of_picture(asked.picture, asked.policy))))  # noqa: S301 - our own
+    space = pickle.loads(pickle.dumps(_box(QueueProblem(asked))))  # noqa: S301 - our own
     steps, tried = Steps(space), []
     while (following := steps.next_setting(PIE_IN_FORCE)) is not None and len(tried) < 6:
         steps, setting = following

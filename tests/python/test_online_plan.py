@@ -7,11 +7,11 @@ import pytest
 
 from test_online_model import CONFIGURATION, HORIZON, IN_FORCE, POLICY, picture, traffic
 from vermilion.objectives import Constraint
-from vermilion.online.model.explanation import watch
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.plan import search
 from vermilion.online.plan.correction import Correction
+from vermilion.online.plan.examination import watch
 from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.search import ModelCase
 from vermilion.online.plan.solve import solve
@@ -64,7 +64,7 @@ def settled(kind, seconds=4.0, seed=3):
     model = build_model(
         CONFIGURATION, IN_FORCE, traffic(base_rtts_s=NEAR), kind, POLICY, HORIZON
     ).with_values({"duration": f"{3.0 + seconds} s"})
-    return tuple(watch(model.core_json(), "bottleneck", seed, 3.0, 3.0 + seconds))
+    return tuple(watch(model, ["bottleneck"], seed, 3.0, 3.0 + seconds)["bottleneck"])
 
 
 def test_a_task_done_twice_and_anywhere_gives_the_same_finding():

@@ -17,7 +17,7 @@ from vermilion.cli.application import application
 from vermilion.online.drive.operated_queues import OperatedSet, link_names
 from vermilion.online.drive.real_router import run_on_router
 from vermilion.online.events import Command
-from vermilion.online.router_policy import Freedom, ManagedLink, policy_for_set, read_policy
+from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
 from vermilion.routers import RouterError
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.linux.address import parse_address
@@ -122,7 +122,7 @@ class Machines:
 
 
 def wanted(machines, text=POLICY, paths=(), **freedom):
-    return policy_for_set(machines.links(), read_policy(text), Freedom(**freedom), paths=paths)
+    return policy_for(machines.links(), read_policy(text), Freedom(**freedom), paths=paths)
 
 
 # --- the set and its policy -----------------------------------------------------------------------
@@ -148,7 +148,7 @@ def test_each_queue_is_set_to_the_nearest_that_its_own_kind_has():
 
 def test_without_a_file_it_is_the_knee_of_every_link_by_what_is_worth_a_search():
     machines = Machines()
-    policy = policy_for_set(machines.links(), paths=[["wan0", "wan1"]])
+    policy = policy_for(machines.links(), paths=[["wan0", "wan1"]])
     assert policy.links == NAMES
     assert policy.parameters == ("wan0.target", "wan0.interval", "wan1.target", "wan1.interval")
     assert [each.objective.link for each in policy.objective.parts] == list(NAMES)
@@ -170,7 +170,7 @@ def test_parameters_are_named_with_their_links():
         ('[tuning]\nparameters = ["wan0.target"]', "none is of wan1"),
         ('[tuning]\nparameters = ["target"]', '"wan0.target"'),
         ("[tuning]\nparameters = []", '"wan0.target"'),
-        ('[freedom]\nfall_back = { target = "1 ms" }', "can be changed on these queues"),
+        ('[freedom]\nfall_back = { target = "1 ms" }', "can be changed: one of"),
         ('[freedom]\nfall_back = { "wan0.target" = "x" }', "freedom.fall_back.wan0.target"),
         (
             '[tuning]\nobjective = { name = "queue-deviation", link = "wan0", target = "5 ms" }',

@@ -13,7 +13,7 @@ from vermilion.online.router_policy import (
     ManagedLink,
     policy_for,
     read_policy,
-    scenario_of_router,
+    scenario_of_routers,
 )
 from vermilion.scenario import ScenarioError
 
@@ -101,7 +101,7 @@ def test_nothing_of_the_made_up_traffic_reaches_the_policy(rate):
 
 
 def test_the_queue_of_the_scenario_is_as_it_is_in_force():
-    queue = scenario_of_router(CODEL, read_policy("")).links["eth0-7"].queue
+    queue = scenario_of_routers([CODEL], read_policy("")).links["eth0-7"].queue
     assert queue.algorithm.name == "codel"
     assert queue.parameters["target"] == 0.005
 

@@ -16,8 +16,9 @@ from vermilion.online.model.network import (
 )
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.model.traffic import Horizon
-from vermilion.online.plan import examination, set_solve
-from vermilion.online.plan.examination import watch_set
+from vermilion.online.plan import examination, solve
+from vermilion.online.plan.examination import watch
+from vermilion.online.plan.problem import SetProblem
 from vermilion.online.plan.steps import Steps
 from vermilion.online.plan.task import without_answer
 from vermilion.online.policy import stated_policy
@@ -125,7 +126,7 @@ def test_where_nothing_explains_the_queues_a_search_brings_their_box(monkeypatch
     refuted = Explanation(
         "none", told_apart=True, explained=False, figures=(), predicted_mean=0.0, noise=1.0
     )
-    monkeypatch.setattr(set_solve, "examine_set", lambda task, *_: (refuted, task.belief))
+    monkeypatch.setattr(solve, "examine", lambda problem, _: (refuted, problem.task.belief))
     policy = replace(stated_policy(FOUR), without_model="step")
     controller = controller_of()
     task = _task(controller)
@@ -145,10 +146,10 @@ def test_where_nothing_explains_the_queues_a_search_brings_their_box(monkeypatch
         in_force=in_force,
         original=in_force,
     )
-    box = set_solve.solve_set(asked, asked.policy).space
+    box = solve.solve(asked).space
     assert set(box.names) == {policy.path(name) for name in names}
     stays = replace(asked.policy, without_model="stay")
-    assert set_solve.solve_set(replace(asked, policy=stays), stays).space is None
+    assert solve.solve(replace(asked, policy=stays)).space is None
 
 
 def _task(controller):
@@ -224,7 +225,7 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
     kind = SenderModel("newreno")
     horizon = Horizon(2.0, 8.0)
     network = build_set_model(links, in_force, traffic, kind, policy, horizon)
-    watched = watch_set(network, NAMES, 7, 2.0, 8.0, 1.0)
+    watched = watch(network, NAMES, 7, 2.0, 10.0, 1.0)
     settled = tuple(
         SetSample(**asdict(first), links=NAMES, queues=(first, second))
         for first, second in zip(*watched.values(), strict=True)
@@ -232,11 +233,11 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
     intervals = []
 
     def remember(*given):
-        found = watch_set(*given)
+        found = watch(*given)
         intervals.extend(sample.interval_s for each in found.values() for sample in each)
         return found
 
-    monkeypatch.setattr(examination, "watch_set", remember)
+    monkeypatch.setattr(examination, "watch", remember)
     asked = replace(
         task,
         kind="refined",
@@ -248,7 +249,7 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
         belief=SenderBelief({kind: 0.0}),
         comparisons=3,
     )
-    explanation, _ = examination.examine_set(asked, policy, traffic, 1.0)
+    explanation, _ = examination.examine(SetProblem(asked), 1.0)
     # Eight samples are few, but of eight seconds: they are compared.
     assert len(explanation.figures) == 8
     assert intervals == pytest.approx([1.0] * len(intervals))

@@ -11,9 +11,10 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.turn import Turn
 from vermilion.online.drive.run import run_online
 from vermilion.online.model.senders import SenderModel
+from vermilion.online.plan.problem import searched_parameters
 from vermilion.online.plan.regimes import Regime
 from vermilion.online.plan.settings import first_guesses, searched_values
-from vermilion.online.plan.solve import searched_parameters, solve
+from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy
 from vermilion.online.router_policy import ManagedLink, policy_for, read_policy
 from vermilion.report.parameter_figure import parameter_figure

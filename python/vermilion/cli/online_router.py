@@ -240,13 +240,13 @@ def _policy(
 ) -> Policy:
     """What is wanted of the queue, or of all queues together."""
     from vermilion.online.drive.operated_queues import OperatedSet
-    from vermilion.online.router_policy import policy_for, policy_for_set
+    from vermilion.online.router_policy import policy_for
 
     if not isinstance(router, OperatedSet):
         link = _managed_link(router, router.address.interface)
         return policy_for(link, file, freedom, deadline_s=deadline_s)
     links = [_managed_link(each, link) for link, each in router.routers.items()]
-    return policy_for_set(links, file, freedom, paths=paths, deadline_s=deadline_s)
+    return policy_for(links, file, freedom, paths=paths, deadline_s=deadline_s)
 
 
 def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:

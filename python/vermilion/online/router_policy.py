@@ -1,22 +1,8 @@
-"""What of ``vermilion online --router`` is not about the controller: eyes, files, and what is told.
-
-The keys of a policy file's top level that say so, each with the word of its option::
-
-    router   = "linux:eth0"
-    monitor  = true
-    entrances = ["eth1"]
-    metrics  = "127.0.0.1:9464"
-    log_format = "json"
-    page     = "127.0.0.1:8447"
-    answers  = true
-
-Pure: whoever reads the file hands over its table.
-
-What the operator of a real router wants, from a file and from options.
+"""What the operator of real routers wants, from a policy file and from options.
 
 A policy file has the words of a scenario, without a network::
 
-    router = "linux:eth0"           # and the other keys of Service
+    router = "linux:eth0"           # and the other keys of :class:`Service`
     rate  = "50 Mbit/s"             # of the link; only a target given as a time needs it
     delay = "5 ms"                  # of the link, one way, after the queue
     [tuning]                        # as in a scenario; parameters may be named without their path
@@ -25,27 +11,15 @@ A policy file has the words of a scenario, without a network::
     [freedom]
     mode = "control"
 
-Everything may be left away. Pure: who reads the file hands over its text.
-
-What the operator of several real routers wants of their queues together.
-
-The policy file is that for one queue (:mod:`vermilion.online.router_policy`), but parameters have
-their link's name before them::
-
-    [tuning]
-    parameters  = ["eth0.min_threshold", "eth1.target"]
-    constraints = ["links.eth1.utilization >= 0.95"]
-    [freedom]
-    fall_back = { "eth1.target" = "20 ms" }
-
-Without a file it is the knee of every link, summed, by the parameters that are worth a search.
+Everything may be left out. For several queues, parameters have their link's name before them
+(``eth0.target``). Pure: the caller reads the file.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Self, get_args
 
 from vermilion.online.policy import (
     BLIND_AFTER_S,
@@ -82,11 +56,25 @@ if TYPE_CHECKING:
     from vermilion.scenario.algorithms import Algorithm
 
 
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """Options of which each is ``None`` where nothing is said."""
+
+    def or_else(self, other: Self) -> Self:
+        """This one, and where it says nothing, another."""
+        missing = {
+            each.name: getattr(other, each.name)
+            for each in fields(self)
+            if getattr(self, each.name) is None
+        }
+        return replace(self, **missing)
+
+
 LOG_FORMATS: Final = ("text", "json")
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
+class Service(_Stated):
     """What a file or the command line says; ``None`` leaves it to whoever is asked next.
 
     Attributes:
@@ -117,15 +105,6 @@ class Service:
     metrics_from_outside: bool | None = None
     metrics_token: str | None = None
     answers: bool | None = None
-
-    def or_else(self, other: Service) -> Service:
-        """This one, and where it says nothing, another."""
-        missing = {
-            each.name: getattr(other, each.name)
-            for each in fields(self)
-            if getattr(self, each.name) is None
-        }
-        return replace(self, **missing)
 
 
 _FORMER: Final = {
@@ -233,7 +212,7 @@ class ManagedLink:
 
 
 @dataclass(frozen=True, slots=True)
-class Freedom:
+class Freedom(_Stated):
     """What a controller may do; ``None`` leaves it to whoever is asked next.
 
     Attributes:
@@ -251,23 +230,6 @@ class Freedom:
     fall_back: Mapping[str, Any] | None = None
     blind_after_s: float | None = None
     without_model: WithoutModel | None = None
-
-    def or_else(self, other: Freedom) -> Freedom:
-        """This one, and where it says nothing, another."""
-        return Freedom(
-            mode=self.mode or other.mode,
-            changes_per_minute=(
-                other.changes_per_minute
-                if self.changes_per_minute is None
-                else self.changes_per_minute
-            ),
-            at_exit=self.at_exit or other.at_exit,
-            fall_back=other.fall_back if self.fall_back is None else self.fall_back,
-            blind_after_s=(
-                other.blind_after_s if self.blind_after_s is None else self.blind_after_s
-            ),
-            without_model=self.without_model or other.without_model,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,46 +282,43 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
 
 
 def policy_for(
-    link: ManagedLink,
+    links: ManagedLink | Sequence[ManagedLink],
     file: PolicyFile | None = None,
     freedom: Freedom | None = None,
     *,
+    paths: Sequence[Sequence[str]] = (),
     deadline_s: float = DEADLINE_S,
 ) -> Policy:
-    """The policy for a real queue.
+    """The policy for a real queue, or for several together.
 
     Args:
-        link: the queue.
-        file: what the operator has written; ``None`` for the knee, by what is worth a search.
-        freedom: what the command line says; it wins over the file.
+        links: the queue, or the queues, whose names differ.
+        file: the operator's; ``None`` for the knee of every link, by what is worth a search.
+        freedom: of the command line; it wins over the file.
+        paths: the links that flows cross, where the operator knows.
         deadline_s: how long a search may take.
 
     Raises:
-        ScenarioError: it cannot be pursued on this queue.
+        ScenarioError: it cannot be pursued on these queues.
     """
+    queues = [links] if isinstance(links, ManagedLink) else list(links)
     known = PolicyFile() if file is None else file
-    policy = stated_policy(scenario_of_router(link, known), deadline_s)
-    if "parameters" not in known.tuning:
-        policy = replace(policy, switches=usual_switches(link))
     given = (freedom or Freedom()).or_else(known.freedom)
-    return with_freedom(policy, given, _fall_back(link, given.fall_back, known.origin))
-
-
-_SomePolicy = TypeVar("_SomePolicy", bound=Policy)
-
-
-def with_freedom(
-    policy: _SomePolicy, given: Freedom, fall_back: Mapping[str, ParameterValue] | None
-) -> _SomePolicy:
-    """A policy with what a controller of a real router may do; where nothing is said, the usual.
-
-    Args:
-        policy: what is wanted.
-        given: what the operator says.
-        fall_back: the parameters for blind times, read.
-    """
+    policy = stated_policy(scenario_of_routers(queues, known), deadline_s)
+    if len(queues) == 1:
+        if "parameters" not in known.tuning and DROPS_IN_EARNEST in queues[0].settable:
+            policy = replace(policy, switches=(DROPS_IN_EARNEST,))
+    else:
+        tuned = policy.links if isinstance(policy, SetPolicy) else (policy.link,)
+        missing = [each.name for each in queues if each.name not in tuned]
+        if missing or not isinstance(policy, SetPolicy):
+            accepted = f"parameters of every queue given; none is of {', '.join(missing)}"
+            raise ScenarioError(
+                "tuning.parameters", known.tuning.get("parameters"), accepted, known.origin
+            )
+        policy = policy.with_paths(paths)
     mode = given.mode or "observe"
-    return replace(
+    policy = replace(
         policy,
         mode=mode,
         changes_per_minute=(
@@ -367,53 +326,103 @@ def with_freedom(
         ),
         # Who only observes must not undo what others have done.
         at_exit="keep" if mode == "observe" else given.at_exit or "keep",
-        fall_back=fall_back,
+        fall_back=_fall_back(_Names(queues), given.fall_back, known.origin),
         blind_after_s=BLIND_AFTER_S if given.blind_after_s is None else given.blind_after_s,
         without_model=given.without_model or "stay",
         watch_first_s=WATCH_FIRST_S,
     )
+    if isinstance(policy, SetPolicy):
+        policy.check_steps(known.origin)
+    return policy
 
 
-def scenario_of_router(link: ManagedLink, file: PolicyFile) -> Scenario:
-    """A real queue as a scenario, so that the words of ``[tuning]`` can be read.
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """Names of parameters: bare of one queue, "eth0.target" of several; paths of either."""
+
+    links: Sequence[ManagedLink]
+
+    def find(self, name: object) -> tuple[ManagedLink, str] | None:
+        """The queue and the parameter that are meant; ``None`` for no such name."""
+        for link in self.links:
+            for prefix in (f"links.{link.name}.queue.", self.prefix(link)):
+                bare = name.removeprefix(prefix) if isinstance(name, str) else ""
+                if bare in link.settable and name == f"{prefix}{bare}":
+                    return link, bare
+        return None
+
+    def prefix(self, link: ManagedLink) -> str:
+        """Before a parameter's own name."""
+        return joint_name(link.name, "") if len(self.links) > 1 else ""
+
+    def path(self, name: str) -> str:
+        """Where a scenario keeps a parameter; an unknown name gives a path of none."""
+        found = self.find(name)
+        if found is None:
+            link, _, bare = name.removeprefix("links.").rpartition(BETWEEN)
+            link = link.removesuffix(".queue") or self.links[0].name
+            return f"links.{link}.queue.{bare}"
+        return f"links.{found[0].name}.queue.{found[1]}"
+
+    @property
+    def settable(self) -> list[str]:
+        """The numbers and switches that can be changed."""
+        return [
+            f"{self.prefix(link)}{name}"
+            for link in self.links
+            for name in link.settable
+            if name in (table := link.algorithm.parameters) and table[name].kind != "choice"
+        ]
+
+
+def scenario_of_routers(links: Sequence[ManagedLink], file: PolicyFile) -> Scenario:
+    """Real queues as a scenario, so that the words of ``[tuning]`` can be read.
 
     **Nothing of its traffic is ever used**: the one group of flows, its round trip, and the rate
-    where nobody has said it stand there because a scenario must have some. What the controller
-    knows of the traffic, it has measured. Of this scenario it gets the policy: the objective, the
-    bounds, the parameters and their ends. The rate and the size of a packet have one effect: a
-    target given as a time becomes packets by them, and is refused where nobody has said the rate.
+    where nobody has said it stand there because a scenario must have some. The controller gets
+    the policy: the objective, the bounds, the parameters and their ends. The rate and
+    the size of a packet only turn a target given as a time into packets.
 
     Raises:
         ScenarioError: what the file asks for, or what is in force, cannot be read.
     """
-    table = link.algorithm.parameters
-    tuning = dict(file.tuning)
-    tuning["parameters"] = _parameters(link, file)
-    if "space" in tuning:
-        tuning["space"] = _space(link, file)
+    names, several = _Names(links), len(links) > 1
+    for key, value in (("rate", file.rate_bit_per_s), ("delay", file.delay_s)):
+        if several and value is not None:
+            accepted = f"no {key} where several queues are set together: it is of one link"
+            raise ScenarioError(key, value, accepted, file.origin)
+    tuning: dict[str, Any] = dict(file.tuning)
+    tuning["parameters"] = _parameters(names, file)
+    if isinstance(tuning.get("space"), dict):
+        tuning["space"] = {names.path(name): ends for name, ends in tuning["space"].items()}
     objective = tuning.get("objective")
-    if isinstance(objective, dict) and "target" in objective:
-        tuning["objective"] = {"link": link.name, **objective}
+    if not several and isinstance(objective, dict) and "target" in objective:
+        tuning["objective"] = {"link": links[0].name, **objective}
     rate = NOMINAL_RATE if file.rate_bit_per_s is None else f"{file.rate_bit_per_s!r} bit/s"
+    delay_s = file.delay_s or 0.0
     scenario = scenario_from_document(
         {
-            "title": link.interface,
+            "title": ", ".join(each.interface for each in links),
             "duration": "1 s",
             "links": {
-                link.name: {
+                each.name: {
                     "rate": rate,
-                    "delay": f"{file.delay_s or 0.0!r} s",
+                    "delay": f"{delay_s!r} s",
                     "queue": {
-                        "discipline": link.discipline,
-                        **{n: table[n].exact_text(value) for n, value in link.in_force.items()},
+                        "discipline": each.discipline,
+                        **{
+                            name: each.algorithm.parameters[name].exact_text(value)
+                            for name, value in each.in_force.items()
+                        },
                     },
                 }
+                for each in links
             },
             "flows": {
                 "any": {
                     "count": 1,
-                    "path": [link.name],
-                    "rtt": f"{max(0.1, 4.0 * (file.delay_s or 0.0))!r} s",
+                    "path": [each.name for each in links],
+                    "rtt": f"{max(0.1, 4.0 * delay_s)!r} s",
                     "sender": "reno",
                     "packet_size": NOMINAL_PACKET,
                     "start": "0 s",
@@ -424,49 +433,40 @@ def scenario_of_router(link: ManagedLink, file: PolicyFile) -> Scenario:
         file.origin,
     )
     read = scenario.tuning
-    timed = read is not None and read.objective.target_delay_s is not None
-    if timed and file.rate_bit_per_s is None:
-        accepted = (
-            'the link\'s rate, like rate = "50 Mbit/s", because the target is a time; '
-            "or a target in packets"
-        )
-        raise ScenarioError("rate", MISSING, accepted, file.origin)
+    if read is not None and read.objective.target_delay_s is not None:
+        if several:
+            accepted = "a target in packets: of several links no rate is known beforehand"
+            raise ScenarioError("tuning.objective.target", objective, accepted, file.origin)
+        if file.rate_bit_per_s is None:
+            accepted = (
+                'the link\'s rate, like rate = "50 Mbit/s", because the target is a time; '
+                "or a target in packets"
+            )
+            raise ScenarioError("rate", MISSING, accepted, file.origin)
     return scenario
 
 
-def _parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
-    """The paths of what may be changed."""
+def _parameters(names: _Names, file: PolicyFile) -> list[str]:
+    """The paths of what may be changed: as listed, or what is worth a search."""
     given = file.tuning.get("parameters")
     if given is None:
-        return usual_parameters(link, file)
+        return [path for link in names.links for path in _usual(link, names, file)]
+    accepted = f"a list of what can be changed: {one_of(names.settable)}"
     if not isinstance(given, list) or not given:
-        accepted = f"a list of {_names(link)}"
         raise ScenarioError("tuning.parameters", given, accepted, file.origin)
     for name in given:
-        if not isinstance(name, str) or _bare(link, name) not in link.settable:
-            accepted = f"what can be changed on this queue: {_names(link)}"
+        found = names.find(name)
+        if found is None:
             raise ScenarioError("tuning.parameters", name, accepted, file.origin)
-        check_still(link, _bare(link, name), file.origin)
-    return [_path(link, _bare(link, name)) for name in given]
+        link, parameter = found
+        if parameter in link.moving:
+            moved = "a parameter that stays where it is put: the queue moves this one by itself"
+            raise ScenarioError("tuning.parameters", parameter, moved, file.origin)
+    return [names.path(name) for name in given]
 
 
-def check_still(link: ManagedLink, name: str, origin: str) -> None:
-    """Whether a parameter stays where it is put.
-
-    Raises:
-        ScenarioError: the queue moves it by itself.
-    """
-    if name in link.moving:
-        accepted = "a parameter that stays where it is put: the queue moves this one by itself"
-        raise ScenarioError("tuning.parameters", name, accepted, origin)
-
-
-def usual_parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
-    """The paths of what is worth a search, can be changed, and stays where it is put.
-
-    Raises:
-        ScenarioError: there is nothing.
-    """
+def _usual(link: ManagedLink, names: _Names, file: PolicyFile) -> list[str]:
+    """The paths of what is worth a search, can be changed, and stays where it is put."""
     table = link.algorithm.parameters
     usual = [
         name
@@ -475,56 +475,32 @@ def usual_parameters(link: ManagedLink, file: PolicyFile) -> list[str]:
     ]
     if not usual:
         accepted = (
-            f"some of {_names(link)}, with their ends in tuning.space: nothing of "
+            f"some of {one_of(names.settable)}, with their ends in tuning.space: nothing of "
             f"{link.discipline} is searched unless a policy asks for it (--policy FILE)"
         )
         raise ScenarioError("tuning.parameters", MISSING, accepted, file.origin)
-    return [_path(link, name) for name in usual]
-
-
-def usual_switches(link: ManagedLink) -> tuple[str, ...]:
-    """The names of the switches that may be turned where nobody lists what may be changed."""
-    return (DROPS_IN_EARNEST,) if DROPS_IN_EARNEST in link.settable else ()
-
-
-def _space(link: ManagedLink, file: PolicyFile) -> object:
-    """The table of ends, with whole paths."""
-    space = file.tuning["space"]
-    if not isinstance(space, dict):
-        return space
-    return {_path(link, _bare(link, name)): ends for name, ends in space.items()}
-
-
-def _path(link: ManagedLink, name: str) -> str:
-    return f"links.{link.name}.queue.{name}"
-
-
-def _bare(link: ManagedLink, name: str) -> str:
-    return name.removeprefix(f"links.{link.name}.queue.")
-
-
-def _names(link: ManagedLink) -> str:
-    table = link.algorithm.parameters
-    return one_of(name for name in link.settable if name in table and table[name].kind != "choice")
+    return [f"links.{link.name}.queue.{name}" for name in usual]
 
 
 def _fall_back(
-    link: ManagedLink, given: Mapping[str, Any] | None, origin: str
+    names: _Names, given: Mapping[str, Any] | None, origin: str
 ) -> dict[str, ParameterValue] | None:
-    """The parameters for blind times, in their tables' units."""
+    """The parameters for blind times, by their names, in their tables' units."""
     if given is None:
         return None
-    found: dict[str, ParameterValue] = {}
+    values: dict[str, ParameterValue] = {}
     for name, value in given.items():
-        where = f"freedom.fall_back.{name}"
-        if name not in link.settable:
-            accepted = f"what can be changed on this queue: {did_you_mean(name, link.settable)}"
+        where, found = f"freedom.fall_back.{name}", names.find(name)
+        if found is None:
+            accepted = f"what can be changed: {did_you_mean(name, names.settable)}"
             raise ScenarioError(where, value, accepted, origin)
+        link, parameter = found
         try:
-            found[name] = link.algorithm.parse_one(name, value)
+            parsed = link.algorithm.parse_one(parameter, value)
         except FieldError as error:
             raise ScenarioError(where, value, error.accepted, origin) from None
-    return found
+        values[f"{names.prefix(link)}{parameter}"] = parsed
+    return values
 
 
 def _freedom(table: Mapping[str, Any]) -> Freedom:
@@ -583,163 +559,3 @@ def _check_keys(table: Mapping[str, Any], keys: Sequence[str], before: str, plac
 def _where_it_belongs(key: str) -> str:
     """Which other place of a policy has the key, if one has: ``; mode belongs in [freedom]``."""
     return next((f"; {key} belongs {where}" for where, keys in _PLACES if key in keys), "")
-
-
-def policy_for_set(
-    links: Sequence[ManagedLink],
-    file: PolicyFile | None = None,
-    freedom: Freedom | None = None,
-    *,
-    paths: Sequence[Sequence[str]] = (),
-    deadline_s: float = DEADLINE_S,
-) -> SetPolicy:
-    """The policy for several real queues together.
-
-    Args:
-        links: their links, whose names differ.
-        file: what the operator has written; ``None`` for the knee of every link.
-        freedom: what the command line says; it wins over the file.
-        paths: the links that flows cross, where the operator knows.
-        deadline_s: how long a search may take.
-
-    Raises:
-        ScenarioError: it cannot be pursued on these queues.
-    """
-    known = PolicyFile() if file is None else file
-    for key, value in (("rate", known.rate_bit_per_s), ("delay", known.delay_s)):
-        if value is not None:
-            accepted = f"no {key} where several queues are set together: it is of one link"
-            raise ScenarioError(key, value, accepted, known.origin)
-    policy = stated_policy(scenario_of_routers(links, known), deadline_s)
-    if not isinstance(policy, SetPolicy) or len(policy.links) < len(links):
-        missing = [each.name for each in links if each.name not in _links_of(policy)]
-        accepted = f"parameters of every queue given; none is of {', '.join(missing)}"
-        raise ScenarioError(
-            "tuning.parameters", known.tuning.get("parameters"), accepted, known.origin
-        )
-    given = (freedom or Freedom()).or_else(known.freedom)
-    fall_back = _set_fall_back(links, given.fall_back, known.origin)
-    free = with_freedom(policy, given, fall_back)
-    free.check_steps(known.origin)
-    return free.with_paths(paths)
-
-
-def scenario_of_routers(links: Sequence[ManagedLink], file: PolicyFile) -> Scenario:
-    """Several real queues as a scenario, so that the words of ``[tuning]`` can be read.
-
-    Nothing of its traffic is ever used, as for one queue.
-
-    Raises:
-        ScenarioError: what the file asks for, or what is in force, cannot be read.
-    """
-    tuning: dict[str, Any] = dict(file.tuning)
-    tuning["parameters"] = _set_parameters(links, file)
-    space = tuning.get("space")
-    if isinstance(space, dict):
-        tuning["space"] = {_set_path(links, name): ends for name, ends in space.items()}
-    scenario = scenario_from_document(
-        {
-            "title": ", ".join(each.interface for each in links),
-            "duration": "1 s",
-            "links": {
-                each.name: {
-                    "rate": NOMINAL_RATE,
-                    "delay": "0 s",
-                    "queue": {
-                        "discipline": each.discipline,
-                        **{
-                            name: each.algorithm.parameters[name].exact_text(value)
-                            for name, value in each.in_force.items()
-                        },
-                    },
-                }
-                for each in links
-            },
-            "flows": {
-                "any": {
-                    "count": 1,
-                    "path": [each.name for each in links],
-                    "rtt": "0.1 s",
-                    "sender": "reno",
-                    "packet_size": NOMINAL_PACKET,
-                    "start": "0 s",
-                }
-            },
-            "tuning": tuning,
-        },
-        file.origin,
-    )
-    read = scenario.tuning
-    if read is not None and read.objective.target_delay_s is not None:
-        accepted = "a target in packets: of several links no rate is known beforehand"
-        raise ScenarioError(
-            "tuning.objective.target", file.tuning["objective"], accepted, file.origin
-        )
-    return scenario
-
-
-def _set_parameters(links: Sequence[ManagedLink], file: PolicyFile) -> list[str]:
-    """The paths of what may be changed."""
-    given = file.tuning.get("parameters")
-    if given is None:
-        return [path for each in links for path in usual_parameters(each, file)]
-    accepted = f"a list of some of {one_of(_settable(links))}"
-    if not isinstance(given, list) or not given:
-        raise ScenarioError("tuning.parameters", given, accepted, file.origin)
-    for name in given:
-        if not isinstance(name, str) or _joint(links, name) not in _settable(links):
-            raise ScenarioError("tuning.parameters", name, accepted, file.origin)
-        interface, _, parameter = _joint(links, name).partition(BETWEEN)
-        link = next(each for each in links if each.name == interface)
-        check_still(link, parameter, file.origin)
-    return [_set_path(links, name) for name in given]
-
-
-def _settable(links: Sequence[ManagedLink]) -> list[str]:
-    """The joint names of the numbers and switches that can be changed."""
-    return [
-        joint_name(each.name, name)
-        for each in links
-        for name in each.settable
-        if name in each.algorithm.parameters and each.algorithm.parameters[name].kind != "choice"
-    ]
-
-
-def _joint(links: Sequence[ManagedLink], name: str) -> str:
-    """A joint name, from itself or from its path."""
-    for each in links:
-        prefix = f"links.{each.name}.queue."
-        if name.startswith(prefix):
-            return joint_name(each.name, name.removeprefix(prefix))
-    return name
-
-
-def _set_path(links: Sequence[ManagedLink], name: str) -> str:
-    link, _, parameter = _joint(links, name).partition(BETWEEN)
-    return f"links.{link}.queue.{parameter}"
-
-
-def _links_of(policy: Policy) -> Sequence[str]:
-    return policy.links if isinstance(policy, SetPolicy) else (policy.link,)
-
-
-def _set_fall_back(
-    links: Sequence[ManagedLink], given: Mapping[str, Any] | None, origin: str
-) -> dict[str, ParameterValue] | None:
-    """The parameters for blind times, by their joint names, in their tables' units."""
-    if given is None:
-        return None
-    by_name = {each.name: each for each in links}
-    known = _settable(links)
-    found: dict[str, ParameterValue] = {}
-    for name, value in given.items():
-        where, joint = f"freedom.fall_back.{name}", _joint(links, name)
-        if joint not in known:
-            accepted = f"what can be changed on these queues: {did_you_mean(joint, known)}"
-            raise ScenarioError(where, value, accepted, origin)
-        link, _, parameter = joint.partition(BETWEEN)
-        try:
-            found[joint] = by_name[link].algorithm.parse_one(parameter, value)
-        except FieldError as error:
-            raise ScenarioError(where, value, error.accepted, origin) from None
-    return found

@@ -132,39 +132,6 @@ def log_likelihoods(
     }
 
 
-def watch(
-    core_scenario: str,
-    link: str,
-    seed: int,
-    from_s: float,
-    to_s: float,
-    interval_s: float = SAMPLE_INTERVAL_S,
-) -> list[Sample]:
-    """The samples a monitor would take of a model from ``from_s`` to ``to_s``.
-
-    Args:
-        core_scenario: the model, as the core reads it.
-        link: that is watched.
-        seed: of the model.
-        from_s: when the first sample begins.
-        to_s: when the last one ends.
-        interval_s: between two samples: as on the network, or what happens between them is not the
-            same.
-    """
-    from vermilion.routers.simulated import SimulatedRouter
-
-    router = SimulatedRouter(core_scenario, link, seed)
-    router.wait(from_s)
-    before = router.observe().reading
-    samples: list[Sample] = []
-    for tick in range(1, round((to_s - from_s) / interval_s) + 1):
-        router.wait(from_s + tick * interval_s)
-        observation = router.observe()
-        samples.append(Sample.between(before, observation))
-        before = observation.reading
-    return samples
-
-
 LIMIT: Final = 3.0
 """Standard deviations from which on a figure is not explained by its model."""
 

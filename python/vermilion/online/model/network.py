@@ -35,7 +35,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.online.model.possibilities import by_turns, load, possibilities
+from vermilion.online.model.possibilities import Possibility, by_turns, load, possibilities
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import disciplines, scenario_from_document, senders
@@ -395,36 +395,16 @@ def _times(traffic: Traffic, flows: float, longer: float) -> Traffic:
     return replace(traffic, flows=sum(count for count, _ in classes), classes=classes)
 
 
-@dataclass(frozen=True, slots=True)
-class SetPossibility:
-    """One thing that the network may be.
-
-    Attributes:
-        traffic: of all queues.
-        kind: how the senders behave.
-        share: how much it counts; those of all add up to 1. One that counts for nothing is not
-            believed: a setting need not be good there, but may do no harm.
-        words: how it differs from what is believed; "" where it does not.
-        joining: the part of the flows that come while the others run already.
-    """
-
-    traffic: SetTraffic
-    kind: SenderModel
-    share: float
-    words: str = ""
-    joining: float = 0.0
-
-
 def set_possibilities(
     traffic: SetTraffic, picture: SetPicture, belief: SenderBelief
-) -> tuple[SetPossibility, ...]:
+) -> tuple[Possibility[SetTraffic], ...]:
     """What the network may be, the likeliest first, as for one queue.
 
     Whether there is room for a crowd is asked where it is tightest: at the queue whose flows have
     the smallest windows.
     """
     tightest = traffic.most_loaded
-    found: list[SetPossibility] = []
+    found: list[Possibility[SetTraffic]] = []
     for each in possibilities(tightest, picture, belief):
         flows = each.traffic.flows / tightest.flows
         longer = (each.traffic.longest_round_trip_s - each.traffic.queueing_s) / (
@@ -432,13 +412,13 @@ def set_possibilities(
         )
         same = each.traffic is tightest
         of_all = traffic if same else traffic.times(flows, longer)
-        found.append(SetPossibility(of_all, each.kind, each.share, each.words, each.joining))
+        found.append(Possibility(of_all, each.kind, each.share, each.words, each.joining))
     return tuple(found)
 
 
 def set_by_turns(
     traffic: SetTraffic, others: Sequence[SetTraffic], belief: SenderBelief
-) -> tuple[SetPossibility, ...]:
+) -> tuple[Possibility[SetTraffic], ...]:
     """Conditions that come and go: the present ones, and those that load the queues most and least.
 
     Args:
@@ -450,7 +430,7 @@ def set_by_turns(
     known = {id(each.whole): each for each in met}
     heaviest = max(met, key=lambda each: load(each.whole))
     return tuple(
-        SetPossibility(
+        Possibility(
             # What nobody has met yet is a crowd, which is twice the heaviest that was.
             known.get(id(each.traffic)) or heaviest.like(each.traffic),
             each.kind,

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from vermilion.online.model.senders import SenderModel
 
@@ -59,8 +59,12 @@ _JOINING_IN_WORDS = "with half of the flows joining the others"
 _SAME_LOAD = 0.1  # difference of logarithms below which conditions load a queue alike
 
 
+AnyTraffic = TypeVar("AnyTraffic")
+"""Of one queue, or of several."""
+
+
 @dataclass(frozen=True, slots=True)
-class Possibility:
+class Possibility(Generic[AnyTraffic]):
     """One thing that the network may be, or soon become.
 
     Attributes:
@@ -72,7 +76,7 @@ class Possibility:
         joining: the part of the flows that come while the others run already.
     """
 
-    traffic: Traffic
+    traffic: AnyTraffic
     kind: SenderModel
     share: float
     words: str = ""
@@ -81,7 +85,7 @@ class Possibility:
 
 def possibilities(
     traffic: Traffic, picture: TrafficPicture, belief: SenderBelief
-) -> tuple[Possibility, ...]:
+) -> tuple[Possibility[Traffic], ...]:
     """What the network may be, the likeliest first.
 
     Of senders of whom nothing has been seen yet the likeliest kind is taken: a first answer is
@@ -121,7 +125,7 @@ def possibilities(
 
 def by_turns(
     traffic: Traffic, others: Sequence[Traffic], belief: SenderBelief
-) -> tuple[Possibility, ...]:
+) -> tuple[Possibility[Traffic], ...]:
     """Conditions that come and go, each of which the network will be now and then.
 
     Of many, the present ones stand for the middle, and the two that load the queue most and least
@@ -159,7 +163,7 @@ def is_asked_of(bound: Constraint, kind: SenderModel, belief: SenderBelief) -> b
     return kind in belief.priors or bound.path.room == "flows"
 
 
-def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
+def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility[Traffic]:
     """Those who are there and those who may join them, who must not be harmed."""
     if 1.0 / load(traffic) > _CROWDED:
         traffic, words = _other(traffic, _CROWD, 1.0), _CROWD_IN_WORDS

@@ -1,22 +1,15 @@
-"""Whether the model of a first answer shows what is seen under the setting in force.
+"""What explains the setting in force: which senders, and how well.
 
-A first answer is for conditions of which nothing has been compared with a model yet: how the
-senders behave is only believed. But while it was searched, the network went on under the setting in
-force, and the model has a word on that one too. Where the two are apart by more than chance and the
-model's usual errors, its word on another setting is worth nothing.
+Of several queues the figures of every queue count: the evidence for a kind of senders is that of
+all together, and every queue has to be explained. Of more figures one strays further by chance, so
+the limit is that of one queue for all of them together, by Sidak's correction.
 
-Two figures can be told from a second or so. The mean queue strays by what a second's mean does in
-the model. The share of packets lost or marked strays between the model's runs, and over a shorter
-time by the root of the ratio more.
-
-What explains the setting in force: which senders, and how well.
-
-What explains several queues under the joint setting in force: which senders, and how well.
-
-As for one queue (:mod:`vermilion.online.plan.examination`), with the figures of every queue: the
-evidence for a kind of senders is that of all queues together, and every queue has to be explained.
-Of more figures one strays further by chance, so the limit is that of one queue for all of them
-together, by Sidak's correction.
+The model of a first answer has been compared with nothing yet. While it was searched, the network
+went on under the setting in force, of which the model has a prediction too. Where the two are apart
+by more than chance and the model's usual errors, the prediction of another setting is worth nothing
+(:func:`misfits`). Two figures can be told from a second or so: the mean queue, and the
+share of packets lost or marked, which strays between the model's runs, and over a shorter time by
+the root of the ratio more.
 """
 
 from __future__ import annotations
@@ -24,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from statistics import fmean, median, pvariance
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic
 
 from vermilion.online.model.explanation import (
     DOUBTFUL,
@@ -36,27 +29,23 @@ from vermilion.online.model.explanation import (
     are_enough,
     compare,
     log_likelihoods,
-    watch,
 )
-from vermilion.online.model.network import build_model, build_set_model
-from vermilion.online.model.possibilities import other_traffic
+from vermilion.online.model.possibilities import AnyTraffic
 from vermilion.online.model.prediction import queue_noise
-from vermilion.online.model.scaling import scaling_for
 from vermilion.online.model.senders import WIDER
 from vermilion.online.model.traffic import GUESSED_PACKETS_PER_S, Horizon, horizon_for
-from vermilion.online.sense.picture import SetPicture
-from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample, SetSample, mean_and_seconds
+from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample, mean_and_seconds
+from vermilion.routers.simulated import SimulatedRouter
 from vermilion.routers.simulated_network import SimulatedNetwork
 from vermilion.simulate import run_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.online.model.network import SetTraffic
     from vermilion.online.model.senders import SenderBelief, SenderModel
-    from vermilion.online.model.traffic import Traffic
-    from vermilion.online.plan.task import Answer, Task
-    from vermilion.online.policy import SetPolicy
+    from vermilion.online.plan.problem import Problem
+    from vermilion.online.plan.task import Answer
+    from vermilion.routers.base import Observation
     from vermilion.scenario import Scenario
 
 
@@ -114,147 +103,37 @@ def misfits(
     return tuple(figure for figure in figures if not figure.explained)
 
 
-_CALIBRATION_S = 20.0  # of simulated observation per kind of sender
-_CALIBRATION_SHARE = 0.5  # of the deadline that the kinds of senders may take together
+_WATCHED_S = 20.0  # of simulated observation per kind of sender
+_WATCHED_SHARE = 0.5  # of the deadline that the kinds of senders may take together
 _FEWEST_WINDOWS = 2.0  # as long as what was observed, in each model's observation
 _NOISE_RUNS = 3
 _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 
+Watched = dict[str, "Sequence[Sample]"]
+"""Samples of each queue."""
 
-def examine(task: Task, traffic: Traffic, deadline_s: float) -> tuple[Explanation, SenderBelief]:
+
+def examine(problem: Problem[AnyTraffic], deadline_s: float) -> tuple[Explanation, SenderBelief]:
     """Find out what explains the task's settled samples, and revise what is believed.
 
     First the kinds of senders that are believed in are compared with what was seen. Where the best
-    of them explains it badly or not at all, more kinds are thought of.
+    of them explains it badly or not at all, more kinds are considered.
     """
-    examination = _Examination(task, traffic, deadline_s)
+    task = problem.task
+    examination = _Examination(problem, deadline_s)
     belief, figures = examination.explained_by(task.belief)
-    if any(figure.deviations > DOUBTFUL for figure in figures):
+    if any(figure.deviations > examination.limit(DOUBTFUL) for figure in figures):
+        marked = problem.whole(problem.traffic).ecn_share > 0.0
         further = {
             kind: odds
             for kind, odds in WIDER.items()
             if kind not in belief.priors
-            and kind.may_be(marked=traffic.ecn_share > 0.0, selective=task.belief.selective)
+            and kind.may_be(marked=marked, selective=task.belief.selective)
             and examination.scaling.suits(kind)
         }
         belief, figures = examination.explained_by(task.belief.widened(further))
     best = examination.model(belief.best, examination.horizon)
-    link, share = task.policy.link, examination.scaling.share
-    seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)
-    [results] = run_many([best], seeds)
-    means = [result.link(link).total["queue_packets"]["mean"] for result in results if result]
-    return Explanation(
-        senders=belief.best.in_words(),
-        # A smaller model strays from the whole one by as much as kinds differ.
-        told_apart=belief.tells_apart and not examination.scaling.is_smaller,
-        explained=all(figure.explained for figure in figures),
-        figures=figures,
-        predicted_mean=sum(means) / len(means) / share,
-        noise=queue_noise(best, link, seeds[:_NOISE_RUNS], task.reading_interval_s) / share,
-    ), belief
-
-
-class _Examination:
-    """Models of several kinds of senders, each watched once."""
-
-    def __init__(self, task: Task, traffic: Traffic, deadline_s: float) -> None:
-        self._task = task
-        wanted = task.policy.scale_packets(traffic.packets_per_s)
-        self._scale = wanted
-        if task.policy.target_packets is None:
-            # A goal without a length says nothing of what is long: what is seen does.
-            seen = fmean(sample.backlog_packets for sample in task.settled)
-            self._scale = min(wanted, max(seen, _FEWEST_PACKETS))
-        self.scaling = scaling_for(
-            traffic, task.configuration.discipline, wanted, [task.belief.best]
-        )
-        self._traffic = self.scaling.traffic(traffic)
-        self._others = [self.scaling.traffic(each) for each in other_traffic(traffic, task.picture)]
-        speed = task.packets_per_s or GUESSED_PACKETS_PER_S
-        self._affordable_s = _CALIBRATION_SHARE * deadline_s * speed / self._traffic.packets_per_s
-        # To the millisecond: what is asked every tenth of a second comes a little early or late.
-        self._interval_s = round(median(sample.interval_s for sample in task.settled), 3)
-        self._watched: dict[tuple[SenderModel, Traffic | None], Sequence[Sample]] = {}
-        self.horizon = horizon_for(
-            self._traffic, deadline_s, task.packets_per_s, self.scaling.epoch_s(traffic)
-        )
-
-    def model(
-        self, kind: SenderModel, horizon: Horizon, traffic: Traffic | None = None
-    ) -> Scenario:
-        """What the network would be with such senders, under the setting in force."""
-        task = self._task
-        in_force = {name: self.scaling.into(name, value) for name, value in task.in_force.items()}
-        return build_model(
-            task.configuration,
-            in_force,
-            traffic or self._traffic,
-            self.scaling.senders(kind),
-            task.policy,
-            horizon,
-        )
-
-    def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
-        """The belief after a look at its plausible kinds, and how well the best explains."""
-        observed = self._task.settled
-        if not are_enough(observed):
-            return belief, ()
-        # Kinds whose windows do not shrink would take longer than anybody waits.
-        kinds = [kind for kind in belief.plausible if self.scaling.suits(kind)]
-        least_s = _FEWEST_WINDOWS * sum(sample.interval_s for sample in observed)
-        watched_s = min(_CALIBRATION_S, self._affordable_s / len(kinds) - self.horizon.warm_up_s)
-        if watched_s < least_s:  # the best alone, whatever it takes
-            watched_s, kinds = least_s, [belief.best]
-        simulated = {kind: self._watch(kind, watched_s) for kind in kinds}
-        if len(kinds) > 1:
-            belief = belief.learned(log_likelihoods(observed, simulated, self._scale))
-        others = [self._watch(belief.best, watched_s, each) for each in self._others]
-        figures = compare(observed, simulated[belief.best], simulated.values(), self._scale, others)
-        return belief, figures
-
-    def _watch(
-        self, kind: SenderModel, seconds: float, traffic: Traffic | None = None
-    ) -> Sequence[Sample]:
-        asked = (kind, traffic)
-        if asked not in self._watched:
-            begin_s = self.horizon.warm_up_s
-            self._watched[asked] = self.scaling.samples(
-                watch(
-                    self.model(kind, Horizon(begin_s, seconds), traffic).core_json(),
-                    self._task.policy.link,
-                    self._task.first_seed,
-                    begin_s,
-                    begin_s + seconds,
-                    self._interval_s,
-                )
-            )
-        return self._watched[asked]
-
-
-_WATCHED_S = 20.0  # of simulated observation per kind of sender
-_WATCHED_SHARE = 0.5  # of the deadline that the kinds may take together
-_FIGURES_OF_ONE = 4
-
-Watched = dict[str, list[Sample]]
-"""What was seen of each queue."""
-
-
-def examine_set(
-    task: Task, policy: SetPolicy, traffic: SetTraffic, deadline_s: float
-) -> tuple[Explanation, SenderBelief]:
-    """Find out what explains the task's settled samples, and revise what is believed."""
-    examination = _SetExamination(task, policy, traffic, deadline_s)
-    belief, figures = examination.explained_by(task.belief)
-    if any(figure.deviations > examination.further(DOUBTFUL) for figure in figures):
-        further = {
-            kind: odds
-            for kind, odds in WIDER.items()
-            if kind not in belief.priors
-            and kind.may_be(marked=traffic.whole.ecn_share > 0.0, selective=task.belief.selective)
-        }
-        belief, figures = examination.explained_by(task.belief.widened(further))
-    links = tuple(traffic.queues)
-    best = examination.model(belief.best, examination.horizon)
+    links, share = problem.links, examination.scaling.share
     seeds = range(task.first_seed + 1, task.first_seed + 1 + task.comparisons)
     [results] = run_many([best], seeds)
     means = [
@@ -262,65 +141,62 @@ def examine_set(
         for result in results
         if result is not None
     ]
-    limit = examination.further(LIMIT)
+    limit = examination.limit(LIMIT)
     return Explanation(
         senders=belief.best.in_words(),
-        told_apart=belief.tells_apart,
+        # A smaller model strays from the whole one by as much as kinds differ.
+        told_apart=belief.tells_apart and not examination.scaling.is_smaller,
         explained=all(figure.deviations <= limit for figure in figures),
         figures=figures,
-        predicted_mean=sum(means) / len(means),
-        noise=queue_noise(best, links, seeds[:_NOISE_RUNS], task.reading_interval_s),
+        predicted_mean=sum(means) / len(means) / share,
+        noise=queue_noise(best, links, seeds[:_NOISE_RUNS], task.reading_interval_s) / share,
     ), belief
 
 
-class _SetExamination:
-    """Models of several kinds of senders, each watched once at all queues."""
+class _Examination(Generic[AnyTraffic]):
+    """Models of several kinds of senders, each watched once."""
 
-    def __init__(
-        self, task: Task, policy: SetPolicy, traffic: SetTraffic, deadline_s: float
-    ) -> None:
-        self._task, self._policy, self._traffic = task, policy, traffic
-        picture = task.picture
-        if not isinstance(picture, SetPicture):
-            message = f"{type(picture).__name__} is no picture of several queues"
-            raise TypeError(message)
-        self._others = [traffic.like(each) for each in other_traffic(traffic.whole, picture)]
-        places = [place for place, (link, _) in enumerate(picture.queues) if link in traffic.queues]
-        self._observed = {
-            picture.queues[place][0]: [
-                sample.queues[place] for sample in task.settled if isinstance(sample, SetSample)
-            ]
-            for place in places
-        }
-        # As often as the network was asked, to the millisecond: it is asked a little early or late.
-        self._interval_s = round(median(sample.interval_s for sample in task.settled), 3)
+    def __init__(self, problem: Problem[AnyTraffic], deadline_s: float) -> None:
+        task = problem.task
+        self._problem, self._task = problem, task
+        self.scaling = problem.scaling([task.belief.best])
+        self._traffics = [problem.traffic, *problem.others()]
+        self._observed = problem.settled()
+        whole = problem.whole(problem.traffic)
+        small = self.scaling.traffic(whole)
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
-        self._affordable_s = _WATCHED_SHARE * deadline_s * speed / traffic.whole.packets_per_s
+        self._affordable_s = _WATCHED_SHARE * deadline_s * speed / small.packets_per_s
+        # To the millisecond: what is asked every tenth of a second comes a little early or late.
+        self._interval_s = round(median(sample.interval_s for sample in task.settled), 3)
         self._watched: dict[tuple[SenderModel, int], Watched] = {}
-        self.horizon = horizon_for(traffic.whole, deadline_s, task.packets_per_s)
+        self.horizon = horizon_for(
+            small, deadline_s, task.packets_per_s, self.scaling.epoch_s(whole)
+        )
 
-    def further(self, deviations: float) -> float:
-        """As many standard deviations for the figures of all queues as these for one queue's."""
+    def limit(self, deviations: float) -> float:
+        """Standard deviations for the figures of all queues, as these are for one queue's."""
+        if len(self._observed) == 1:
+            return deviations
         from scipy.stats import norm
 
-        figures = len(self._observed)  # times as many
         once = 2.0 * norm.sf(deviations)
-        return float(norm.isf((1.0 - (1.0 - once) ** (1.0 / figures)) / 2.0))
+        return float(norm.isf((1.0 - (1.0 - once) ** (1.0 / len(self._observed))) / 2.0))
 
-    def model(self, kind: SenderModel, horizon: Horizon, other: int = 0) -> Scenario:
-        """What the network would be with such senders, under the setting in force."""
-        task = self._task
-        traffic = [self._traffic, *self._others][other]
-        configurations = task.configuration.queues
-        return build_set_model(configurations, task.in_force, traffic, kind, self._policy, horizon)
+    def model(self, kind: SenderModel, horizon: Horizon, traffic: int = 0) -> Scenario:
+        """The network with such senders, under the setting in force."""
+        return self._problem.build(
+            self.scaling, self._task.in_force, self._traffics[traffic], kind, horizon
+        )
 
     def explained_by(self, belief: SenderBelief) -> tuple[SenderBelief, tuple[Figure, ...]]:
         """The belief after a look at its plausible kinds, and how well the best explains."""
         observed = self._observed
         if not all(are_enough(samples) for samples in observed.values()):
             return belief, ()
-        kinds = belief.plausible
-        least_s = _FEWEST_WINDOWS * sum(s.interval_s for s in next(iter(observed.values())))
+        # Kinds whose windows do not shrink would take longer than anybody waits.
+        kinds = [kind for kind in belief.plausible if self.scaling.suits(kind)]
+        first = next(iter(observed.values()))
+        least_s = _FEWEST_WINDOWS * sum(sample.interval_s for sample in first)
         watched_s = min(_WATCHED_S, self._affordable_s / len(kinds) - self.horizon.warm_up_s)
         if watched_s < least_s:  # the best alone, whatever it takes
             watched_s, kinds = least_s, [belief.best]
@@ -329,10 +205,10 @@ class _SetExamination:
         if len(kinds) > 1:
             belief = belief.learned(self._likelihoods(simulated, scales))
         others = [
-            self._watch(belief.best, watched_s, number + 1) for number in range(len(self._others))
+            self._watch(belief.best, watched_s, number) for number in range(1, len(self._traffics))
         ]
         figures = [
-            replace(figure, name=f"{link}: {figure.name}")
+            figure if len(observed) == 1 else replace(figure, name=f"{link}: {figure.name}")
             for link, samples in observed.items()
             for figure in compare(
                 samples,
@@ -357,48 +233,72 @@ class _SetExamination:
         return {kind: math.fsum(row[kind] for row in rows) / len(rows) for kind in simulated}
 
     def _scale(self, link: str) -> float:
-        """What counts as a long queue: what was seen, or what a usual delay makes of it."""
-        usual = self._policy.of_queue(link).scale_packets(self._traffic.queues[link].packets_per_s)
-        seen = [sample.backlog_packets for sample in self._observed[link]]
-        return min(usual, max(sum(seen) / len(seen), 5.0))
+        """The length of a long queue, packets: the goal's, or what is seen where it has none."""
+        wanted = self._problem.scale_packets(link)
+        if self._task.policy.target_packets is not None:
+            return wanted
+        seen = fmean(sample.backlog_packets for sample in self._observed[link])
+        return min(wanted, max(seen, _FEWEST_PACKETS))
 
-    def _watch(self, kind: SenderModel, seconds: float, other: int = 0) -> Watched:
-        asked = (kind, other)
+    def _watch(self, kind: SenderModel, seconds: float, traffic: int = 0) -> Watched:
+        asked = (kind, traffic)
         if asked not in self._watched:
             begin_s = self.horizon.warm_up_s
-            model = self.model(kind, Horizon(begin_s, seconds), other)
-            links = list(self._traffic.queues)
-            seed = self._task.first_seed
-            self._watched[asked] = watch_set(model, links, seed, begin_s, seconds, self._interval_s)
+            model = self.model(kind, Horizon(begin_s, seconds), traffic)
+            seen = watch(
+                model,
+                self._problem.links,
+                self._task.first_seed,
+                begin_s,
+                begin_s + seconds,
+                self._interval_s,
+            )
+            self._watched[asked] = {
+                link: self.scaling.samples(samples) for link, samples in seen.items()
+            }
         return self._watched[asked]
 
 
-def watch_set(
+def watch(
     model: Scenario,
     links: Sequence[str],
     seed: int,
     from_s: float,
-    seconds: float,
+    to_s: float,
     interval_s: float = SAMPLE_INTERVAL_S,
-) -> Watched:
-    """The samples that monitors would take of a model's queues, from a moment on.
+) -> dict[str, list[Sample]]:
+    """The samples that monitors would take of a model's queues.
 
     Args:
         model: of the network.
         links: whose queues are watched.
         seed: of the model.
         from_s: when the first sample begins.
-        seconds: from then to the end of the last.
+        to_s: when the last one ends.
         interval_s: between two samples: as on the network, or what happens between them is not the
             same.
     """
-    network = SimulatedNetwork(model.core(), links, seed)
-    network.wait(from_s)
-    before = {link: each.reading for link, each in network.observe().queues.items()}
-    samples: Watched = {link: [] for link in links}
-    for tick in range(1, round(seconds / interval_s) + 1):
-        network.wait(from_s + tick * interval_s)
-        for link, seen in network.observe().queues.items():
+    if len(links) == 1:
+        [link] = links
+        router = SimulatedRouter(model.core_json(), link, seed)
+
+        def observe() -> dict[str, Observation]:
+            return {link: router.observe()}
+
+        wait = router.wait
+    else:
+        network = SimulatedNetwork(model.core(), links, seed)
+
+        def observe() -> dict[str, Observation]:
+            return dict(network.observe().queues)
+
+        wait = network.wait
+    wait(from_s)
+    before = {link: each.reading for link, each in observe().items()}
+    samples: dict[str, list[Sample]] = {link: [] for link in links}
+    for tick in range(1, round((to_s - from_s) / interval_s) + 1):
+        wait(from_s + tick * interval_s)
+        for link, seen in observe().items():
             samples[link].append(Sample.between(before[link], seen))
             before[link] = seen.reading
     return samples

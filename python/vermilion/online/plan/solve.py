@@ -7,19 +7,13 @@ bring back.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.online.model.network import build_model
-from vermilion.online.model.possibilities import by_turns, is_asked_of, possibilities
+from vermilion.online.model.possibilities import AnyTraffic, is_asked_of
 from vermilion.online.model.prediction import queue_noise
-from vermilion.online.model.scaling import SmallRuns, scaling_for
-from vermilion.online.model.traffic import (
-    TooLittleIsKnown,
-    Traffic,
-    horizon_for,
-    least_queue_packets,
-)
+from vermilion.online.model.scaling import Scaling, SmallRuns
+from vermilion.online.model.traffic import TooLittleIsKnown, horizon_for
 from vermilion.online.plan.examination import examine
 from vermilion.online.plan.judgement import (
     PUSHES,
@@ -29,6 +23,7 @@ from vermilion.online.plan.judgement import (
     pays_in_the_model,
     simulated_charge,
 )
+from vermilion.online.plan.problem import problem_of
 from vermilion.online.plan.search import (
     Looking,
     ModelCase,
@@ -36,17 +31,11 @@ from vermilion.online.plan.search import (
     first_beside_in_force,
     most_starved,
 )
-from vermilion.online.plan.settings import (
-    HeldByPath,
-    bare_name,
-    first_guesses,
-    held_setting,
-    searched_values,
-)
+from vermilion.online.plan.settings import HeldByPath, held_setting, searched_values
 from vermilion.online.plan.task import Answer, without_answer
-from vermilion.online.policy import SetPolicy, marks
+from vermilion.online.policy import SetPolicy
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
-from vermilion.search import CountedFromBelow, SettableSpace, Space
+from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate import run_many
 from vermilion.tuning.evaluation import Seeds
 from vermilion.tuning.simulations import needs_flow_delays
@@ -55,11 +44,11 @@ from vermilion.tuning.verdict import on_known
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.objectives import Constraint
+    from vermilion.objectives import Constraint, Objective
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.model.scaling import Scaling
     from vermilion.online.plan.judgement import PushCharge
+    from vermilion.online.plan.problem import Problem
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
@@ -81,11 +70,11 @@ _TIME_FOR_THE_SEARCH = 0.85  # of the deadline; the rest is for building models 
 
 
 def solve(task: Task) -> Finding:
-    """Do a task.
+    """Do a task, about one queue or several.
 
     A quick one searches the best setting for the traffic as it looks. A refined one first finds out
-    which senders explain what was seen under the setting in force; where none do, the model has no
-    word on other settings and there is no answer.
+    which senders explain what was seen under the setting in force; where none do, the model
+    predicts nothing of other settings and there is no answer.
 
     Raises:
         KeyboardInterrupt: at Ctrl-C.
@@ -94,23 +83,20 @@ def solve(task: Task) -> Finding:
         obstacle = "the queue itself moves every parameter that may be changed"
         return without_answer(task, obstacle)
     task = replace(task, belief=task.belief.after_seeing(task.picture.selective_share))
-    if isinstance(task.policy, SetPolicy):
-        from vermilion.online.plan.set_solve import solve_set
-
-        return solve_set(task, task.policy)
     try:
-        traffic = Traffic.of_picture(task.picture, task.policy)
+        problem = problem_of(task)
     except TooLittleIsKnown as missing:
         return without_answer(task, str(missing))
-    searched = searched_parameters(task, traffic)
-    task = replace(task, policy=replace(task.policy, parameters=searched))
+    return _solve(problem)
+
+
+def _solve(problem: Problem[AnyTraffic]) -> Finding:
+    task = problem.task
     if task.kind == "quick":
-        return _answered(task, traffic, task.deadline_s, task.first_seed)
-    examination, belief = None, task.belief
-    correction = task.correction
+        return _answered(problem, task.deadline_s, task.first_seed)
+    examination, correction = None, task.correction
     if task.settled:
-        examining_s = _EXAMINING_SHARE * task.deadline_s
-        examination, belief = examine(task, traffic, examining_s)
+        examination, belief = examine(problem, _EXAMINING_SHARE * task.deadline_s)
         if examination.explained and task.policy.target_packets is not None:
             measured, seconds = mean_and_seconds(task.settled)
             correction = correction.learned(
@@ -120,58 +106,41 @@ def solve(task: Task) -> Finding:
                 examination.predicted_mean,
                 scatter(task.settled),
             )
-    learned = replace(task, belief=belief, correction=correction)
-    if examination is not None and not examination.explained:
-        nothing = without_answer(learned, examination.in_words())
-        return replace(nothing, explanation=examination, space=_box(learned, traffic))
+        problem.task = task = replace(task, belief=belief, correction=correction)
+        if not examination.explained:
+            nothing = without_answer(task, examination.in_words())
+            return replace(nothing, explanation=examination, space=_box(problem))
     finding = _answered(
-        learned,
-        traffic,
+        problem,
         (1.0 - _EXAMINING_SHARE) * task.deadline_s,
         task.first_seed + _SEEDS_TO_EXAMINE,
     )
     return replace(finding, explanation=examination)
 
 
-def searched_parameters(task: Task, traffic: Traffic) -> tuple[str, ...]:
-    """The names of what a search may change: the policy's, and switches where they matter."""
-    policy, in_force = task.policy, task.in_force
-    if not marks(in_force):
-        return policy.parameters
-    too_long = least_queue_packets(traffic) > policy.scale_packets(traffic.packets_per_s)
-    return (
-        *policy.parameters,
-        *(
-            name
-            for name in policy.switches
-            if name in in_force and (too_long or in_force[name] != task.original.get(name))
-        ),
-    )
-
-
-def _box(task: Task, traffic: Traffic) -> Space | None:
+def _box(problem: Problem[AnyTraffic]) -> Space | None:
     """Where to step without a model, if that is wanted and the parameters in force are numbers."""
-    policy = task.policy
-    if policy.without_model == "stay" or len(_known(task)) < len(policy.parameters):
+    task = problem.task
+    known = searched_values(problem.names, task.in_force)
+    if task.policy.without_model == "stay" or len(known) < len(problem.names):
         return None
-    horizon = horizon_for(traffic, task.deadline_s, task.packets_per_s)
-    box = CountedFromBelow.from_scenario(
-        build_model(task.configuration, task.in_force, traffic, task.belief.best, policy, horizon)
-    )
-    return SettableSpace(box, HeldByPath(task.held, bare_name))
+    horizon = horizon_for(problem.whole(problem.traffic), task.deadline_s, task.packets_per_s)
+    model = problem.build(Scaling(""), task.in_force, problem.traffic, task.belief.best, horizon)
+    box = CountedFromBelow.from_scenario(model)
+    return SettableSpace(box, HeldByPath(task.held, problem.name_of))
 
 
-def _answered(task: Task, traffic: Traffic, deadline_s: float, first_seed: int) -> Finding:
+def _answered(problem: Problem[AnyTraffic], deadline_s: float, first_seed: int) -> Finding:
     """The best setting for the traffic, found within a deadline."""
     try:
-        answer, packets_per_s = _search(task, traffic, deadline_s, first_seed)
+        answer, packets_per_s = _search(problem, deadline_s, first_seed)
     except (TooLittleIsKnown, NotMeasuredError) as missing:
-        return without_answer(task, str(missing))
-    return replace(without_answer(task, ""), answer=answer, packets_per_s=packets_per_s)
+        return without_answer(problem.task, str(missing))
+    return replace(without_answer(problem.task, ""), answer=answer, packets_per_s=packets_per_s)
 
 
 def _search(
-    task: Task, traffic: Traffic, deadline_s: float, first_seed: int
+    problem: Problem[AnyTraffic], deadline_s: float, first_seed: int
 ) -> tuple[Answer, float | None]:
     """The answer, and how many packets this machine simulates per second.
 
@@ -179,51 +148,46 @@ def _search(
         TooLittleIsKnown: the search did not get far enough.
         NotMeasuredError: the model lacks what the goal is about.
     """
-    policy = task.policy
-    wanted = policy.scale_packets(traffic.packets_per_s)
-    possible = _possible(task, traffic)
-    models = _Models(
-        task,
-        traffic,
-        scaling_for(
-            traffic, task.configuration.discipline, wanted, [each.kind for each in possible]
-        ),
-        Seeds.counted(
-            first_seed,
-            search=_SEARCH_SEEDS[task.kind],
-            re_evaluation=task.re_evaluations,
-            comparison=task.comparisons,
-        ),
-        possible,
-        deadline_s,
+    task, policy, names = problem.task, problem.task.policy, problem.names
+    seeds = Seeds.counted(
+        first_seed,
+        search=_SEARCH_SEEDS[task.kind],
+        re_evaluation=task.re_evaluations,
+        comparison=task.comparisons,
     )
+    models = _Models(problem, seeds, deadline_s)
     internal = None if policy.target_packets is None else task.correction.internal_target
-    target = wanted if internal is None else internal
+    target = problem.scale_packets(problem.links[0]) if internal is None else internal
     cases = [models.case(possibility, target) for possibility in models.possible]
-    discipline = task.configuration.discipline
-    guesses = first_guesses(discipline, policy.parameters, traffic, target)
-    found = best_of(
-        cases,
-        Looking(
-            link=policy.link,
-            space=models.space(traffic, cases[0].model),
-            incumbent={
-                policy.path(name): cases[0].model.get(policy.path(name))
-                for name in policy.parameters
-            },
-            starts=[models.small(each) for each in (*_starts(task), *guesses)],
-            seeds=models.seeds,
-            search_seed=first_seed,
-            evaluations=task.evaluations,
-            deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
-            workers=models.workers,
-            spares_incumbent=not task.met,
-        ),
+    known = searched_values(policy.parameters, task.in_force)
+    starts = [
+        {name: (known | dict(start))[name] for name in names}
+        for start in task.starts
+        if known.keys() | start.keys() >= set(names)
+    ]
+    several = isinstance(policy, SetPolicy)
+    looking = Looking(
+        link=problem.links,
+        space=models.space(cases[0].model),
+        incumbent={policy.path(name): cases[0].model.get(policy.path(name)) for name in names},
+        starts=[models.small(each) for each in (*starts, *problem.guesses(target))],
+        seeds=seeds,
+        search_seed=first_seed,
+        evaluations=task.evaluations,
+        deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
+        workers=models.workers,
+        spares_incumbent=not task.met and not several,
+        name_of=problem.name_of,
     )
-    setting = held_setting(task.held, models.large(found.setting))
+    if several:
+        looking = replace(looking, search=chosen_search(AUTOMATIC, len(names), "hurry"))
+    found = best_of(cases, looking)
+    # What was not searched stays what it is.
+    kept = {name: value for name, value in known.items() if name not in names}
+    setting = {**kept, **held_setting(task.held, models.large(found.setting))}
     candidate = replace(found.candidate, setting=setting)
     believed = sum(case.share > 0.0 for case in cases)
-    incumbent = replace(found.incumbent, setting=_known(task))
+    incumbent = replace(found.incumbent, setting=known)
     goal = cases[0].goal
     answer = Answer(
         kind=task.kind,
@@ -232,7 +196,7 @@ def _search(
         internal_target=internal,
         goal=goal.label,
         unit=goal.unit,
-        setting=candidate.setting,
+        setting=setting,
         candidate=candidate,
         incumbent=incumbent,
         verdict=judge(
@@ -241,7 +205,7 @@ def _search(
             goal,
             found.candidate_verdicts,
             found.incumbent_verdicts,
-            models.push_charge(cases, found.setting, candidate, incumbent.value.mean, traffic),
+            models.push_charge(cases, found.setting, candidate, incumbent.value.mean),
             believed,
             excused=found.spared_verdicts,
             beyond_aims=found.aimed_verdicts,
@@ -252,7 +216,7 @@ def _search(
         models=believed,
         alternatives=found.believed_incumbents if models.differ_in_kind_alone else (),
         most_starved=most_starved(cases, incumbent),
-        starved_over_s=models.measured_s,
+        starved_over_s=models.horizon.measured_s,
         first_beside_in_force=first_beside_in_force(cases, incumbent),
         scale=models.scaling.share,
         took_s=found.seconds,
@@ -261,50 +225,26 @@ def _search(
     return answer, None if task.evaluations is not None else found.packets_per_s
 
 
-def _possible(task: Task, traffic: Traffic) -> tuple[Possibility, ...]:
-    """What the network may be: by doubt, or by turns."""
-    if not task.met:
-        return possibilities(traffic, task.picture, task.belief)
-    others: list[Traffic] = []
-    for picture in task.met:
-        try:
-            others.append(Traffic.of_picture(picture, task.policy))
-        except TooLittleIsKnown:
-            continue
-    return by_turns(traffic, others, task.belief)
+class _Models(Generic[AnyTraffic]):
+    """The models of a problem, all as small as they may be."""
 
-
-class _Models:
-    """The models of a task, all as small as they may be."""
-
-    def __init__(
-        self,
-        task: Task,
-        traffic: Traffic,
-        scaling: Scaling,
-        seeds: Seeds,
-        possible: Sequence[Possibility],
-        deadline_s: float,
-    ) -> None:
-        self._task = task
-        self.scaling = scaling
-        self.seeds = seeds
-        self.possible = possible
+    def __init__(self, problem: Problem[AnyTraffic], seeds: Seeds, deadline_s: float) -> None:
+        self._problem, self._task, self.seeds = problem, problem.task, seeds
+        self.possible = problem.possible()
+        self.scaling = scaling = problem.scaling([each.kind for each in self.possible])
         self._box: Space | None = None  # in the network's numbers
         self.workers = SmallRuns(scaling) if scaling.is_smaller else None
         # The slowest flows of any decide, so that all are simulated for as long.
         slowest = max(
-            (scaling.traffic(each.traffic) for each in possible),
+            (scaling.traffic(problem.whole(each.traffic)) for each in self.possible),
             key=lambda traffic: traffic.longest_round_trip_s,
         )
-        self._horizon = horizon_for(
-            slowest, deadline_s / len(possible), task.packets_per_s, scaling.epoch_s(traffic)
+        self.horizon = horizon_for(
+            slowest,
+            deadline_s / len(self.possible),
+            self._task.packets_per_s,
+            scaling.epoch_s(problem.whole(problem.traffic)),
         )
-
-    @property
-    def measured_s(self) -> float:
-        """How much of a model is measured."""
-        return self._horizon.measured_s
 
     @property
     def differ_in_kind_alone(self) -> bool:
@@ -312,41 +252,33 @@ class _Models:
         believed = [each.traffic for each in self.possible if each.share > 0.0]
         return len(believed) > 1 and all(each == believed[0] for each in believed)
 
-    def case(self, possibility: Possibility, target: float) -> ModelCase:
-        """What the network may be, and what is wanted in it."""
+    def case(self, possibility: Possibility[AnyTraffic], target: float) -> ModelCase:
+        """A model of what the network may be, and what is wanted in it."""
         task, policy = self._task, self._task.policy
         model = self._model(possibility, task.in_force)
         goal = goal_of(policy, model, target)
         if goal.needs_incumbent:
-            goal = goal.relative_to(
-                self._runs(model, self.seeds.search, flow_delays=needs_flow_delays(goal))
-            )
-        asked: Sequence[Constraint] = ()
-        if possibility.share > 0.0:
-            asked = constraints_of(model, goal, policy.constraints, links=[policy.link])
-        constraints = (*asked, *self._harm_bounds(possibility, model))
+            delays = needs_flow_delays(goal)
+            goal = goal.relative_to(self._runs(model, self.seeds.search, flow_delays=delays))
+        constraints = (*self._asked(possibility, model, goal), *self._harm(possibility, model))
         narrower = task.kind == "refined" or task.met
-        margin = _MARGIN_SEARCHED if narrower else 1.0
+        margin = 1.0 if isinstance(policy, SetPolicy) or not narrower else _MARGIN_SEARCHED
         return ModelCase(model, goal, constraints, possibility.share, margin)
 
-    def space(self, traffic: Traffic, model: Scenario) -> Space:
+    def space(self, model: Scenario) -> Space:
         """The box to search, in the model's own numbers."""
         task = self._task
-        whole = build_model(
-            task.configuration,
-            task.in_force,
-            traffic,
-            self.possible[0].kind,
-            task.policy,
-            self._horizon,
+        if not self.scaling.is_smaller:
+            self._box = CountedFromBelow.from_scenario(model)
+            return SettableSpace(self._box, HeldByPath(task.held, self._problem.name_of))
+        whole = self._problem.build(
+            Scaling(""), task.in_force, self._problem.traffic, self.possible[0].kind, self.horizon
         )
         self._box = CountedFromBelow.from_scenario(whole)
-        if not self.scaling.is_smaller:
-            return SettableSpace(self._box, HeldByPath(task.held, bare_name))
         ends: dict[str, tuple[float, float]] = {}
         for each in self._box.dimensions:
-            lower = self._small_path(each.name, each.lower)
-            upper = self._small_path(each.name, each.upper)
+            lower = self._small_value(each.name, each.lower)
+            upper = self._small_value(each.name, each.upper)
             # Probabilities that all mean "every packet" are one in the model.
             ends[each.name] = (min(lower, _ONE_END * upper), upper)
         return SettableSpace(CountedFromBelow.from_scenario(model, boxes=ends), self)
@@ -357,16 +289,16 @@ class _Models:
         near = held_setting(self._task.held, large)
         found: dict[str, float] = {}
         for path, value in values.items():
-            name = bare_name(path)
+            name = self._problem.name_of(path)
             # There and back again a number may miss itself by its last digit.
             same = near[name] == large[name]
-            found[path] = value if same else self._small_path(path, near[name])
+            found[path] = value if same else self._small_value(path, near[name])
         return found
 
     def small(self, setting: Mapping[str, float]) -> dict[str, float]:
         """A setting of the network in the smaller model, by path."""
         path = self._task.policy.path
-        return {path(name): self._small_path(name, value) for name, value in setting.items()}
+        return {path(name): self._small_value(name, value) for name, value in setting.items()}
 
     def large(self, setting: Mapping[str, float | None]) -> dict[str, float]:
         """A setting found in the smaller model for the network, by name."""
@@ -375,7 +307,7 @@ class _Models:
         for path, value in setting.items():
             if value is None:
                 continue
-            name = bare_name(path)
+            name = self._problem.name_of(path)
             large, box = self.scaling.out_of(name, value), ends.get(path)
             # The model's box reaches further down where it cannot tell the network's ends apart.
             if self.scaling.windows and box is not None:
@@ -389,40 +321,53 @@ class _Models:
         setting: Setting,
         candidate: Prediction,
         in_force: float,
-        traffic: Traffic,
     ) -> PushCharge:
         """What it costs to put a setting in force that was found in the smaller model."""
-        task = self._task
+        task, problem = self._task, self._problem
         price, changes = task.push_price, task.policy.changes_per_minute
-        if pays_in_the_model(price, [task.configuration.discipline]):
+        if pays_in_the_model(price, problem.disciplines):
             seeds = self.seeds.comparison[:PUSHES]
             return simulated_charge(price, cases, setting, candidate, seeds, self.workers, changes)
-        return estimated_charge(
-            price,
-            traffic,
-            {**task.in_force, **candidate.setting},
-            cases[0].goal,
-            candidate,
-            in_force,
-            changes,
-        )
+        whole, pushed = problem.whole(problem.traffic), problem.pushed(candidate.setting)
+        goal = cases[0].goal
+        return estimated_charge(price, whole, pushed, goal, candidate, in_force, changes)
 
     def noise(self, cases: Sequence[ModelCase], setting: Mapping[str, float | None]) -> float:
         """How far a second's mean queue strays in the model where it strays furthest, packets."""
-        link, seeds = self._task.policy.link, self.seeds.comparison[:_NOISE_RUNS]
+        links, seeds = self._problem.links, self.seeds.comparison[:_NOISE_RUNS]
+        interval_s = self._task.reading_interval_s
         most = max(
-            queue_noise(case.model.with_values(setting), link, seeds, self._task.reading_interval_s)
+            queue_noise(case.model.with_values(setting), links, seeds, interval_s)
             for case in cases
             if case.share > 0.0
         )
         return most / self.scaling.share
 
-    def _small_path(self, path: str, value: float) -> float:
+    def _small_value(self, path: str, value: float) -> float:
         """A parameter's value in the smaller model, by its name or path."""
-        found = self.scaling.into(bare_name(path), value)
+        found = self.scaling.into(path.rpartition(".")[2], value)
         return value if found is None or isinstance(found, str) else float(found)
 
-    def _harm_bounds(self, possibility: Possibility, model: Scenario) -> list[Constraint]:
+    def _asked(
+        self, possibility: Possibility[AnyTraffic], model: Scenario, goal: Objective
+    ) -> list[Constraint]:
+        """The constraints, where the model is believed."""
+        if possibility.share == 0.0:
+            return []
+        links, stated = self._problem.links, self._task.policy.constraints
+        if stated is not None:
+            # Of a link that never queued nothing is modelled, and so nothing can be held to.
+            policy = self._task.policy
+            managed = policy.links if isinstance(policy, SetPolicy) else links
+            left_out = tuple(f"links.{each}." for each in managed if each not in model.links)
+            stated = tuple(each for each in stated if not each.strip().startswith(left_out))
+        return [
+            each
+            for each in constraints_of(model, goal, stated, links=links)
+            if each.path.room == "flows" or each.path.name in links
+        ]
+
+    def _harm(self, possibility: Possibility[AnyTraffic], model: Scenario) -> list[Constraint]:
         """What a setting may cost, against the one that the controller met when it began.
 
         Against the setting in force each of many small steps could cost as much again. If the first
@@ -431,7 +376,7 @@ class _Models:
         task = self._task
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
-            for bound in task.policy.harm_bounds(model, [task.policy.link])
+            for bound in task.policy.harm_bounds(model, self._problem.links)
             if is_asked_of(bound, possibility.kind, task.belief)
         ]
         if task.held.is_unchanged(task.original, task.in_force):
@@ -443,19 +388,17 @@ class _Models:
 
     def _model(
         self,
-        possibility: Possibility,
+        possibility: Possibility[AnyTraffic],
         parameters: Mapping[str, ParameterValue],
         *,
         anew: bool = False,
     ) -> Scenario:
-        task, scaling = self._task, self.scaling
-        return build_model(
-            task.configuration,
-            {name: scaling.into(name, value) for name, value in parameters.items()},
-            scaling.traffic(possibility.traffic),
-            scaling.senders(possibility.kind),
-            task.policy,
-            self._horizon,
+        return self._problem.build(
+            self.scaling,
+            parameters,
+            possibility.traffic,
+            possibility.kind,
+            self.horizon,
             possibility.joining,
             anew=anew,
         )
@@ -464,18 +407,3 @@ class _Models:
         """Simulations of a model, in the network's numbers."""
         [row] = run_many([model], seeds, flow_delays=flow_delays)
         return [self.scaling.result(result) for result in row if result is not None]
-
-
-def _known(task: Task) -> dict[str, float]:
-    """What is in force of the parameters that are searched, as far as a search can begin there."""
-    return searched_values(task.policy.parameters, task.in_force)
-
-
-def _starts(task: Task) -> list[dict[str, float]]:
-    """Settings to try first; what they do not say, or what is not searched, is as it is now."""
-    known = _known(task)
-    return [
-        {name: (known | dict(start))[name] for name in task.policy.parameters}
-        for start in task.starts
-        if known.keys() | start.keys() >= set(task.policy.parameters)
-    ]
