@@ -185,5 +185,6 @@ def _compared() -> dict[str, list[str]]:
             ):
                 cases[discipline].append(name)
         for discipline, names in cases.items():
-            found[discipline].append(f"- {simulator} ({{doc}}`/laboratory/validation`): {'; '.join(names)}")
+            page = "{doc}`/laboratory/validation`"
+            found[discipline].append(f"- {simulator} ({page}): {'; '.join(names)}")
     return found
