@@ -13,8 +13,7 @@ from pathlib import Path
 
 import vermilion
 from vermilion.online import run_online
-from vermilion.report.price_line import PriceLine, in_unit, price_lines
-from vermilion.report.short_queue import short_queue
+from vermilion.report.price_line import PriceLine, in_unit, price_lines, short_queue
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parents[1] / "benches"))

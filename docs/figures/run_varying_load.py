@@ -11,7 +11,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import vermilion
-from vermilion.report.figure_file import picture
+from vermilion.report.drawing import picture
 from vermilion.report.run_figure import probe_interval_s
 
 HERE = Path(__file__).parent

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from leaks import network_namespaces, settled
-from vermilion.link.device import open_device
-from vermilion.link.errors import LinkError
+from vermilion.link.device import LinkError, open_device
 
 PROGRAMS = str(Path(__file__).with_name("programs.py"))
 DIGESTS = f"{sys.executable} {PROGRAMS} serve_digests"

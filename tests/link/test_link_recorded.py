@@ -10,7 +10,7 @@ import pytest
 
 from test_link import PROGRAMS, SINK, measured, program, run
 from test_link_control import a_link, opened
-from vermilion.link.witness import MOST_AT_ONCE
+from vermilion.link.recorder import MOST_AT_ONCE
 from vermilion.monitor import read_capture
 from vermilion.routers.emulated import EmulatedRouter
 

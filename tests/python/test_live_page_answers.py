@@ -27,9 +27,8 @@ from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.online.events import Command
 from vermilion.status.listener import Listener
 from vermilion.status.live_page import beside
-from vermilion.status.live_page.beside import PageBeside
+from vermilion.status.live_page.beside import PageBeside, Started, command_message, command_of
 from vermilion.status.live_page.journal_reader import JournalReader
-from vermilion.status.live_page.told import Started, command_message, command_of
 
 __all__ = ["vermilion"]
 

@@ -7,13 +7,13 @@ import pytest
 from test_cli import vermilion
 from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.status.live_page import journal_reader as journal_reader_module
-from vermilion.status.live_page.band import bands
 from vermilion.status.live_page.journal_reader import (
     LIVE_WINDOW_S,
     MOST_POINTS,
     SERIES,
     Cursor,
     JournalReader,
+    bands,
 )
 
 __all__ = ["vermilion"]

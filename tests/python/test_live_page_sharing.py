@@ -10,9 +10,8 @@ from test_live_page_answers import set_sample
 from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.sense.flow_activity import FlowShares
 from vermilion.online.sense.sampler import SetSample
+from vermilion.status.live_page.journal_queries import SHARING_SERIES, concerning
 from vermilion.status.live_page.journal_reader import JournalReader
-from vermilion.status.live_page.of_queues import concerning
-from vermilion.status.live_page.sharing import SHARING_SERIES
 
 QUEUES = ("wan", "lan")
 

@@ -3,7 +3,7 @@
 import pytest
 from matplotlib.figure import Figure
 
-from vermilion.report.logarithmic_axis import plain_numbers
+from vermilion.report.drawing import plain_numbers
 
 
 @pytest.mark.parametrize(

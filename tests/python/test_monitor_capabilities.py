@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vermilion.monitor.capabilities import has_capabilities
-from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_SYS_ADMIN
+from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_SYS_ADMIN, has_capabilities
 
 BOTH = (CAP_NET_ADMIN, CAP_SYS_ADMIN)
 

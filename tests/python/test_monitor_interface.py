@@ -12,9 +12,8 @@ import pytest
 
 from vermilion.cli import main
 from vermilion.monitor import Departing, InterfaceError, InterfaceWatch, Sampling
-from vermilion.monitor.packet_filter import filter_program
+from vermilion.monitor.packet_filter import QUIET_S, filter_program
 from vermilion.monitor.packet_ring import PacketRing
-from vermilion.monitor.sampling import QUIET_S
 from vermilion.routers.linux.packet_monitor import PacketMonitor
 
 ROOT = Path(__file__).parents[2]

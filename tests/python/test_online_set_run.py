@@ -23,8 +23,8 @@ from vermilion.online.plan.regimes import Regime
 from vermilion.online.policy import SetPolicy, stated_policy
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
+from vermilion.report.phases import responses_of
 from vermilion.report.price_line import price_lines
-from vermilion.report.response import responses_of
 from vermilion.scenario import (
     ScenarioError,
     disciplines,

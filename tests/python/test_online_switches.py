@@ -17,7 +17,7 @@ from vermilion.online.plan.settings import first_guesses, searched_values
 from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy
 from vermilion.online.router_policy import ManagedLink, policy_for, read_policy
-from vermilion.report.parameter_figure import parameter_figure
+from vermilion.report.queue_figure import parameter_figure
 from vermilion.scenario import disciplines
 
 SWITCH = "drop_above_maximum"

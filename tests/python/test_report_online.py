@@ -15,16 +15,16 @@ import pytest
 
 from fabricated_runs import fabricated_run
 from vermilion.report import online_report
-from vermilion.report.phases import phases_of
+from vermilion.report.drawing import milliseconds_per_packet
+from vermilion.report.phases import phases_of, responses_of
 from vermilion.report.price_line import (
+    OtherQueue,
     price_in_words,
     price_lines,
+    short_queue,
     span_in_words,
     waiting_in_words,
 )
-from vermilion.report.queue_scale import milliseconds_per_packet
-from vermilion.report.response import responses_of
-from vermilion.report.short_queue import OtherQueue, short_queue
 from vermilion.scenario import Change
 from vermilion.simulate import Result
 

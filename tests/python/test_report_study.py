@@ -11,9 +11,8 @@ import pytest
 from html_page import Page
 from test_cli import refused, vermilion
 from test_tuning_study import BUDGET, finished, scenario
-from vermilion.report.importance import FEWEST, shares
 from vermilion.report.study import study_report
-from vermilion.report.study_outcome import kept, outcome_tables
+from vermilion.report.study_outcome import FEWEST, kept, outcome_tables, shares
 from vermilion.tuning import Study, read_studies, tune
 
 __all__ = ["finished", "scenario", "vermilion"]

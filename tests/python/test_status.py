@@ -26,7 +26,7 @@ from vermilion.online.sense.sampler import Sample
 from vermilion.routers.base import Observation, Reading, RttSamples
 from vermilion.scenario import ScenarioError
 from vermilion.status import log_line, read_status
-from vermilion.status.doing import DOING
+from vermilion.status.decisions import DOING
 from vermilion.status.listener import Listener, ListenerError, listener_of, read_token
 from vermilion.status.live_page.beside import PageBeside
 from vermilion.status.live_page.journal_reader import JournalReader

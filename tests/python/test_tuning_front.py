@@ -16,8 +16,7 @@ from html_page import Page
 from simulated_clock import Interrupting, SimulatedClock
 from vermilion import load_scenario
 from vermilion.objectives import objective_from_text
-from vermilion.report.front_figure import front_figure, rendered
-from vermilion.report.front_parameters_figure import front_parameters_figure
+from vermilion.report.front import front_figure, front_parameters_figure, rendered
 from vermilion.scenario import ScenarioError
 from vermilion.simulate import Interval, Result, run_many
 from vermilion.tuning import Front, Seeds, simulations, tune_front

@@ -16,9 +16,8 @@ from test_cli import refused, vermilion
 from test_monitor_interface import BENCH, ENVIRONMENT, namespaces_or_skip
 from vermilion.scenario import load_scenario
 from vermilion.twin import TwinError, compare_with, read_evidence, twin_of
-from vermilion.twin.depth import fitting_depth
-from vermilion.twin.fitting import fit_arrivals, fit_sizes
-from vermilion.twin.sides import directions
+from vermilion.twin.evidence import directions
+from vermilion.twin.fitting import fit_arrivals, fit_sizes, fitting_depth
 
 __all__ = ["vermilion"]
 

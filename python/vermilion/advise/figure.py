@@ -10,7 +10,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
-from vermilion.report.logarithmic_axis import plain_numbers
+from vermilion.report.drawing import plain_numbers
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

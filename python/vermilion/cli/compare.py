@@ -93,7 +93,7 @@ def compare(
     figures that do not differ, one in twenty gets a star by chance.
     """
     from vermilion.report import comparison
-    from vermilion.report.chosen_link import check_link
+    from vermilion.report.drawing import check_link
 
     if figure is None and (link is not None or phase is not None):
         message = "--link and --phase choose what --figure FILE draws"

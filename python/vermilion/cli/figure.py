@@ -52,10 +52,10 @@ def figure_format(figure: str) -> str:
     Raises:
         UserError: a name with another ending.
     """
-    from vermilion.report import figure_file
+    from vermilion.report import drawing
 
     try:
-        return figure_file.figure_format(figure)
+        return drawing.figure_format(figure)
     except ValueError as error:
         message = f"--figure: {error}"
         raise UserError(message) from None

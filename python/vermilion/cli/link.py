@@ -217,8 +217,8 @@ def link(
     its exit code is this command's. Nothing is left behind, whichever ends first.
     """
     from vermilion.cli.link_outputs import LinkOutputs
+    from vermilion.link.device import LinkError
     from vermilion.link.emulation import Surroundings, emulate
-    from vermilion.link.errors import LinkError
     from vermilion.link.inside import EXIT_NOT_FOUND
     from vermilion.simulate.accepted import check_seed
 

@@ -26,7 +26,7 @@ from vermilion.cli.user_error import UserError
 if TYPE_CHECKING:
     from vermilion.online.entries import Decision, OnlineRun
     from vermilion.online.events import Command, Propose
-    from vermilion.report.short_queue import OtherQueue
+    from vermilion.report.price_line import OtherQueue
     from vermilion.scenario import Scenario
 
 
@@ -380,7 +380,7 @@ def _shown_queues(
     """The runs of a scenario as each queue has seen them, with its rivals; printed if wanted."""
     if not runs:
         return []
-    from vermilion.report.short_queue import short_queue
+    from vermilion.report.price_line import short_queue
 
     # A drop-tail queue in the simulator is no rival of one in a kernel.
     rival = short_queue(runs) if plant == "simulator" else None

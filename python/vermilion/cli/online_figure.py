@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.short_queue import OtherQueue
+    from vermilion.report.price_line import OtherQueue
     from vermilion.scenario import Scenario
 
     Queues = Sequence[tuple[list[OnlineRun], list[OtherQueue]]]
@@ -64,7 +64,7 @@ class OnlineFigure(FigureFile):
 
             page = online_report([runs for runs, _ in queues], [others for _, others in queues])
             return page.encode()
-        from vermilion.report.figure_file import picture
+        from vermilion.report.drawing import picture
         from vermilion.report.phases import phases_of
         from vermilion.report.queue_figure import drawn_queues
 

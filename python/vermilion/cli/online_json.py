@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.short_queue import OtherQueue
+    from vermilion.report.price_line import OtherQueue
 
 
 def as_json(

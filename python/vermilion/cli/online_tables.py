@@ -14,8 +14,7 @@ if TYPE_CHECKING:
 
     from vermilion.objectives.price import PriceRow
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.price_line import Priced
-    from vermilion.report.short_queue import OtherQueue
+    from vermilion.report.price_line import OtherQueue, Priced
 
 
 def print_outcome(runs: Sequence[OnlineRun]) -> None:

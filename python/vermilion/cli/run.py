@@ -226,7 +226,7 @@ def _check_link(scenario: "Scenario", link: str | None, *, drawn: bool, flent: b
     if not drawn and not flent:
         message = "--link is about a figure; expected --figure FILE or --plot beside it"
         raise UserError(message)
-    from vermilion.report.chosen_link import check_link
+    from vermilion.report.drawing import check_link
 
     check_link(scenario, link)
 

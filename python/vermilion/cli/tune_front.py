@@ -33,7 +33,7 @@ def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
         front = session.perform(lambda of: execute_front(session.planned(plan, of.study), of))
         if drawing:
-            from vermilion.report.front_figure import rendered
+            from vermilion.report.front import rendered
 
             drawing.write(rendered(front, kind))
     return exit_code(front)

@@ -14,14 +14,13 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import _core
-from vermilion.link.errors import LinkError
+from vermilion.link.device import LinkError
 from vermilion.link.plan import WAYS
 from vermilion.routers import RouterError
 from vermilion.routers.emulated import LARGEST_MESSAGE, socket_address
 
 if TYPE_CHECKING:
-    from vermilion.link.recorder import Recorder
-    from vermilion.link.witness import Witness
+    from vermilion.link.recorder import Recorder, Witness
     from vermilion.scenario import Scenario
 
 _CREDENTIALS: Final = struct.Struct("=iII")

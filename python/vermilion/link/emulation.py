@@ -16,16 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from vermilion import _core
 from vermilion.link import kernel
-from vermilion.link.addresses import Addresses
 from vermilion.link.control import Control
-from vermilion.link.device import name_of, open_device, set_up
-from vermilion.link.errors import LinkError
+from vermilion.link.device import Addresses, LinkError, name_of, open_device, set_up
 from vermilion.link.inside import Orders, fork_inside
 from vermilion.link.masquerade import Masquerade, check_forwarding
 from vermilion.link.plan import WAYS
 from vermilion.link.recorder import Recorder
-from vermilion.monitor.capabilities import has_capabilities
-from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_SYS_ADMIN
+from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_SYS_ADMIN, has_capabilities
 from vermilion.scenario.windows import windows
 
 if TYPE_CHECKING:

@@ -24,8 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vermilion.link import kernel
-from vermilion.link.device import Ends, name_of, open_device, put_up, set_up
-from vermilion.link.errors import LinkError
+from vermilion.link.device import Ends, LinkError, name_of, open_device, put_up, set_up
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

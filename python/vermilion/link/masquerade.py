@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vermilion.link.errors import LinkError
+from vermilion.link.device import LinkError
 from vermilion.routers.linux.attributes import attribute_bytes
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,

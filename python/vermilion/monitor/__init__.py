@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from vermilion.monitor.capture import CaptureFileError, RoundTrips, Volumes, read_capture
 from vermilion.monitor.interface import Departing, InterfaceWatch, Listening
+from vermilion.monitor.packet_filter import Sampling
 from vermilion.monitor.packet_ring import InterfaceError
-from vermilion.monitor.sampling import Sampling
 from vermilion.monitor.summary import (
     Amount,
     CaptureSummary,

@@ -13,14 +13,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from vermilion._core import CaptureError, InterfaceMonitor, ParameterError
-from vermilion.monitor.packet_filter import filter_program, passing
+from vermilion.monitor.packet_filter import Sampling, filter_program, passing
 from vermilion.monitor.packet_ring import (
     CLOSED_AFTER_MS,
     InterfaceError,
     PacketRing,
     number_of,
 )
-from vermilion.monitor.sampling import Sampling
 from vermilion.monitor.summary import CaptureSummary
 
 if TYPE_CHECKING:

@@ -12,13 +12,29 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from vermilion.monitor.capabilities import has_capabilities
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_EFFECTIVE: Final = re.compile(r"^CapEff:\s*([0-9a-fA-F]{1,16})\s*$", re.MULTILINE)
+
+
+def has_capabilities(status: str, *wanted: int) -> bool | None:
+    """Whether a process or a thread has all of these in force; ``None`` where that is not told.
+
+    Args:
+        status: what ``/proc/PID/status`` says of it.
+        wanted: the bits of capabilities.
+    """
+    found = _EFFECTIVE.search(status)
+    if found is None:
+        return None
+    in_force = int(found[1], 16)
+    return all(in_force >> each & 1 for each in wanted)
+
 
 CAP_DAC_READ_SEARCH: Final = 2
 CAP_NET_BIND_SERVICE: Final = 10

@@ -13,18 +13,15 @@ from zlib import crc32
 
 from vermilion.files.whole_file import whole_file
 from vermilion.report import drawing
-from vermilion.report.chosen_link import check_link
 from vermilion.report.comparison_figure import (
+    FEWEST,
     MOST_ROWS,
     comparison_caption,
     comparison_figure,
-)
-from vermilion.report.figure_file import figure_format, picture
-from vermilion.report.many_variants_figure import (
-    FEWEST,
     many_variants_caption,
     many_variants_figure,
 )
+from vermilion.report.drawing import check_link, figure_format, picture
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import comparison as simulated
 from vermilion.simulate.accepted import given_scenarios

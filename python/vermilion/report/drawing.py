@@ -1,19 +1,31 @@
-"""What every figure shares: colours, type, and the way to an SVG inside a page."""
+"""Colours, type, axes, scales of a queue, and the ways into a file or page."""
 
 from __future__ import annotations
 
 import io
 import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.report.numbers import significant
+from vermilion.scenario.errors import ScenarioError, one_of
+from vermilion.scenario.how_many import how_many
+from vermilion.scenario.queue_target import mean_packet_bytes
+from vermilion.scenario.wire import nominal_rate
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    import os
+    from collections.abc import Iterator, Sequence
     from contextlib import AbstractContextManager
     from typing import Protocol
 
     import numpy as np
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
     from numpy.typing import NDArray
+
+    from vermilion.scenario import Scenario
 
     class Drawn(Protocol):
         """Draws a figure for either kind of page."""
@@ -142,3 +154,162 @@ def _extremes(values: NDArray[np.float64]) -> Iterator[int]:
             yield int(stretch[0])
             continue
         yield from sorted({int(stretch[np.nanargmin(within)]), int(stretch[np.nanargmax(within)])})
+
+
+_LONG: Final = 200.0
+"""From here on, a little more than two decades, powers of ten are enough."""
+
+_SHORT: Final = 6.0
+"""Up to here, less than a decade, 1, 2 and 5 would leave the axis almost bare."""
+
+
+def plain_numbers(axis: Axis) -> None:
+    """A logarithmic axis with numbers like 0.02 and 500, and not with powers of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    class Steps(LogLocator):
+        """Those that fit how much is shown."""
+
+        def tick_values(self, vmin: float, vmax: float) -> Any:  # noqa: ANN401 - as matplotlib has it
+            self.set_params(subs=_steps(vmax / vmin))
+            return super().tick_values(vmin, vmax)
+
+    axis.set_major_locator(Steps())
+    axis.set_major_formatter(FuncFormatter(lambda value, _: significant(value)))
+    # Else matplotlib labels the small ticks of a short axis too, over one another.
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _steps(factor: float) -> Sequence[float]:
+    """The numbers of a decade beside an axis whose ends differ by a factor."""
+    if factor > _LONG:
+        return (1.0,)
+    if factor < _SHORT:
+        return (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
+    return (1.0, 2.0, 5.0)
+
+
+FORMATS: Final = ("html", "svg", "png")
+"""What a figure can be saved as, by the end of its name."""
+
+_DOTS_PER_INCH: Final = 200
+
+
+def figure_format(path: str | os.PathLike[str]) -> str:
+    """The format that a file's name asks for: one of :data:`FORMATS`.
+
+    Raises:
+        ValueError: another ending.
+    """
+    suffix = Path(path).suffix.lower().removeprefix(".")
+    if suffix not in FORMATS:
+        message = (
+            f'"{Path(path).name}" is not accepted; expected a name ending in .html, .svg or .png'
+        )
+        raise ValueError(message)
+    return suffix
+
+
+def picture(figure: Figure, kind: str) -> bytes:
+    """The bytes of a figure as "svg" or "png"; the same figure gives the same bytes."""
+    target = io.BytesIO()
+    with style():
+        if kind == "svg":
+            figure.savefig(target, format="svg", metadata={"Date": None})
+        else:
+            figure.savefig(target, format="png", dpi=_DOTS_PER_INCH)
+    return target.getvalue()
+
+
+def check_link(scenario: Scenario, link: str) -> None:
+    """Refuses a link that is not there.
+
+    Raises:
+        ScenarioError: naming those that are.
+    """
+    if link not in scenario.links:
+        raise ScenarioError("link", link, one_of(scenario.links), scenario.origin)
+
+
+_STRETCHES: Final = 480
+"""Into how many a run is cut; more than a page has pixels for cannot be told apart."""
+
+
+def milliseconds_per_packet(scenario: Scenario, name: str) -> float | None:
+    """How long a link takes to send one packet that waits.
+
+    At the mean size of the packets; ``None`` where the rate varies, or no data cross the link.
+    """
+    link = scenario.links[name]
+    varies = link.rate_schedule is not None or link.trace is not None
+    if varies or any(
+        change.link == name and change.rate is not None for change in scenario.changes
+    ):
+        return None
+    size = mean_packet_bytes(scenario, name)
+    rate = nominal_rate(scenario, name)
+    return None if size is None or rate <= 0.0 else 8e3 * size / rate
+
+
+def by_stretches(
+    time: NDArray[np.float64], values: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], ...]:
+    """The middle of each stretch of time, and its least, mean and greatest value.
+
+    Samples without a value are left out.
+    """
+    import numpy as np
+
+    known = ~np.isnan(values)
+    time, values = time[known], values[known]
+    count = min(_STRETCHES, len(time))
+    begins = np.linspace(0, len(time), count, endpoint=False).astype(int)
+    lengths = np.diff(np.append(begins, len(time)))
+    return (
+        np.add.reduceat(time, begins) / lengths,
+        np.minimum.reduceat(values, begins),
+        np.add.reduceat(values, begins) / lengths,
+        np.maximum.reduceat(values, begins),
+    )
+
+
+def draw_band(
+    axes: Axes, time: NDArray[np.float64], queue: NDArray[np.float64], each_ms: float | None
+) -> None:
+    """The queue as the band between its least and its greatest length of each moment.
+
+    Args:
+        axes: where.
+        time: of the samples, in seconds.
+        queue: packets that wait.
+        each_ms: how long the link takes to send one of them, if that is known.
+    """
+    middle, low, _, high = by_stretches(time, queue * (each_ms or 1.0))
+    axes.fill_between(
+        middle, low, high, color=SKY_BLUE, linewidth=0.7, label="queue, least to greatest"
+    )
+    axes.set_ylabel("queue (packets)" if each_ms is None else "queueing delay (ms)")
+
+
+def target_label(packets: float, each_ms: float | None) -> str:
+    """What a line at a target says of it."""
+    waiting = "" if each_ms is None else f"{packets * each_ms:.3g} ms, "
+    return f"target: {waiting}{how_many(packets, 'packet')}"
+
+
+def add_packets(axes: Axes, each_ms: float | None) -> None:
+    """The same scale in packets, on the right, where the left one is in milliseconds."""
+    if each_ms is None:
+        return
+    import numpy as np
+
+    scale = axes.secondary_yaxis(
+        "right",
+        functions=(
+            lambda times: np.divide(times, each_ms),
+            lambda packets: np.multiply(packets, each_ms),
+        ),
+    )
+    scale.set_ylabel("packets", color=GREY)
+    scale.tick_params(colors=GREY)
+    scale.spines["right"].set_visible(True)

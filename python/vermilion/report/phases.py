@@ -1,11 +1,16 @@
-"""What both networks did in each phase of an on-line run, over all seeds."""
+"""Phases and events of on-line runs, and how soon the controller responded."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.objectives import FlowsObjective, LinkObjective, NotMeasuredError, flow_windows
+from vermilion.objectives import (
+    FlowsObjective,
+    LinkObjective,
+    NotMeasuredError,
+    flow_windows,
+)
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario.round_trips import in_words
@@ -14,9 +19,41 @@ from vermilion.simulate.statistics import Interval, RatioInterval, mean_interval
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from vermilion.online.entries import OnlineRun
+    from vermilion.online.entries import Decision, OnlineRun
     from vermilion.simulate import Result
     from vermilion.simulate.result_data import LinkMetrics
+
+DETECTED = "change-detected"
+APPLIED = "applied"
+ROLLED_BACK = "rolled-back"
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """When what happened, in seconds of the network's time.
+
+    Attributes:
+        detected: the controller noticed that conditions had changed.
+        applied: new parameters came into force.
+        rolled_back: the earlier parameters came back into force.
+    """
+
+    detected: tuple[float, ...]
+    applied: tuple[float, ...]
+    rolled_back: tuple[float, ...]
+
+
+def events_of(run: OnlineRun) -> Events:
+    """The events among a run's decisions."""
+    return Events(
+        detected=_times(run.decisions, DETECTED),
+        applied=_times(run.decisions, APPLIED),
+        rolled_back=_times(run.decisions, ROLLED_BACK),
+    )
+
+
+def _times(decisions: tuple[Decision, ...], kind: str) -> tuple[float, ...]:
+    return tuple(decision.time_s for decision in decisions if decision.kind == kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,3 +219,43 @@ def traffic_of(run: OnlineRun, index: int) -> str:
         for trips, count in counts.items()
     )
     return ", ".join(parts) or "no flows"
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTimes:
+    """The controller's answer to one change, over all seeds.
+
+    Attributes:
+        at_s: when the change began, in seconds.
+        detected: seconds from then until it was noticed; ``None`` if it never was.
+        applied: seconds from then until a new setting was in force, likewise.
+    """
+
+    at_s: float
+    detected: Interval | None
+    applied: Interval | None
+
+
+def responses_of(runs: Sequence[OnlineRun]) -> tuple[ResponseTimes, ...]:
+    """One entry per change of the scenario, answered before the next change or not at all."""
+    instants = [instant / 1e9 for instant in runs[0].scenario.core().instants()]
+    ends = [*instants[1:], float("inf")][: len(instants)]
+    events = [events_of(run) for run in runs]
+    return tuple(
+        ResponseTimes(
+            begin,
+            _delays([each.detected for each in events], begin, end),
+            _delays([each.applied for each in events], begin, end),
+        )
+        for begin, end in zip(instants, ends, strict=True)
+    )
+
+
+def _delays(times_by_run: Sequence[tuple[float, ...]], begin: float, end: float) -> Interval | None:
+    """From a change until the first event after it, over the runs that had one."""
+    delays = [
+        min(after) - begin
+        for times in times_by_run
+        if (after := [time for time in times if begin <= time < end])
+    ]
+    return mean_interval(delays) if delays else None

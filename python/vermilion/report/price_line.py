@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Final
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.objectives.windows import flow_windows
 from vermilion.report.phases import traffic_of
+from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate.metric import metric_of
+from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -20,10 +22,50 @@ if TYPE_CHECKING:
 
     from vermilion.objectives.windows import FlowsWindow
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.short_queue import OtherQueue
     from vermilion.simulate import Result
     from vermilion.simulate.result_data import LinkMetrics
     from vermilion.simulate.statistics import Interval
+
+
+@dataclass(frozen=True, slots=True)
+class OtherQueue:
+    """Another way of managing the queue of an on-line run, for comparison.
+
+    Attributes:
+        name: what it is: "drop-tail, limit 30".
+        results: the outcome for each seed of the runs, in their order.
+    """
+
+    name: str
+    results: tuple[Result, ...]
+
+
+def short_queue(runs: Sequence[OnlineRun]) -> OtherQueue | None:
+    """The network of an on-line run with a drop-tail queue of the target's length.
+
+    Args:
+        runs: one scenario under different seeds; at least one.
+
+    Returns:
+        ``None`` where the goal is not to hold the queue, or the scenario cannot have such a queue:
+        a change in it sets a parameter that drop-tail does not have, for example.
+    """
+    first = runs[0]
+    if first.target_packets is None:
+        return None
+    limit = max(1, round(first.target_packets))
+    queue = f"links.{first.link}.queue"
+    try:
+        scenario = first.scenario.with_values(
+            {f"{queue}.discipline": "drop-tail", f"{queue}.limit": limit}
+        )
+    except ScenarioError:
+        return None
+    [results] = run_many([scenario], seeds=[run.seed for run in runs])
+    return OtherQueue(
+        f"drop-tail, limit {limit}", tuple(each for each in results if each is not None)
+    )
+
 
 LEFT_ALONE: Final = "left alone"
 KEPT_TUNED: Final = "kept tuned"

@@ -6,9 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
-from vermilion.report.chosen_link import check_link
-from vermilion.report.figure_file import picture
-from vermilion.report.window_panel import draw_windows
+from vermilion.report.drawing import check_link, picture
 from vermilion.scenario.wire import nominal_rate
 from vermilion.simulate.accepted import given_scenario
 
@@ -26,6 +24,45 @@ if TYPE_CHECKING:
     from vermilion.simulate import Result
 
     Values = NDArray[np.float64]
+
+MOST_LINES: Final = 6
+"""More windows in one panel cannot be told apart."""
+
+_WINDOW_COLOURS: Final = (
+    drawing.BLUE,
+    drawing.ORANGE,
+    drawing.GREEN,
+    drawing.VERMILION,
+    drawing.GREY,
+    drawing.SKY_BLUE,
+)
+
+
+def draw_windows(axes: Axes, result: Result) -> None:
+    """Draws the windows of a result's flow series, of the first flows if there are too many.
+
+    Raises:
+        ValueError: it has no flow series.
+    """
+    series = result.flow_series
+    if series is None:
+        message = "no windows to draw: the run had no FlowSeries"
+        raise ValueError(message)
+    flows = series.flows()
+    shown = flows[:MOST_LINES]
+    more = f", the first {len(shown)} of {len(flows)} flows" if len(flows) > len(shown) else ""
+    axes.set_title(f"Windows{more}")
+    axes.set_ylabel("packets")
+    for colour, (group, flow) in zip(_WINDOW_COLOURS, shown, strict=False):
+        columns = series.of(group, flow)
+        axes.step(
+            *drawing.thinned(columns["time_s"], columns["window_packets"]),
+            where="post",
+            color=colour,
+            lw=1.2,
+            label=f"{group}:{flow}",
+        )
+
 
 _WIDTH_IN: Final = 9.6
 _HEIGHT_IN: Final = 7.2

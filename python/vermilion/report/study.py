@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.report import drawing, several_scenarios, study_figures
-from vermilion.report.front_study import front_study
-from vermilion.report.importance import FEWEST, shares
+from vermilion.report import drawing, study_figures
+from vermilion.report.drawing import milliseconds_per_packet
+from vermilion.report.front import front_study
 from vermilion.report.numbers import ABSENT
-from vermilion.report.queue_scale import milliseconds_per_packet
 from vermilion.report.study_outcome import (
+    FEWEST,
     broken,
     decision,
     device_words,
     kept,
     neighbourhood,
     outcome_tables,
+    shares,
     sturdier,
     typical_distance,
 )
@@ -32,6 +34,7 @@ from vermilion.scenario.how_many import how_many
 from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning import StudyError
+from vermilion.tuning.evaluation import Joining
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -41,6 +44,95 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
     from vermilion.tuning.study_plan import StudyPlan
+    from vermilion.tuning.study_record import Simulated
+
+Values = dict[tuple[float | None, ...], list[float]]
+"""Of each setting, the objective with each seed."""
+
+
+def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, list[float]]:
+    """All scenarios in one number with each of these seeds that a setting has met in all of them.
+
+    Returns:
+        Of each setting but the incumbents, and of these, each in its own scenario.
+    """
+    joining = _joining(record)
+    own = _incumbents(record)
+    if joining is None:
+        return {}, []
+    met: dict[tuple[float | None, ...], list[dict[int, float]]] = {}
+    wanted = set(seeds)
+    for each in record.simulations:
+        if each.seed in wanted and each.length == 1.0:
+            by_scenario = met.setdefault(each.setting, [{} for _ in own])
+            by_scenario[each.scenario][each.seed] = each.objective
+    incumbents: list[dict[int, float]] = [
+        met.get(setting, [{} for _ in own])[scenario] for scenario, setting in enumerate(own)
+    ]
+    joined = {setting: _joined(joining, rows, seeds) for setting, rows in met.items()}
+    if len(set(own)) == 1:
+        joined.pop(own[0], None)
+    return {setting: row for setting, row in joined.items() if row}, _joined(
+        joining, incumbents, seeds
+    )
+
+
+def incumbents_in_search(record: StudyRecord) -> float | None:
+    """What the incumbents reach together: 1, or less where high values are wanted somewhere."""
+    joining, means = _joining(record), _means(record)
+    return None if joining is None else joining.joined([[mean] for mean in means])[0]
+
+
+def _joined(
+    joining: Joining, rows: Sequence[Mapping[int, float]], seeds: Sequence[int]
+) -> list[float]:
+    common = [seed for seed in seeds if all(seed in row for row in rows)]
+    return joining.joined([[row[seed] for seed in common] for row in rows]) if common else []
+
+
+def _incumbents(record: StudyRecord) -> list[tuple[float | None, ...]]:
+    """The incumbents, by scenario."""
+    own: dict[int, tuple[float | None, ...]] = {}
+    for each in record.simulations:
+        if each.made_for == "incumbent":
+            own.setdefault(each.scenario, each.setting)
+    return [own.get(scenario, ()) for scenario in range(len(record.plan.aims))]
+
+
+def _joining(record: StudyRecord) -> Joining | None:
+    """How the tuning has made one number; ``None`` before the incumbents have been simulated."""
+    given, aims = record.plan.given, record.plan.aims
+    means = _means(record)
+    if not means:
+        return None
+    weights = given["weights"] or [1.0] * len(aims)
+    return Joining(
+        given["over"],
+        [weight / math.fsum(weights) for weight in weights],
+        [max(abs(mean), aim.least_size) or 1.0 for mean, aim in zip(means, aims, strict=True)],
+    )
+
+
+def _means(record: StudyRecord) -> list[float]:
+    """What each incumbent reaches in its scenario with the seeds of the search; none if unknown."""
+    seeds = set(record.plan.seeds.search)
+    values = [
+        [each.objective for each in record.simulations if _is_of(each, scenario, setting, seeds)]
+        for scenario, setting in enumerate(_incumbents(record))
+    ]
+    return [math.fsum(row) / len(row) for row in values] if all(values) else []
+
+
+def _is_of(
+    each: Simulated, scenario: int, setting: tuple[float | None, ...], seeds: set[int]
+) -> bool:
+    return (
+        each.scenario == scenario
+        and each.setting == setting
+        and each.seed in seeds
+        and each.length == 1.0
+    )
+
 
 _MOST_RACED: Final = 12
 
@@ -115,7 +207,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     what = f"{plan.objective} of {where}"
     if settings:
         reference = (
-            several_scenarios.incumbents_in_search(record)
+            incumbents_in_search(record)
             if plan.kind == "robust"
             else _incumbent_in_search(record, incumbent)
         )
@@ -229,13 +321,13 @@ def _raced(record: StudyRecord) -> list[tuple[str, Interval]]:
     """The settings that raced, with their means on the seeds of the race, the best first."""
     seeds = record.plan.seeds.re_evaluation
     if record.plan.kind == "robust":
-        values, own = several_scenarios.joined_values(record, seeds)
+        values, own = joined_values(record, seeds)
     else:
         values, wanted = {}, set(seeds)
         for each in record.simulations:
             if each.length == 1.0 and each.seed in wanted:
                 values.setdefault(each.setting, []).append(record.shown(each.objective))
-        own = values.pop(_own(record), [])
+        own = values.pop(_incumbents(record)[0], [])
     known = {
         setting: interval
         for setting, row in values.items()
@@ -252,11 +344,6 @@ def _raced(record: StudyRecord) -> list[tuple[str, Interval]]:
     if order and incumbent is not None:
         rows.append((f"incumbent, {how_many(incumbent.count, 'seed')}", incumbent))
     return rows
-
-
-def _own(record: StudyRecord) -> tuple[float | None, ...]:
-    made = [each.setting for each in record.simulations if each.made_for == "incumbent"]
-    return made[0] if made else ()
 
 
 def _queues(record: StudyRecord, scenarios: Sequence[Scenario]) -> list[tuple[str, Drawn]]:

@@ -7,9 +7,8 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
-from vermilion.report.logarithmic_axis import plain_numbers
+from vermilion.report.drawing import add_packets, draw_band, plain_numbers, target_label
 from vermilion.report.numbers import typeset, with_interval
-from vermilion.report.queue_scale import add_packets, draw_band, target_label
 from vermilion.simulate.statistics import mean_interval
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from vermilion.objectives.queue_target import QueueTargetObjective
-    from vermilion.report.importance import Share
+    from vermilion.report.study_outcome import Share
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from vermilion.objectives.queue_target import QueueTargetObjective
 from vermilion.objectives.registry import objective_from_text, objective_of
 from vermilion.report import study_figures
-from vermilion.report.queue_scale import milliseconds_per_packet
+from vermilion.report.drawing import milliseconds_per_packet
 from vermilion.scenario.library import scenario_text
 from vermilion.scenario.toml_text import parse_toml
 from vermilion.simulate.runs import run

@@ -7,7 +7,7 @@ from html import escape
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
-from vermilion.report.figure_file import picture
+from vermilion.report.drawing import picture
 from vermilion.report.run_figure import RunFigure, explain, probe_interval_s, run_figure, settle
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 from vermilion.scenario import scenario_from_document
 from vermilion.scenario.how_many import how_many
 from vermilion.scenario.toml_text import toml_text
-from vermilion.twin.depth import fitting_depth
-from vermilion.twin.fitting import fit_arrivals, fit_sizes
+from vermilion.twin.fitting import fit_arrivals, fit_sizes, fitting_depth
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.laboratory import RegisteredExport, RegisteredPlant
-from vermilion.link.errors import LinkError
+from vermilion.link.device import LinkError
 from vermilion_lab.interchange.flent import check_flent, flent_content
 from vermilion_lab.kernel_plant.errors import KernelPlantError
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, Self
 import numpy as np
 
 from vermilion.link import kernel
+from vermilion.link.device import LinkError
 from vermilion.link.emulation import Surroundings, emulate
-from vermilion.link.errors import LinkError
 from vermilion.link.plan import DOWNLINK, UPLINK, Options, plan_of_scenario
 from vermilion.link.recorder import Recorder
 from vermilion.routers.base import RouterError

@@ -6,8 +6,7 @@ the network namespace. Whether the process has it in its own is in ``/proc/self/
 
 from __future__ import annotations
 
-from vermilion.monitor.capabilities import has_capabilities
-from vermilion.monitor.privileges import CAP_NET_ADMIN
+from vermilion.monitor.privileges import CAP_NET_ADMIN, has_capabilities
 
 
 def may_change_queues(status: str) -> bool | None:

@@ -1,10 +1,15 @@
-"""What a controller does after each kind of decision, in words."""
+"""Decisions for people and log collectors: states, severity, and log lines."""
 
 from __future__ import annotations
 
-from typing import Final
+import json
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
 
 from vermilion.online.entries import DecisionKind
+
+if TYPE_CHECKING:
+    from vermilion.online.entries import Decision
 
 _WAITS: Final = "waiting for a steady picture of the traffic"
 _SEARCHES: Final = "searching settings in a model of the traffic"
@@ -68,3 +73,25 @@ LOUD: Final = frozenset(
     }
 )
 """Kinds that an operator wants to be told of: level "warning"."""
+
+
+def log_line(decision: Decision, router: str, wall_s: float) -> str:
+    """One object without line breaks: when, how loud, of which queue, what and why.
+
+    Args:
+        decision: what was decided.
+        router: the queue's address.
+        wall_s: the wall clock, seconds since 1970.
+    """
+    return json.dumps(
+        {
+            "time": datetime.fromtimestamp(wall_s, UTC).isoformat(timespec="milliseconds"),
+            "level": "warning" if decision.kind in LOUD else "info",
+            "event": str(decision.kind),
+            "router": router,
+            "reason": decision.reason,
+            "run_time_s": decision.time_s,
+            "details": decision.details,
+        },
+        default=str,
+    )

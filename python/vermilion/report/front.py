@@ -1,11 +1,4 @@
-"""The figure of a front: what one objective costs in the other.
-
-Grey points are settings that were tried; where one would need a larger scale to be seen, it is
-left out, and the caption of the page says how many. Blue points with a line are the front on fresh
-seeds, with 95 % intervals in both directions, and the cross is the setting in force. The line is
-a staircase, because between two settings nothing is known but that none was found that is better
-than both in both. Where the front spans orders of magnitude, its axis is logarithmic.
-"""
+"""Figures and pages of a Pareto front, of a tuning and of a study."""
 
 from __future__ import annotations
 
@@ -15,11 +8,13 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
-from vermilion.report.figure_file import picture
-from vermilion.report.front_parameters_figure import front_parameters_figure
-from vermilion.report.logarithmic_axis import plain_numbers
+from vermilion.report.drawing import picture, plain_numbers
 from vermilion.report.numbers import typeset
 from vermilion.report.study_figures import is_wide
+from vermilion.report.study_parts import how_to_repeat, parameter_names, queue_figures
+from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+from vermilion.scenario.toml_text import toml_text
+from vermilion.tuning.front import Front
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +22,83 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from vermilion.tuning.front import Front, FrontPoint
+    from vermilion.report.drawing import Drawn
+    from vermilion.scenario import Scenario
+    from vermilion.tuning import StudyRecord
+    from vermilion.tuning.front import FrontPoint
+
+_WIDTH_IN: Final = 9.6
+_FEW: Final = 6
+"""Parameters that get half a page each."""
+
+
+def front_parameters_figure(front: Front, *, narrow: bool = False) -> Figure:
+    """Each parameter against the first objective, all along the front.
+
+    Args:
+        front: with at least one point. What is automatic in the incumbent is not drawn.
+        narrow: for a screen that is not as wide as a page.
+    """
+    from matplotlib.figure import Figure
+
+    columns = 1 if narrow else 2 if len(front.parameters) <= _FEW else 3
+    rows = -(-len(front.parameters) // columns)
+    unit = typeset(front.units[0])
+    names = parameter_names(front.parameters)
+    reached = [point.values[0].mean for point in front.points]
+    with drawing.style():
+        figure = Figure(
+            figsize=(drawing.NARROW_IN if narrow else _WIDTH_IN, 0.8 + 2.5 * rows),
+            layout="constrained",
+        )
+        panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
+        for index, path in enumerate(front.parameters):
+            axes = panels[index // columns][index % columns]
+            unit_of = front.parameter_units[index]
+            _, factor = shown_unit(unit_of)
+            values = [_scaled(point.parameters[path], factor) for point in front.points]
+            known = [value for value in values if value is not None]
+            axes.grid(visible=True, axis="both")
+            axes.plot(
+                reached,
+                [float("nan") if value is None else value for value in values],
+                color=drawing.BLUE,
+                marker="o",
+                markersize=5.5,
+                linewidth=1.0,
+                label="front, from one end to the other",
+            )
+            incumbent = front.incumbent
+            now = None if incumbent is None else _scaled(incumbent.parameters.get(path), factor)
+            if now is not None:
+                known.append(now)
+                axes.axhline(
+                    now,
+                    color=drawing.VERMILION,
+                    linewidth=1.6,
+                    linestyle=(0, (5, 3)),
+                    label="now",
+                )
+            if is_wide(known):
+                axes.set_yscale("log")
+                plain_numbers(axes.yaxis)
+            if is_wide(reached):
+                axes.set_xscale("log")
+                plain_numbers(axes.xaxis)
+            axes.set_ylabel(with_shown_unit(names[index], unit_of))
+        for index in range(len(front.parameters), rows * columns):
+            panels[index // columns][index % columns].set_visible(False)
+        figure.supxlabel(f"{front.objectives[0]}{f', {unit}' if unit else ''}", fontsize="medium")
+        handles, labels = panels[0][0].get_legend_handles_labels()
+        figure.legend(
+            handles, labels, loc="outside upper right", ncols=1 if narrow else len(labels)
+        )
+    return figure
+
+
+def _scaled(value: float | None, factor: float) -> float | None:
+    return None if value is None else value * factor
+
 
 _SIZE_IN: Final = (8.2, 5.2)
 _NARROW_IN: Final = (drawing.NARROW_IN, 4.6)
@@ -240,3 +311,83 @@ def _staircase(
 def _better(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to its call
     directions = (("left", "right"), ("down", "up"))
     return f"better: {directions[axis][maximised]}"
+
+
+def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, object]:
+    """What the template shows of one study.
+
+    Args:
+        anchor: for links within the page, and for identifiers.
+        record: of the study.
+        scenario: that it is of.
+
+    Raises:
+        KeyError: the file holds what no study holds; also ValueError or TypeError.
+    """
+    plan = record.plan
+    data = record.recommendation
+    front = None if data is None else Front.from_data(data).shown()
+    figures: dict[str, str] = {}
+
+    def draw(name: str, make: Drawn, description: str) -> None:
+        figures[name] = drawing.svg_for_both_widths(
+            make, name=f"{anchor}-{name}", description=description
+        )
+
+    queues = []
+    if front is not None and front.incumbent is not None:
+        draw(
+            "front",
+            partial(front_figure, front),
+            f"The front of {plan.objective} of {plan.scenario}.",
+        )
+        if len(front.points) > 1:
+            drawn = partial(front_parameters_figure, front)
+            draw("parameters", drawn, "The parameters along the front.")
+        if front.points:
+            queues = _queues(record, scenario, front)
+    for index, (link, figure) in enumerate(queues):
+        draw(f"queue-{index}", figure, f"The queue of {link} at the ends of the front.")
+    return {
+        "kind": plan.kind,
+        "anchor": anchor,
+        "name": record.name,
+        "file": str(record.path),
+        "title": plan.title or plan.scenario,
+        "scenario": plan.scenario,
+        "state": record.state,
+        "aims": [
+            (aim.objective, "maximised" if aim.maximised else "minimised") for aim in plan.aims
+        ],
+        "constraints": list(plan.constraints),
+        "search": plan.search,
+        "begun": record.begun,
+        "changed": record.changed,
+        "settings": len(record.evaluations),
+        "budget": record.budget,
+        "simulations": len(record.simulations),
+        "front": front,
+        "hidden": 0 if front is None else hidden_settings(front),
+        "rows": [] if front is None else front_rows(front),
+        "figures": figures,
+        "queues": [link for link, _ in queues],
+        "seed": plan.seeds.comparison[0],
+        "repeat": how_to_repeat(record, [scenario]),
+        "texts": [(scenario.origin, toml_text(plan.document))],
+    }
+
+
+def _queues(record: StudyRecord, scenario: Scenario, front: Front) -> list[tuple[str, Drawn]]:
+    """The tuned queues at both ends of the front; of a single setting, before and after."""
+    seed = record.plan.seeds.comparison[0]
+    first, last = front.points[0].parameters, front.points[-1].parameters
+    settings = (first, last) if len(front.points) > 1 else ({}, last)
+    names = (
+        (
+            f"with setting 1: the best in {front.objectives[0]}",
+            f"with setting {len(front.points)}: the best in {front.objectives[1]}",
+        )
+        if len(front.points) > 1
+        else ("now", "with setting 1")
+    )
+    return queue_figures(record, scenario, seed, settings, names)
