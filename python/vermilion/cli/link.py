@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COMMAND = "vermilion.link.command"
 
 LEAST_MTU, LARGEST_MTU = 68, 65_535
-"""What IPv4 asks of every link (RFC 791), and its largest packet: the bounds of the data path."""
+"""Minimum link MTU of IPv4 (RFC 791), and its largest packet: the bounds of the data path."""
 
 
 class CommandBehindDashes(CarefulCommand):

@@ -1,4 +1,4 @@
-"""What ``vermilion link`` writes beside its table, under the words of ``vermilion run``."""
+"""Files that ``vermilion link`` writes beside its table, under the words of ``vermilion run``."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class LinkOutputs:
             raise UserError(message)
 
     def opened(self, files: ExitStack) -> tuple[Recorder, Callable[[Scenario, Emulation], None]]:
-        """What records, and what writes when the command has ended; files are open from now on.
+        """Open the files; return the recorder and the writer for the end of the command.
 
         Raises:
             UserError: a file that cannot be written, or a package that is missing.

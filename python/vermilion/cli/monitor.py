@@ -150,7 +150,7 @@ def _read(
 def _listen(
     interface: str, for_s: float | None, flows: int, largest_packet: int | None, most: int
 ) -> "tuple[CaptureSummary, Listening]":
-    """What passes an interface, for so long or until somebody says stop."""
+    """Watch an interface for a time, or until stopped."""
     from vermilion.monitor import InterfaceError, InterfaceWatch
     from vermilion.monitor.privileges import CAP_NET_RAW, give_up
 

@@ -86,7 +86,7 @@ def _merged(summary: CaptureSummary) -> str:
 
 
 def _counts(counts: Mapping[str, int]) -> str:
-    """Those that occurred."""
+    """Counts that are not zero."""
     shown = [f"{name} {whole(count)}" for name, count in counts.items() if count]
     return ", ".join(shown) or "0"
 

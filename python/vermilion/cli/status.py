@@ -122,7 +122,7 @@ def _changes(queue: "QueueStatus", now: datetime) -> str:
 
 
 def _moment(queue: "QueueStatus", moment: datetime | None, now: datetime) -> str | None:
-    """When something of a run happened; a simulated network keeps a time of its own."""
+    """Format a moment of a run; a simulated network has its own time."""
     if moment is None:
         return None
     return f"at {queue.run_s(moment):.1f} s of the run" if queue.simulated else _time(moment, now)

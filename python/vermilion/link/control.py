@@ -29,7 +29,7 @@ _QUESTIONS_AT_ONCE: Final = 64
 
 
 Address = str | bytes | tuple[Any, ...]
-"""Of who asks, as ``recvmsg`` gives it."""
+"""Credentials of the peer, as ``recvmsg`` gives it."""
 
 
 class Control:
@@ -138,7 +138,7 @@ class Control:
 
 
 def _is_allowed(told: list[tuple[int, int, bytes]]) -> bool:
-    """Whether the kernel says that the question is from this user, or from root."""
+    """Return whether the peer, by the kernel's credentials, is this user or root."""
     for level, kind, data in told:
         if (level, kind) == (socket.SOL_SOCKET, socket.SCM_CREDENTIALS):
             user = _CREDENTIALS.unpack(data[: _CREDENTIALS.size])[1]

@@ -108,7 +108,7 @@ def open_device(name: str, *, offload: bool) -> int:
 
 
 def _offer_offloads(device: int) -> None:
-    """What may be handed over in one piece; datagrams only from Linux 6.2 on."""
+    """Enable segmentation offloads; for datagrams from Linux 6.2 on."""
     try:
         fcntl.ioctl(device, _SET_OFFLOADS, _CHECKSUMS_AND_TCP | _DATAGRAMS)
     except OSError as error:
@@ -248,12 +248,12 @@ class Addresses:
 
     @property
     def outer(self) -> tuple[Ends, Ends]:
-        """Of the end that is not the command's."""
+        """Address of the far end."""
         return _ends_4(self.number), _ends_6(self.number)
 
     @property
     def inner(self) -> tuple[Ends, Ends]:
-        """Of the command's end."""
+        """Address of the command's end."""
         one, other = self.outer
         return Ends(one.other, one.own), Ends(other.other, other.own)
 

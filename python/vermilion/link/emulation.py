@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from vermilion.scenario.windows import Window
 
 INTERFACE: Final = "vermilion%d"
-"""How the world's end of the link is called; the kernel puts a number in."""
+"""Name of the link's outer device; the kernel puts a number in."""
 
 _LOOK_NS: Final = 100_000_000
 """Between two looks at what is not a packet."""
@@ -47,7 +47,7 @@ _START_S: Final = 30.0
 
 _END_S: Final = 2.0
 _END_LOOKS: Final = 200
-"""How long its namespaces may take to end by themselves, and how often that is looked at."""
+"""Time for its namespaces to end by themselves, and the interval of checks, seconds."""
 
 NANOSECONDS: Final = 1_000_000_000
 _LARGEST_MESSAGE: Final = 1 << 16
@@ -57,7 +57,7 @@ _FROM_TERMINALS: Final = (signal.SIGINT, signal.SIGQUIT)
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """How a link is emulated, whatever link it is.
+    """Settings of an emulation apart from the link itself.
 
     Attributes:
         isolated: the other end is a namespace of its own, and nothing leads out of it.
@@ -93,7 +93,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Emulation:
-    """What came of it.
+    """Outcome of an emulation.
 
     Attributes:
         exit_code: of the command, as a shell has it.
@@ -266,7 +266,7 @@ class _Running:
             if self._control is not None:
                 self._control.answer(link)
             self._pass_signals_on()
-            ended = self._told()
+            ended = self._exit_message()
         timing = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}
         if found is None:
             recorder.look(link)
@@ -307,8 +307,8 @@ class _Running:
             data["notes_thrown_away"] = self._recorder.jobs_lost
         return Emulation(code, data, self._recorder.series())
 
-    def _told(self) -> Mapping[str, Any] | None:
-        """That the command has ended, if that was told."""
+    def _exit_message(self) -> Mapping[str, Any] | None:
+        """Return the message about the command's end, if it came."""
         if not select.select([self._channel], [], [], 0)[0]:
             return None
         text = self._channel.recv(_LARGEST_MESSAGE)
@@ -336,7 +336,7 @@ class _Running:
         self._signals.append(number)
 
     def _pass_signals_on(self) -> None:
-        """What the command is told: not what a terminal has told it already.
+        """Forward signals to the command, except those that its terminal sends itself.
 
         Raises:
             KeyboardInterrupt: it was interrupted a second time and has not ended.
@@ -368,7 +368,7 @@ class _Running:
 
 
 def _is_at_terminal() -> bool:
-    """Whether a terminal sends its signals to this program and, with it, to the command."""
+    """Return whether a terminal signals this program and the command together."""
     try:
         return os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (OSError, ValueError, AttributeError):
@@ -376,13 +376,13 @@ def _is_at_terminal() -> bool:
 
 
 def _has(*capabilities: int) -> bool:
-    """Whether this process has these capabilities in force."""
+    """Return whether this process has these capabilities in force."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     return has_capabilities(status, *capabilities) is True
 
 
 def _may_make_namespaces() -> bool:
-    """Whether namespaces can be made without one of users first."""
+    """Return whether namespaces can be made without a user namespace first."""
     return _has(CAP_SYS_ADMIN, CAP_NET_ADMIN)
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from types import FrameType
 
 INTERFACE: Final = "link0"
-"""How the link is called at its ends in namespaces of their own."""
+"""Names of the link's devices in their own namespaces."""
 
 EXIT_NOT_FOUND: Final = 127
 EXIT_NOT_EXECUTABLE: Final = 126
@@ -42,7 +42,7 @@ _LARGEST_MESSAGE: Final = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Orders:
-    """What is to be set up and run.
+    """Setup and command for the child.
 
     Attributes:
         user_namespace: whether namespaces need one of users before them: not for root.
@@ -124,7 +124,7 @@ def _leave_for(orders: Orders) -> None:
 
 
 def _nothing(_number: int, _frame: FrameType | None) -> None:
-    """Of a signal that is for the command: not ignored, which the command would inherit."""
+    """Handle a signal meant for the command; ignoring would be inherited by it."""
 
 
 def _be_first(orders: Orders, channel: socket.socket) -> None:
@@ -246,7 +246,7 @@ def _reaped(command: int) -> int | None:
 
 
 def _counts(namespace: int) -> dict[str, int]:
-    """What the kernel has counted of a device; packets that nobody took in time it has dropped."""
+    """Read the kernel's counters of a device; packets not read in time count as dropped."""
     kernel.enter(namespace)
     for line in Path("/proc/thread-self/net/dev").read_text(encoding="ascii").splitlines():
         name, colon, numbers = line.partition(":")

@@ -42,7 +42,7 @@ _NETWORK_HEADER: Final = 1
 _REGISTER: Final = 1
 _EQUAL: Final = 0
 _MESSAGES: Final = 3
-"""That are acknowledged one by one: the table, its chain, the rule."""
+"""Number of messages acknowledged one by one: the table, its chain, the rule."""
 
 _FORWARDING: Final = Path("/proc/sys/net/ipv4/ip_forward")
 

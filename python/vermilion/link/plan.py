@@ -28,7 +28,7 @@ WAYS: Final = (UPLINK, DOWNLINK)
 """From the command to the world, and back; their order is that of the core's ways."""
 
 ORIGIN: Final = "link"
-"""How the scenario of options is called in messages."""
+"""Name of the scenario made of options, for messages."""
 
 _RATES: Final = ("rate", "rate_schedule", "trace")
 _NO_QUEUE: Final = {
@@ -41,7 +41,7 @@ _UNTIL_IT_ENDS: Final = "1000000 s"
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the options of the command say of a link; texts are those of the scenario language.
+    """Link options of the command, as texts of the scenario language.
 
     Attributes:
         rate: of both ways; ``None`` with a trace.
@@ -181,7 +181,7 @@ def _forget_other_rates(link: dict[str, Any], override: str) -> None:
 
 
 def _round_trip(document: dict[str, Any]) -> str:
-    """What both delays take together; the longest there is where one of them cannot be read."""
+    """Sum of both delays; the longest accepted where one cannot be read."""
     try:
         delays = [float(Quantity(TIME).parse(link["delay"])) for link in document["links"].values()]
     except (QuantityError, FieldError, KeyError, TypeError):

@@ -57,7 +57,7 @@ class Witness:
         self._now_ns = now_ns
 
     def told(self) -> dict[str, Any]:
-        """What has been seen since the last answer: a part of it, and whether there is more."""
+        """Return records since the last answer: a part, and whether there is more."""
         if not (self._round_trips or self._volumes):
             # In one observation a flow has one volume, in however many answers it is told.
             self._take()
@@ -84,18 +84,18 @@ def _part(waiting: deque[Any]) -> list[Any]:
 
 
 KEPT_BYTES: Final = 128
-"""Of each packet that is noted: the headers of IP and TCP with all their options."""
+"""Bytes kept of each packet: IP and TCP headers with all options."""
 
 MOST_PACKETS: Final = 1_000_000
 MOST_POINTS: Final = 1_000_000
-"""Of a time series; after them no more are kept."""
+"""Maximum samples of a time series."""
 
 _ROOM_BYTES: Final = 16 << 20
 _WAITING_JOBS: Final = 64
 
 
 class Recorder:
-    """What is recorded of a link.
+    """Records of a link.
 
     Args:
         interval_s: between the points of the time series; ``None`` for none.
@@ -193,7 +193,7 @@ class Recorder:
 
     @property
     def jobs_lost(self) -> int:
-        """How often notes were thrown away because writing them took too long."""
+        """Number of notes thrown away because writing took too long."""
         return self._lost_jobs
 
     def _watch(self, link: _core.Link) -> None:

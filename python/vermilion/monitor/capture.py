@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 PIECE_BYTES: Final = 1 << 20
-"""How much of a file is read at a time."""
+"""Bytes of a file read at a time."""
 
 STANDARD_INPUT: Final = "-"
 
@@ -51,7 +51,7 @@ class RoundTrips:
 
 @dataclass(frozen=True, slots=True)
 class Volumes:
-    """What flows sent, stretch by stretch of a capture's time; columns of one length.
+    """Bytes sent by flow and interval of a capture; columns of one length.
 
     Attributes:
         stretch: the number of the stretch since 1970.

@@ -41,7 +41,7 @@ _BEHIND_NS: Final = 5_000_000 * CLOSED_AFTER_MS
 
 @dataclass(frozen=True, slots=True)
 class Departing:
-    """What flows have sent through an interface since the last call; columns of one length.
+    """Traffic sent by flows through an interface since the last call; columns of one length.
 
     Attributes:
         flow: the flow's number.
@@ -65,7 +65,7 @@ class Departing:
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """How well an interface could be listened to.
+    """Statistics of listening on an interface.
 
     Attributes:
         packets: packets that the kernel had for the ring.
@@ -191,12 +191,12 @@ class InterfaceWatch:
             raise InterfaceError(message)
 
     def active_flows(self) -> int:
-        """How many of the flows that are looked at have data to send through the interface."""
+        """Number of sampled flows with data to send through the interface."""
         since = max(self._sampled_since_ns, self._wall_ns() - int(ACTIVE_S * 1e9), 0)
         return self._monitor.active_flows(since)
 
     def open_flows(self) -> int | None:
-        """How many flows have data to send, each that is looked at standing for others.
+        """Estimate the number of flows with data to send, from the sample.
 
         ``None`` for :data:`RESAMPLED_S` after another share of the flows is looked at: which of
         them are active is not known yet.
@@ -207,17 +207,17 @@ class InterfaceWatch:
         return self.active_flows() * self.one_in
 
     def round_trips(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Whole round trips since the last call of what leaves: flow numbers, and nanoseconds."""
+        """Round trips of departing flows since the last call: flow numbers, and nanoseconds."""
         columns = self._monitor.take_round_trips()
         return columns["flow"], columns["round_trip_ns"]
 
     def departing(self) -> Departing:
-        """What flows have sent through the interface since the last call."""
+        """Return traffic sent by flows through the interface since the last call."""
         columns: dict[str, Any] = self._monitor.take_volumes()
         return Departing(**columns)
 
     def listening(self) -> Listening:
-        """How well it went so far."""
+        """Statistics of listening so far."""
         return Listening(
             packets=self._ring.packets,
             lost_packets=self._ring.lost,

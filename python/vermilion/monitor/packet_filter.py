@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 SNAPSHOT_BYTES: Final = 160
-"""Of each packet: Ethernet, IPv6 with an extension header, and TCP with all its options fit in."""
+"""Bytes kept of each packet: Ethernet, IPv6 with an extension header, TCP with all options."""
 
 MOST_LEFT_OUT: Final = 1024
 """One flow in so many is looked at, at least."""

@@ -30,7 +30,7 @@ BLOCKS: Final = 256
 """So that the ring holds 16 MiB: 2.5 s of little traffic, about 70,000 packets of much."""
 
 ALL_INTERFACES: Final = "any"
-"""What a ring is called that listens to every interface."""
+"""Name of a ring that listens to every interface."""
 
 CLOSED_AFTER_MS: Final = 10
 """So old a block gets at most before it is closed."""
@@ -170,7 +170,7 @@ class PacketRing:
         return blocks / BLOCKS
 
     def count_losses(self) -> int:
-        """How many packets the ring had no room for since the last call."""
+        """Number of packets lost since the last call for lack of room in the ring."""
         told = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, 12)
         packets, lost, _ = struct.unpack("=3I", told)
         self.packets += packets
@@ -178,7 +178,7 @@ class PacketRing:
         return int(lost)
 
     def is_up(self) -> bool:
-        """Whether the interface can still be listened to: it was neither removed nor put down."""
+        """Return whether the interface is still there and up."""
         problem = self._socket.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if problem in {errno.ENETDOWN, errno.ENODEV, errno.ENXIO}:
             return False

@@ -23,7 +23,7 @@ _EFFECTIVE: Final = re.compile(r"^CapEff:\s*([0-9a-fA-F]{1,16})\s*$", re.MULTILI
 
 
 def has_capabilities(status: str, *wanted: int) -> bool | None:
-    """Whether a process or a thread has all of these in force; ``None`` where that is not told.
+    """Return whether all of these are in force for a process or thread; ``None`` if unknown.
 
     Args:
         status: what ``/proc/PID/status`` says of it.
@@ -111,7 +111,7 @@ def give_up_all(but: Iterable[int] = ()) -> None:
 
 
 def threads_with(capability: int) -> int:
-    """How many threads of this process have a capability in force."""
+    """Number of threads of this process with a capability in force."""
     count = 0
     for thread in Path("/proc/self/task").iterdir():
         status = (thread / "status").read_text(encoding="ascii", errors="replace")

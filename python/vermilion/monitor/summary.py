@@ -1,4 +1,4 @@
-"""What was seen in a capture. A number that cannot be computed is ``None``."""
+"""Summary of a capture. A number that cannot be computed is ``None``."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class End:
 
 @dataclass(frozen=True, slots=True)
 class DirectionSummary:
-    """What one end of a flow sent.
+    """Traffic of one direction of a flow.
 
     Attributes:
         packets: packets, as they were captured.
@@ -123,7 +123,7 @@ class DirectionSummary:
 
 @dataclass(frozen=True, slots=True)
 class FlowSummary:
-    """What was seen of one flow.
+    """Summary of one flow.
 
     Attributes:
         number: in order of first sight, from 0.
@@ -182,7 +182,7 @@ class FlowSummary:
 
 @dataclass(frozen=True, slots=True)
 class CaptureSummary:
-    """What was seen in a capture.
+    """Summary of a capture.
 
     Attributes:
         first_ns: when the first packet passed, in nanoseconds since 1970.

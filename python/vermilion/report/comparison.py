@@ -84,7 +84,7 @@ class ComparisonReport(Comparison):
             file.write(content)
 
     def rendered(self, kind: str, link: str | None = None, phase: int | None = None) -> bytes:
-        """What :meth:`save_figure` writes; ``kind`` is a format of a figure's file.
+        """Content that :meth:`save_figure` writes; ``kind`` is a format of a figure's file.
 
         The same comparison gives the same bytes.
         """
@@ -117,7 +117,7 @@ class ComparisonReport(Comparison):
         )
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the figure and the tables."""
+        """Figure and tables, for a notebook."""
         # Not super(): a class with slots is not the one that its methods were written in.
         tables = Comparison._repr_html_(self)
         notes = "".join(f"<p>{escape(note)}</p>" for note in self.notes)
@@ -128,11 +128,11 @@ class ComparisonReport(Comparison):
 
     @property
     def _many(self) -> bool:
-        """Whether each variant is drawn as a line of its own."""
+        """Return whether each variant is drawn as a line of its own."""
         return len(self.names) >= FEWEST
 
     def _caption(self, link: str, phase: int | None) -> str:
-        """What the figure shows."""
+        """Caption of the figure."""
         explain = many_variants_caption if self._many else comparison_caption
         return f"Link {link}. {explain(self, self._rows(link, phase))}"
 
@@ -142,7 +142,7 @@ class ComparisonReport(Comparison):
         return draw(self, link, self._rows(link, phase), narrow=narrow)
 
     def _name(self) -> str:
-        """Of the figure's identifiers: a notebook may show several comparisons."""
+        """Prefix of the figure's identifiers; a notebook may show several comparisons."""
         return f"comparison-{crc32(str(self).encode()):08x}"
 
     def _description(self, link: str) -> str:

@@ -141,7 +141,7 @@ def _sheet(names: Sequence[str], rows: int, *, narrow: bool) -> tuple[Figure, li
 
 
 def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
-    """What :func:`comparison_figure` shows of a comparison, in sentences."""
+    """Caption of :func:`comparison_figure`."""
     seeds = len(comparison.seeds)
     sentences = [_LEFT]
     if seeds >= _FEWEST_FOR_AN_ELLIPSE:
@@ -204,7 +204,7 @@ def _contour(points: Points, *, logarithmic: bool) -> Points:
 
 
 def _centre(points: Points, *, logarithmic: bool) -> tuple[float, float]:
-    """Where the sign of a variant stands: the centre of its ellipse."""
+    """Position of a variant's sign: the centre of its ellipse."""
     from statistics import fmean, geometric_mean
 
     delays = [delay for delay, _ in points]
@@ -427,7 +427,7 @@ def _lines_sheet(lines: int, rows: int, *, narrow: bool) -> tuple[Figure, list[l
 
 
 def many_variants_caption(comparison: Comparison, windows: Sequence[int]) -> str:
-    """What :func:`many_variants_figure` shows of a comparison, in sentences."""
+    """Caption of :func:`many_variants_figure`."""
     several = len(comparison.seeds) > 1
     means = ", each the mean over the seeds" if several else ""
     bar = f"the point is the median, the bar reaches from the 5th to the 95th percentile{means}"

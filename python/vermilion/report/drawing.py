@@ -168,7 +168,7 @@ def plain_numbers(axis: Axis) -> None:
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     class Steps(LogLocator):
-        """Those that fit how much is shown."""
+        """Ticks that fit the range shown."""
 
         def tick_values(self, vmin: float, vmax: float) -> Any:  # noqa: ANN401 - as matplotlib has it
             self.set_params(subs=_steps(vmax / vmin))
@@ -190,7 +190,7 @@ def _steps(factor: float) -> Sequence[float]:
 
 
 FORMATS: Final = ("html", "svg", "png")
-"""What a figure can be saved as, by the end of its name."""
+"""Formats of a figure, by the end of its file's name."""
 
 _DOTS_PER_INCH: Final = 200
 
@@ -236,7 +236,7 @@ _STRETCHES: Final = 480
 
 
 def milliseconds_per_packet(scenario: Scenario, name: str) -> float | None:
-    """How long a link takes to send one packet that waits.
+    """Transmission time of one waiting packet, milliseconds.
 
     At the mean size of the packets; ``None`` where the rate varies, or no data cross the link.
     """
@@ -292,7 +292,7 @@ def draw_band(
 
 
 def target_label(packets: float, each_ms: float | None) -> str:
-    """What a line at a target says of it."""
+    """Label of the line at a target."""
     waiting = "" if each_ms is None else f"{packets * each_ms:.3g} ms, "
     return f"target: {waiting}{how_many(packets, 'packet')}"
 

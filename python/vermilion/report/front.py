@@ -103,7 +103,7 @@ def _scaled(value: float | None, factor: float) -> float | None:
 _SIZE_IN: Final = (8.2, 5.2)
 _NARROW_IN: Final = (drawing.NARROW_IN, 4.6)
 _MARGIN: Final = 0.08
-"""Of the range that the front and the incumbent span, on each side."""
+"""Margin on each side, as a share of the range of the front and the incumbent."""
 
 _NEAR_PIXELS: Final = 18.0
 """Numbers of settings that lie closer than that would cover each other."""
@@ -210,7 +210,7 @@ def _page(front: Front) -> str:
 
 
 def hidden_settings(front: Front) -> int:
-    """How many of the tried settings lie outside the picture."""
+    """Number of evaluated settings outside the figure."""
     (left, right), (bottom, top) = _limits(front)
     return sum(
         not (left <= first <= right and bottom <= second <= top) for first, second in front.tried
@@ -314,7 +314,7 @@ def _better(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to i
 
 
 def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[str, object]:
-    """What the template shows of one study.
+    """Template values of one study.
 
     Args:
         anchor: for links within the page, and for identifiers.

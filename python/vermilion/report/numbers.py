@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
 
 ABSENT = "\N{EN DASH}"
-"""What stands where a number could not be computed."""
+"""Sign for a number that could not be computed."""
 
 _MOST_DECIMALS = 6
 _SMALLEST_PLAIN = 1e-4
@@ -88,7 +88,7 @@ def significant_decimals(value: float, decimals: int) -> str:
 
 
 def _decimals(value: float, digits: int) -> int:
-    """How many decimals show ``digits`` significant digits of ``value``."""
+    """Number of decimals for ``digits`` significant digits of ``value``."""
     if value == 0:
         return 0
     return min(_MOST_DECIMALS, max(0, digits - 1 - math.floor(math.log10(abs(value)))))

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 
 def sentences(runs: Sequence[OnlineRun]) -> list[str]:
-    """What was done, one sentence per thing worth saying, in the order in which a reader asks.
+    """Describe the set-up and the controller, a sentence each.
 
     Args:
         runs: one scenario over several seeds; the first is the one that is drawn.
@@ -60,7 +60,7 @@ def sentences(runs: Sequence[OnlineRun]) -> list[str]:
 
 
 def gain_in_words(gain: RatioInterval | None) -> str:
-    """How the deviations compare: "7.1 times smaller (6.2 to 8)".
+    """Format the ratio of deviations: "7.1 times smaller (6.2 to 8)".
 
     An interval that contains 1 is said not to be significant.
     """
@@ -88,7 +88,7 @@ def _set_up(run: OnlineRun) -> str:
 
 
 def _aim(run: OnlineRun) -> str:
-    """What a change is good for: "brings the queue nearer to 30 packets"."""
+    """Aim of a change: "brings the queue nearer to 30 packets"."""
     if run.target_packets is not None:
         return f"brings the queue nearer to {how_many(run.target_packets, 'packet')}"
     return f"{'raises' if run.objective.maximised else 'lowers'} {run.objective.label}"
@@ -164,7 +164,7 @@ def online_report(
 def _scenario(
     number: int, runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]
 ) -> dict[str, object]:
-    """What the template shows of one scenario."""
+    """Template values of one scenario."""
     drawn = runs[0]
     phases = phases_of(runs)
     lines = price_lines(runs, rivals)
@@ -211,7 +211,7 @@ def _scenario(
 
 
 def _answer(line: PriceLine) -> dict[str, object]:
-    """What is said first of a phase: how long packets wait, and what else that changed."""
+    """Summary of a phase: queueing delay, and the price of the tuning."""
     alone, tuned = line.waits_ms[:2]
     return {
         "traffic": line.traffic,
@@ -299,7 +299,7 @@ def _is_as_shipped(scenario: Scenario) -> bool:
 
 
 def _scenario_text(scenario: Scenario) -> str:
-    """What was run: a shipped scenario with its comments, anything else as TOML of its own."""
+    """Text of the scenario: a shipped one with its comments, others as TOML."""
     shipped = scenario_text(scenario.origin)
     if shipped is not None and _is_as_shipped(scenario):
         return shipped
@@ -307,7 +307,7 @@ def _scenario_text(scenario: Scenario) -> str:
 
 
 def _file_to_repeat(number: int, scenario: Scenario) -> str:
-    """What to give to the command: a name or a path, if that is really what was run."""
+    """Name or path to repeat the run with, if it is what was run."""
     if scenario_text(scenario.origin) is None or _is_as_shipped(scenario):
         return scenario.origin
     return f"scenario-{number}.toml"  # a shipped one with changes has to be saved first

@@ -30,7 +30,7 @@ ROLLED_BACK = "rolled-back"
 
 @dataclass(frozen=True, slots=True)
 class Events:
-    """When what happened, in seconds of the network's time.
+    """Times of detections, changes and rollbacks, seconds of the network's time.
 
     Attributes:
         detected: the controller noticed that conditions had changed.

@@ -92,18 +92,18 @@ class Priced:
 
     @property
     def changed(self) -> bool:
-        """Whether it differs significantly from that of the network left alone."""
+        """Return whether it differs significantly from the network left alone."""
         return self.difference is not None and self.difference.excludes(0.0)
 
     @property
     def judged(self) -> bool:
-        """Whether there are seeds enough to tell a difference from chance."""
+        """Return whether there are enough seeds to judge a difference."""
         return self.difference is not None and self.difference.half_width is not None
 
 
 @dataclass(frozen=True, slots=True)
 class PriceLine:
-    """What each setting gives in one phase.
+    """Metrics of each setting in one phase.
 
     Attributes:
         start_s: where measurement began, in seconds.
@@ -156,7 +156,7 @@ def price_lines(
 
 
 def waiting_in_words(line: PriceLine) -> str:
-    """How long packets wait, in one sentence; "" where that has not been measured."""
+    """Describe the queueing delay in one sentence; "" if it was not measured."""
     alone, tuned = line.waits_ms[:2]
     if alone is None or tuned is None:
         return ""
@@ -172,7 +172,7 @@ def span_in_words(span: tuple[float, float]) -> str:
 
 
 def price_in_words(line: PriceLine) -> str:
-    """What else the tuning changed, and what it did not, in two short sentences."""
+    """Describe the other metrics that the tuning changed, and did not, in two sentences."""
     rows = [(row, cells) for row, cells in line.rows if not row.metric.startswith("sojourn_ms.")]
     if not rows:
         return ""
@@ -289,7 +289,7 @@ def _mean(values: Sequence[float | None]) -> Interval | None:
 
 
 def _milliseconds(value: float) -> str:
-    """Whole milliseconds, and below 10 ms a tenth where there is one."""
+    """Format milliseconds: whole ones, below 10 ms with a tenth."""
     text = f"{value:.1f}" if value < _TENTHS_BELOW_MS else f"{value:.0f}"
     return text.removesuffix(".0")
 

@@ -91,7 +91,7 @@ _WIDTH_IN = 9.6
 _HEIGHT_IN = 6.8
 
 _LETTER_IN: Final = 0.085
-"""How wide one letter of a phase's label is."""
+"""Width of one letter of a phase's label, inches."""
 
 # Each kind of event has its own lane, colour and shape below the tuned queue, so that any
 # number of them stays legible.

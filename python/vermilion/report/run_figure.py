@@ -84,7 +84,7 @@ _LONG_LABEL: Final = 20
 """Letters; two such do not stand beside each other on a phone."""
 
 _ROOM_FOR_NUMBERS: Final = 0.09
-"""Of the panel's height, above what is drawn."""
+"""Share of the panel's height left free above."""
 
 _ROOM_OF_A_WORD: Final = 0.09
 _ROOM_OF_A_NUMBER: Final = 0.02
@@ -96,7 +96,7 @@ _MOST_GROUPS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class RunFigure:
-    """What there is to be drawn of a run.
+    """Figure of a run.
 
     Attributes:
         scenario: what was run, or the name or path from which it was loaded.
@@ -167,7 +167,7 @@ class RunFigure:
         )
 
     def _words(self) -> str:
-        """What the figure shows."""
+        """Caption of the figure."""
         return (
             f"Link {self.link}. Above: what waits in its queue. In the middle: the goodput of each "
             "group of flows over each phase, and what the link carries. Below: the share of "
@@ -178,18 +178,18 @@ class RunFigure:
         )
 
     def _interruption(self) -> str:
-        """Where the run ended early."""
+        """Mark the time at which the run ended early."""
         at_s = self.result.data.get("interrupted_at_s")
         if at_s is None:
             return ""
         return f" The run was interrupted after {at_s:.4g} s of {self.scenario.duration:g} s."
 
     def waiting_unit(self) -> str:
-        """What is known of waiting: a time, or a length where the link's rate varies."""
+        """Quantity of the queue: delay, or length where the link's rate varies."""
         return "packets that wait" if self._rate() is None else "queueing delay (ms)"
 
     def waiting_panel(self) -> Panel:
-        """How long packets wait, for a terminal."""
+        """Panel of the queueing delay, for a terminal."""
         from vermilion.report.braille import Panel
 
         series = self.result.series(self.link)
@@ -198,7 +198,7 @@ class RunFigure:
         return Panel(f"Queue of {self.link}: {self.waiting_unit()}", series["time_s"], values)
 
     def panels(self) -> list[Panel]:
-        """How long packets wait and how many are dropped, for a terminal."""
+        """Panels of queueing delay and drops, for a terminal."""
         import numpy as np
 
         from vermilion.report.braille import Panel
@@ -414,7 +414,7 @@ def settle(figure: Figure) -> None:
 def _binned(
     time: Values, values: Values, of: Callable[[Values], np.floating[Any]]
 ) -> tuple[Values, Values]:
-    """What came in each of some equal stretches of time; their edges, and one value each."""
+    """Sum values over equal intervals of time; return the edges, and one value each."""
     import numpy as np
 
     bins = min(_BINS, max(1, len(time) - 1))

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.study_record import Simulated
 
 Values = dict[tuple[float | None, ...], list[float]]
-"""Of each setting, the objective with each seed."""
+"""Objective with each seed, by setting."""
 
 
 def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, list[float]]:
@@ -78,7 +78,7 @@ def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, li
 
 
 def incumbents_in_search(record: StudyRecord) -> float | None:
-    """What the incumbents reach together: 1, or less where high values are wanted somewhere."""
+    """Aggregate objective of the incumbents: 1, or less where high values are wanted somewhere."""
     joining, means = _joining(record), _means(record)
     return None if joining is None else joining.joined([[mean] for mean in means])[0]
 
@@ -100,7 +100,7 @@ def _incumbents(record: StudyRecord) -> list[tuple[float | None, ...]]:
 
 
 def _joining(record: StudyRecord) -> Joining | None:
-    """How the tuning has made one number; ``None`` before the incumbents have been simulated."""
+    """Aggregation of the objectives in the tuning; ``None`` before the incumbents are simulated."""
     given, aims = record.plan.given, record.plan.aims
     means = _means(record)
     if not means:
@@ -114,7 +114,7 @@ def _joining(record: StudyRecord) -> Joining | None:
 
 
 def _means(record: StudyRecord) -> list[float]:
-    """What each incumbent reaches in its scenario with the seeds of the search; none if unknown."""
+    """Mean objective of each incumbent with the search's seeds; none if unknown."""
     seeds = set(record.plan.seeds.search)
     values = [
         [each.objective for each in record.simulations if _is_of(each, scenario, setting, seeds)]
@@ -166,7 +166,7 @@ def study_report(records: Sequence[StudyRecord]) -> str:
 
 
 def _checked(number: int, record: StudyRecord) -> dict[str, object]:
-    """What the template shows of one study.
+    """Template values of one study.
 
     Raises:
         StudyError: the file holds what no study holds.
@@ -265,7 +265,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         "readable": readable,
         "columns": ["incumbent", *named],
         "fresh": 0 if outcome is None else len(outcome["seeds"]["comparison"]),
-        **_said(plan, outcome),
+        **_recommendation(plan, outcome),
         "distance": _distance(record, scenarios),
         "importance": []
         if found is None
@@ -275,8 +275,8 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     }
 
 
-def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, object]:
-    """What the recommendation says: nothing before there is one."""
+def _recommendation(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, object]:
+    """Sentences of the recommendation; nothing before there is one."""
     if outcome is None:
         nothing: tuple[str, ...] = ("decision", "neighbourhood", "sturdier", "device")
         return {"tables": [], "kept": [], "broken": [], **dict.fromkeys(nothing)}
@@ -293,7 +293,7 @@ def _said(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, objec
 
 
 def _distance(record: StudyRecord, scenarios: Sequence[Scenario]) -> str:
-    """What the objective says in milliseconds, if it is of one queue of one scenario."""
+    """Objective in milliseconds, if it is of one queue of one scenario."""
     links = tuned_links(record.plan.parameters)
     if record.recommendation is None or len(scenarios) != 1 or len(links) != 1:
         return ""
@@ -367,7 +367,7 @@ def _readable(
     incumbents: Sequence[Mapping[str, float | None]],
     found: Sequence[Mapping[str, float | None]],
 ) -> list[tuple[str, list[str]]]:
-    """Of each parameter, in the words of a scenario, the incumbents' values and each found."""
+    """Format each parameter: the incumbents' values, and each found."""
     rows = []
     for path in incumbents[0]:
         parameter = scenario.parameter(path)

@@ -323,7 +323,7 @@ def before_after_figure(
 
 
 def _target_label(target: QueueTargetObjective, each_ms: float | None) -> str:
-    """What the line at the target says: as it was given, if that is a time."""
+    """Label of the line at the target: as given, if that is a time."""
     if target.target_delay_s is None:
         return target_label(target.target, each_ms)
     return f"target: {target.target_text}"
@@ -404,7 +404,7 @@ def _objective(record: StudyRecord) -> str:
 
 
 def is_wide(values: Sequence[float]) -> bool:
-    """Whether an axis with these values should be logarithmic."""
+    """Return whether an axis with these values should be logarithmic."""
     return bool(values) and min(values) > 0 and max(values) > _WIDE * min(values)
 
 

@@ -43,7 +43,7 @@ _NORMAL_975: Final = 1.959964
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """How much of the outcome one parameter explains by itself.
+    """Share of the variance that one parameter explains by itself.
 
     Attributes:
         share: of the ranks' variance, 0 to 1; 0 where chance explains as much.
@@ -134,7 +134,7 @@ _IN_WORDS: Final = {
 
 
 def decision(outcome: Mapping[str, Any]) -> dict[str, object]:
-    """What was decided, in words, and what to know before doing so."""
+    """Describe the verdict, with its caveats."""
     verdict = outcome.get("verdict")
     if outcome["accepted"]:
         headline = "Use the best setting found"
@@ -151,7 +151,7 @@ def decision(outcome: Mapping[str, Any]) -> dict[str, object]:
 def outcome_tables(
     outcome: Mapping[str, Any], objective: str, unit: str, *, several: bool
 ) -> list[dict[str, object]]:
-    """What each setting reaches on fresh seeds: the objective, and what it costs.
+    """Tables of each setting on fresh seeds: objective and price.
 
     Args:
         outcome: the recommendation.
@@ -169,7 +169,7 @@ def outcome_tables(
 
 
 def typical_distance(outcome: Mapping[str, Any], each_ms: float | None) -> str:
-    """What a queue-deviation says in packets and milliseconds: its square root.
+    """Root-mean-square deviation of the queue in packets and milliseconds.
 
     Args:
         outcome: the recommendation, of one scenario.
@@ -238,7 +238,7 @@ def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]
 
 
 def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
-    """How the recommended setting fares around its conditions; ``None`` where nobody has looked."""
+    """Robustness of the recommended setting; ``None`` if it was not measured."""
     robustness = outcome.get("robustness")
     if not robustness:
         return None
@@ -280,7 +280,7 @@ def _verdict(condition: Mapping[str, Any]) -> str:
 
 
 def sturdier(outcome: Mapping[str, Any]) -> dict[str, object] | None:
-    """What is offered to whoever does not know the conditions exactly; ``None`` where nothing is.
+    """Robust alternative to the recommended setting; ``None`` if there is none.
 
     Args:
         outcome: the recommendation, of one scenario.

@@ -1,4 +1,4 @@
-"""What the pages about all kinds of studies share: queues, commands, the names of parameters."""
+"""Parts common to the pages of all kinds of studies: queues, commands, the names of parameters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vermilion.tuning import StudyRecord
 
 _SAMPLES: Final = 4000
-"""Of a queue's time series; the figure keeps their extremes."""
+"""Samples of a queue's time series; the figure keeps their extremes."""
 
 MOST_LINKS: Final = 4
 """Queues that are drawn before and after."""
@@ -73,7 +73,7 @@ def queue_figures(
 
 
 def _targets(record: StudyRecord, scenario: Scenario) -> dict[str, QueueTargetObjective]:
-    """What is to be held at a length, by link, as the plan that is stored means it."""
+    """Target queue length by link, as the stored plan means it."""
     plan = record.plan
     texts = [] if plan.is_of_python else plan.given["objectives"]
     wanted = [objective_from_text(text, scenario)[0] for text in texts]
@@ -141,7 +141,7 @@ def _anew(record: StudyRecord, files: Sequence[str]) -> list[str]:
 
 
 def _needs_more_than_a_command(record: StudyRecord) -> bool:
-    """Whether only the file itself, or Python, repeats it: the command line has no words for it."""
+    """Return whether the command line cannot repeat it."""
     plan = record.plan
     unsaid = (
         "boxes",

@@ -1,4 +1,4 @@
-"""Where the templates of a page come from, and how they are filled in."""
+"""Jinja2 environment of the pages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a controller is doing, for who looks at it from outside: people, log files, Prometheus.
+"""State of a controller for people, log files and Prometheus.
 
 Nothing in here decides or changes anything.
 """

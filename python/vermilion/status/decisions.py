@@ -56,7 +56,7 @@ DOING: Final[dict[DecisionKind, str]] = {
 """By the kind of the last decision."""
 
 PAUSED_BY_PERSON: Final = "paused; a person has asked that nothing be changed"
-"""Where it is not the queue that makes it pause."""
+"""State after a person has paused it."""
 
 LOUD: Final = frozenset(
     {

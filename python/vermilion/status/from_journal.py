@@ -38,7 +38,7 @@ class RunClock:
     is_kept: bool
 
     def at(self, time_s: float) -> datetime:
-        """What the wall clock showed, had it gone then as it goes now."""
+        """Convert a time of the run to the present wall clock."""
         return self.utc + timedelta(seconds=time_s - self.time_s)
 
     def seconds(self, moment: datetime) -> float:
@@ -47,7 +47,7 @@ class RunClock:
 
 
 def run_clock(database: sqlite3.Connection, run: sqlite3.Row) -> RunClock:
-    """That of a run of a journal.
+    """Wall clock of a run of a journal.
 
     Args:
         database: the journal, with rows that have names.
@@ -72,7 +72,7 @@ SILENT_S: Final = 5.0
 
 _SAYS_MORE: Final = {DecisionKind.BLIND, DecisionKind.FELL_BACK}
 _WHILE_BLIND: Final = {*_SAYS_MORE, DecisionKind.REFUSED, DecisionKind.LOST}
-"""What is decided of a router that does not answer."""
+"""Kinds of decisions about a router that does not answer."""
 
 _MINUTE_S = 60.0
 _INTERVALS_READ = 10  # looks whose shortest interval says how often the queue is looked at
@@ -135,7 +135,7 @@ class QueueStatus:
     next_change: datetime | None
 
     def run_s(self, moment: datetime) -> float:
-        """How many seconds of the run had passed at a moment of it."""
+        """Convert a moment to seconds of the run."""
         return (moment - self.since).total_seconds()
 
     def document(self) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _status(
     last = _last(database, "decision", run["id"])
     setting = _last(database, "setting", run["id"])
     looked_s, interval_s = _looks(database, run["id"])
-    found = _found(database, run["id"])
+    found = _first_details(database, run["id"])
     times_s = [each["time_s"] for each in (last, setting) if each is not None]
     latest_s = max([looked_s or 0.0, *times_s])
     # A decision is no look: a controller decides that it cannot see.
@@ -224,13 +224,13 @@ def _is_simulated(run: sqlite3.Row) -> bool:
 
 
 def _is_abandoned(path: Path, run: sqlite3.Row) -> bool:
-    """Whether nobody writes a simulated run any more, whose last look may lie in the future."""
+    """Return whether a simulated run has no writer any more."""
     queue = (run["title"], run["router"], run["link"], run["discipline"], run["network"])
     return is_written(path, *queue) is False
 
 
 def _first_s(database: sqlite3.Connection, run: int) -> float:
-    """When the run began, by its own time: that of some routers begins with their machine."""
+    """Time of the run's first entry; for some routers it counts from their boot."""
     (first_s,) = database.execute(
         "SELECT min(time_s) FROM decision WHERE run = ?", (run,)
     ).fetchone()
@@ -238,7 +238,7 @@ def _first_s(database: sqlite3.Connection, run: int) -> float:
 
 
 def _looks(database: sqlite3.Connection, run: int) -> tuple[float | None, float]:
-    """When the queue was last looked at, and how long lies between two looks."""
+    """Time of the last observation, and the interval between two."""
     rows = database.execute(
         "SELECT time_s, interval_s FROM sample WHERE run = ? ORDER BY time_s DESC LIMIT ?",
         (run, _INTERVALS_READ),
@@ -263,8 +263,8 @@ def _last(database: sqlite3.Connection, table: str, run: int) -> sqlite3.Row | N
     return row
 
 
-def _found(database: sqlite3.Connection, run: int) -> dict[str, Any]:
-    """What the run said of itself at its beginning."""
+def _first_details(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+    """Details of the run's first decision."""
     row = database.execute(
         "SELECT details FROM decision WHERE run = ? AND kind = ? ORDER BY id LIMIT 1",
         (run, DecisionKind.FOUND),
@@ -282,7 +282,7 @@ def _state(*, ended: bool, looked: datetime, now: datetime, clock: RunClock) -> 
 
 
 def _lasting(database: sqlite3.Connection, run: sqlite3.Row, last: sqlite3.Row | None) -> str:
-    """What goes on whatever else was decided since, in words; "" for nothing."""
+    """Describe a lasting state, like a pause; "" if there is none."""
     chain = list(chain_of(database, run["id"])) if "goes_on_from" in run.keys() else [run["id"]]  # noqa: SIM118 - a row is no dict
     blind = _blind_since(database, run["id"])
     if blind is not None:
@@ -300,7 +300,7 @@ def _lasting(database: sqlite3.Connection, run: sqlite3.Row, last: sqlite3.Row |
 
 
 def _blind_since(database: sqlite3.Connection, run: int) -> DecisionKind | None:
-    """What a controller does that does not see its router; ``None`` for one that does."""
+    """State of a controller that cannot reach its router; ``None`` if it can."""
     doing = None
     for kind, details in database.execute(
         "SELECT kind, details FROM decision WHERE run = ? AND id >= (SELECT max(id) FROM decision"

@@ -1,4 +1,4 @@
-"""Where a controller may be looked at from: this machine alone, unless told otherwise."""
+"""Addresses and tokens of the live page and metrics; loopback only by default."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class ListenerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Listener:
-    """Where something is served.
+    """Address, port and token of a server.
 
     Attributes:
         address: the IP address.
@@ -80,7 +80,7 @@ def listener_of(
 
 
 def read_token(path: Path, option: str = "--listen") -> str:
-    """What a reader has to know: the first line of a file that only its owner can read.
+    """Read a token: the first line of a file that only its owner can read.
 
     Args:
         path: the file.

@@ -33,11 +33,11 @@ if TYPE_CHECKING:
     from vermilion.routers.base import Observation
 
 STATES = tuple(sorted(each.__name__.lower() for each in get_args(State)))
-"""What a controller can be doing."""
+"""States of a controller."""
 
 
 class ControllerMetrics(Collector):
-    """What is known of one controlled queue; told of everything, asked at each scrape.
+    """Metrics of one controlled queue, collected at each scrape.
 
     Args:
         router: the queue's address.

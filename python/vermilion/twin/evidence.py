@@ -1,4 +1,4 @@
-"""What a capture says that a twin needs: flows the heavy way, round trips, the link's load."""
+"""Measurements for a twin: flows with more data, round trips, the link's load."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ class FlowEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """What a capture says of the link the heavy way.
+    """Measurements of a capture in the direction with more data.
 
     Attributes:
         name: of the capture.
@@ -178,7 +178,7 @@ class Evidence:
 
     @property
     def resent_share(self) -> float | None:
-        """Of the segments with data the heavy way, those that were sent again."""
+        """Share of data segments retransmitted in the direction with more data."""
         segments = sum(each.segments for each in self.flows)
         return sum(each.resent for each in self.flows) / segments if segments else None
 

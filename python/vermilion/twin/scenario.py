@@ -134,7 +134,7 @@ def twin_of(
 
 
 class _Notes:
-    """What is said beside the scenario."""
+    """Notes beside the scenario."""
 
     def __init__(self) -> None:
         self.fitted: list[str] = []
@@ -207,7 +207,7 @@ def _usual_round_trip(evidence: Evidence, notes: _Notes) -> float:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """Where a capture's time lies in the scenario's.
+    """Interval of a capture in the scenario's time.
 
     Attributes:
         warm_up_s: before the capture begins: the flows that are there find their pace.
@@ -371,7 +371,7 @@ def _unresponsive_groups(
 def _common(
     flows: Sequence[FlowEvidence], evidence: Evidence, sender: str, usual: float, *, ecn: bool
 ) -> dict[str, Any]:
-    """What all groups with senders have."""
+    """Keys common to all groups with senders."""
     packets = sum(each.packets for each in flows)
     headers = evidence.link_header_bytes + (
         sum(each.bytes - each.payload_bytes for each in flows) / packets
@@ -403,7 +403,7 @@ def _round_trips(seconds: list[float]) -> str | list[str]:
 
 
 def _delay(kinds: _Kinds, usual: float) -> float:
-    """Of the link: a quarter of the shortest round trip, which is as good as any."""
+    """Delay of the link: a quarter of the shortest round trip, by convention."""
     trips = [each.base_rtt_s or usual for each in (*kinds.long, *kinds.short)]
     return min([max(_SHORTEST_S, each) for each in trips] or [usual]) / 4.0
 
@@ -464,7 +464,7 @@ def _fit_depth(document: dict[str, Any], evidence: Evidence, rate: float, notes:
 
 
 def _limits(path: str, deep: int) -> dict[str, Any]:
-    """What may be tuned of a plain queue: its depth, around what stands."""
+    """Search range of a plain queue's depth, around the present one."""
     ends = [f"{max(2, deep // 10)} packets", f"{4 * deep} packets"]
     return {"parameters": [f"{path}.limit"], "space": {f"{path}.limit": ends}}
 

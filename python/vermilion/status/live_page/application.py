@@ -1,4 +1,4 @@
-"""What a browser can ask for: the page, its files, the runs, news of a run, and its history."""
+"""Routes of the live page: its files, the runs, news and history of a run, and metrics."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Answers:
         self.verbs = verbs
 
     def check_origin(self, headers: Mapping[str, str]) -> None:
-        """Whether a request comes from this page.
+        """Check that a request comes from this page.
 
         Raises:
             Refusal: it does not, or does not say so.
@@ -323,7 +323,7 @@ class _Metrics:
 
 
 async def _document(request: Request) -> object:
-    """What a request says, as JSON.
+    """Parse a request's body as JSON.
 
     Raises:
         Refusal: it is something else, or too long.

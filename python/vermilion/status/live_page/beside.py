@@ -42,7 +42,7 @@ _LARGEST_NUMBER: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Whether the page is served.
+    """Result of starting the server.
 
     Attributes:
         address: where; "" if it is not.
@@ -60,7 +60,7 @@ class Started:
 
     @classmethod
     def of(cls, message: bytes) -> Self:
-        """What was sent.
+        """Parse a message.
 
         Raises:
             ValueError: something else.
@@ -70,12 +70,12 @@ class Started:
 
 
 def command_message(command: Command) -> bytes:
-    """What a person has said, as it is sent."""
+    """Serialise a command."""
     return json.dumps({"verb": command.verb, "number": command.number}).encode()
 
 
 def command_of(message: bytes, verbs: tuple[str, ...]) -> Command:
-    """What a person has said.
+    """Parse a command.
 
     Args:
         message: as it was sent.
@@ -301,7 +301,7 @@ def _wait_for_end(connection: Connection, server: PageServer, thread: threading.
 
 
 def _give_up_privileges(journal: Path) -> None:
-    """What a page has to do takes no capability, but for a journal in somebody else's folder.
+    """Drop all capabilities, except to read a journal in another user's folder.
 
     Raises:
         ListenerError: the kernel refused, so that the page must not be served.
@@ -319,7 +319,7 @@ def _give_up_privileges(journal: Path) -> None:
 
 
 def _can_be_read_without(journal: Path) -> bool:
-    """Whether a journal can be read without any capability, by a thread that has none.
+    """Return whether a journal can be read by a thread without capabilities.
 
     Raises:
         OSError: the kernel refused.

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from vermilion.status.live_page.journal_reader import Cursor, JournalReader
 
 NEWS_EVERY_S: Final = 0.5
-"""How often the journal is read."""
+"""Interval between reads of the journal, seconds."""
 
 PING_EVERY_S: Final = 15.0
-"""How often a watcher is told at least something, so that both ends notice a broken line."""
+"""Interval of keep-alive messages, seconds."""
 
 MOST_WAITING: Final = 60
 """News that wait for one watcher, half a minute's; one who falls further behind is let go."""
@@ -34,7 +34,7 @@ MOST_WATCHERS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What a watcher is sent.
+    """Message to a watcher.
 
     Attributes:
         event: ``snapshot``, ``news`` or ``trouble``; "" for a sign of life.
@@ -89,13 +89,13 @@ class Broadcast:
 
     @property
     def watchers(self) -> int:
-        """How many there are."""
+        """Number of watchers."""
         return sum(len(run.watchers) for run in self._runs.values())
 
     async def watch(
         self, run: int, since: Cursor | None, queue: str = ""
     ) -> AsyncIterator[Message]:
-        """What a watcher is told: where it stands, then whatever comes.
+        """Stream of messages to a watcher: a snapshot, then news.
 
         Args:
             run: the run's number.
@@ -148,7 +148,7 @@ class Broadcast:
         return first
 
     def _first(self, view: tuple[int, str], since: Cursor | None) -> tuple[Cursor, Message]:
-        """What was missed, or everything where that is too long ago, of another file, or new."""
+        """First message: what was missed, or a snapshot for a new or long absent watcher."""
         run, queue = view
         if since is not None:
             with contextlib.suppress(KeyError):
@@ -208,7 +208,7 @@ class Broadcast:
 
 
 def _end(watcher: _Watcher) -> None:
-    """Whatever still waits is forgotten: it is told again to one who comes back."""
+    """End a watcher's stream and drop its queue; it is sent again on return."""
     while not watcher.news.empty():
         watcher.news.get_nowait()
     watcher.news.put_nowait(None)

@@ -43,8 +43,8 @@ _REPLACES: Final = (
 """The last of these says whether there is a change to be undone: only where it is "applied"."""
 
 
-def asked(database: sqlite3.Connection, run: int) -> dict[str, Any]:
-    """What is open in a run.
+def open_questions(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+    """Open questions of a run: proposal, undo, pause.
 
     Returns:
         ``proposal``: the one that waits for an answer, or ``None``: its ``number``, ``time_s``,
@@ -122,7 +122,7 @@ SHARING_SERIES: Final = (
     "compared_flows",
     "silent_flows",
 )
-"""What is drawn of it; of several queues together, that of the queue whose flows share worst."""
+"""Series drawn; of several queues, those of the least fair one."""
 
 _HOLDS_S = 1.6
 """So long the last word stands; of a controller that says nothing for longer nothing is drawn."""
@@ -138,7 +138,7 @@ _LEAST_OF_BUCKET: Final = (
 
 
 def has_sharing(database: sqlite3.Connection) -> bool:
-    """Whether a journal is of a version that says how flows share."""
+    """Return whether a journal's version has flow shares."""
     (version,) = database.execute("PRAGMA user_version").fetchone()
     return bool(version >= SINCE_VERSION)
 
@@ -196,7 +196,7 @@ def _percent(share: float | None) -> float | None:
 
 
 NOW_S: Final = 2.0
-"""What is told of each queue is of so many seconds."""
+"""Period of each queue's present values, seconds."""
 
 
 def queues_of(database: sqlite3.Connection, run: int, joint: str) -> list[str]:
@@ -223,7 +223,7 @@ def queues_of(database: sqlite3.Connection, run: int, joint: str) -> list[str]:
 def queues_now(
     database: sqlite3.Connection, run: int, queues: Sequence[str], end_s: float
 ) -> list[dict[str, Any]]:
-    """How each of several queues is, over the last :data:`NOW_S`; what nobody knows is ``None``.
+    """Present values of each queue, over the last :data:`NOW_S`; unknown ones are ``None``.
 
     How long packets wait is what waits over the rate at which it leaves, as for the whole.
     """

@@ -19,9 +19,9 @@ from vermilion.routers.queue_set import joint_name
 from vermilion.status.from_journal import run_clock
 from vermilion.status.live_page.journal_queries import (
     SHARING_SERIES,
-    asked,
     concerning,
     has_sharing,
+    open_questions,
     queues_now,
     queues_of,
     sharing_series,
@@ -89,7 +89,7 @@ LIVE_BUCKET_S: Final = 0.5
 """The time between two points of what is drawn live."""
 
 LIVE_WINDOW_S: Final = 600.0
-"""What is drawn live: the last ten minutes."""
+"""Period drawn live: the last ten minutes."""
 
 MOST_POINTS: Final = 1200
 """Points in a series, however long the time is that it covers."""
@@ -112,12 +112,12 @@ SERIES: Final = (
     "round_trip_ms",
     *SHARING_SERIES,
 )
-"""What is drawn, as parallel arrays; a value that nobody measured is ``None``."""
+"""Series as parallel arrays; a value that was not measured is ``None``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a watcher has been told: the last bucket's end, decision, setting, and the end."""
+    """Position of a watcher: the last bucket's end, decision, setting, and the end."""
 
     time_s: float = 0.0
     decision: int = 0
@@ -166,10 +166,10 @@ class JournalReader:
             return [_run(row) for row in database.execute("SELECT * FROM run ORDER BY id DESC")]
 
     def latest(self) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-        """The last run, ``None`` where there is none, and what a person is asked in it."""
+        """The last run, ``None`` where there is none, and its open questions."""
         with self._open() as database:
             row = database.execute("SELECT * FROM run ORDER BY id DESC LIMIT 1").fetchone()
-            return (None, {}) if row is None else (_run(row), asked(database, row["id"]))
+            return (None, {}) if row is None else (_run(row), open_questions(database, row["id"]))
 
     def snapshot(self, run: int, queue: str = "") -> tuple[Cursor, dict[str, Any]]:
         """The last minutes of a run, and from where to go on.
@@ -194,11 +194,11 @@ class JournalReader:
                 _last_id(database, "setting", run),
                 about["ended"],
             )
-            asks = asked(database, run)
+            asks = open_questions(database, run)
             return cursor, {"run": about, "window_s": LIVE_WINDOW_S, "asks": asks, **found}
 
     def news(self, run: int, cursor: Cursor, queue: str = "") -> tuple[Cursor, dict[str, Any]]:
-        """What is in the journal since a cursor; the same cursor and ``{}`` where nothing is.
+        """Return entries since a cursor; the same cursor and ``{}`` if there are none.
 
         Raises:
             KeyError: there is no such run or queue, or the cursor lies further back than a page
@@ -217,7 +217,7 @@ class JournalReader:
             settings = _settings(database, run, after=cursor.setting, queue=queue)
             if decisions:
                 news["decisions"] = concerning(decisions, queue, about["queues"])
-                news["asks"] = asked(database, run)
+                news["asks"] = open_questions(database, run)
             if decisions or end_s > cursor.time_s:
                 # A band goes on with the buckets, and ends where a later decision takes its
                 # setting away. One that begins after the last bucket is drawn with the next.
@@ -291,7 +291,7 @@ def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str,
 
 
 def _last_look_s(database: sqlite3.Connection, run: int) -> float | None:
-    """When a run last looked at its queue; the index has it, however many looks there are."""
+    """Time of a run's last observation, from the index."""
     (last_s,) = database.execute("SELECT max(time_s) FROM sample WHERE run = ?", (run,)).fetchone()
     return None if last_s is None else float(last_s)
 
@@ -476,7 +476,7 @@ def _settings(
 def _bands(
     database: sqlite3.Connection, run: int, start_s: float, end_s: float, queue: str
 ) -> list[dict[str, float]]:
-    """What models promised of the queue, while the settings were in force that they promised it of.
+    """Predicted ranges of the queue, while the settings that they are of were in force.
 
     The decisions of up to one window before the beginning are looked at, where the first band may
     have begun. What is promised of several queues is promised of their sum.

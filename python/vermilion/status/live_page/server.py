@@ -104,7 +104,7 @@ class Access:
             answer = RedirectResponse("/", 303)
             answer.set_cookie(cookie, said, httponly=True, samesite="strict", path="/")
             return answer
-        return self._closed_to(scope, listener, _said(headers, cookie))
+        return self._closed_to(scope, listener, _request_tokens(headers, cookie))
 
     def _closed_to(self, scope: Scope, listener: Listener, tokens: list[str]) -> Response | None:
         """The answer to those whose token does not open what they ask for."""
@@ -130,7 +130,7 @@ def _same(said: str, token: str) -> bool:
     return bool(token) and hmac.compare_digest(said.encode("utf-8", "replace"), token.encode())
 
 
-def _said(headers: Headers, name: str) -> list[str]:
+def _request_tokens(headers: Headers, name: str) -> list[str]:
     """The tokens that a request says, in a header or in the cookie of this name."""
     tokens = []
     bearer = headers.get("authorization", "")
@@ -211,7 +211,7 @@ class Connection(H11Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Whether no request waits for its answer."""
+        """Return whether no request waits for its answer."""
         return self.cycle is None or self.cycle.response_complete
 
     def recognise(self) -> bool:
