@@ -44,7 +44,7 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
 from vermilion.online.policy import stated_policy, tuned_links
 from vermilion.online.record.journal import Journal, Log
-from vermilion.routers.simulated_network import SimulatedNetwork
+from vermilion.routers.simulated import SimulatedNetwork
 from vermilion.search import CountedFromBelow
 from vermilion.simulate.result import result_of
 from vermilion.simulate.statistics import mean_interval

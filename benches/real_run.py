@@ -103,7 +103,7 @@ def sample(seconds: float) -> dict[str, Any]:
     """What the controller's driver does to look at a queue, and nothing else."""
     from vermilion.monitor import InterfaceWatch
     from vermilion.routers.linux import LinuxRouter
-    from vermilion.routers.linux.packet_monitor import PacketMonitor
+    from vermilion.routers.linux.router import PacketMonitor
 
     with InterfaceWatch(INTERFACE) as watch:
         router = LinuxRouter(f"linux:{INTERFACE}/1:10", monitor=PacketMonitor(watch))

@@ -13,8 +13,7 @@ import pytest
 
 from linux_guest import run_in_guest
 from netlink_reference import REQUESTS
-from vermilion.routers.linux.fq_codel import FqCodelOptions
-from vermilion.routers.linux.idle_table import idle_table
+from vermilion.routers.linux.codel import FqCodelOptions
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,
     NEW_QUEUE,
@@ -24,7 +23,7 @@ from vermilion.routers.linux.message import (
     request,
 )
 from vermilion.routers.linux.red import RedOptions
-from vermilion.routers.linux.red_block import RedBlock
+from vermilion.routers.linux.red_family import RedBlock, idle_table
 
 DEVICE = "dummy0"
 ADDRESS = f"linux:{DEVICE}"

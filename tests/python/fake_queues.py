@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vermilion.agentx.codec import encode
+from vermilion.agentx.codec import MessageStream, encode
 from vermilion.agentx.protocol import Header, Message, Response
-from vermilion.agentx.stream import MessageStream
 from vermilion.routers.base import Reading, RouterError, RouterSilent
+from vermilion.routers.snmp.linux_queues import QueuePlace, ServedQueue, TrafficSeen
 from vermilion.routers.snmp.mib import OBJECTS, RANDOM_DROP, TABLE_OF
-from vermilion.routers.snmp.registry import QueuePlace, ServedQueue, TrafficSeen
 
 ROOT = 2**32 - 1
 CLASS = 0x0001_0010

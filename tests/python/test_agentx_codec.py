@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vermilion.agentx.codec import LARGEST_PAYLOAD, ParseError, decode, encode
+from vermilion.agentx.codec import LARGEST_PAYLOAD, MessageStream, ParseError, decode, encode
 from vermilion.agentx.protocol import (
     Binding,
     CleanupSet,
@@ -30,7 +30,6 @@ from vermilion.agentx.protocol import (
     Unregister,
     ValueType,
 )
-from vermilion.agentx.stream import MessageStream
 
 SYS_DESCRIPTION = (1, 3, 6, 1, 2, 1, 1, 1, 0)
 

@@ -35,10 +35,9 @@ from vermilion.agentx.protocol import (
     UndoSet,
     ValueType,
 )
-from vermilion.agentx.subagent import ANSWER_WITHIN_S, PING_AFTER_S
-from vermilion.agentx.transactions import MOST
-from vermilion.routers.snmp.agent import REGIONS, queue_subagent
+from vermilion.agentx.subagent import ANSWER_WITHIN_S, MOST, PING_AFTER_S
 from vermilion.routers.snmp.mib import DIFFSERV, TOP
+from vermilion.routers.snmp.queue_objects import REGIONS, queue_subagent
 
 RED = red_queue().place
 GAUGE = ValueType.GAUGE32

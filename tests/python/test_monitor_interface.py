@@ -14,7 +14,7 @@ from vermilion.cli import main
 from vermilion.monitor import Departing, InterfaceError, InterfaceWatch, Sampling
 from vermilion.monitor.packet_filter import QUIET_S, filter_program
 from vermilion.monitor.packet_ring import PacketRing
-from vermilion.routers.linux.packet_monitor import PacketMonitor
+from vermilion.routers.linux.router import PacketMonitor
 
 ROOT = Path(__file__).parents[2]
 BENCH = ROOT / "benches" / "interface_monitor.py"

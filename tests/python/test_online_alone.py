@@ -141,7 +141,7 @@ def test_what_was_killed_holds_nothing(holder, tmp_path):
 
 @pytest.mark.usefixtures("kernel")
 def test_the_command_says_in_one_line_who_has_the_queue(vermilion, holder, monkeypatch):
-    monkeypatch.setattr("vermilion.routers.linux.privileges.may_change_queues", lambda _: True)
+    monkeypatch.setattr("vermilion.routers.linux.router.may_change_queues", lambda _: True)
     assert f"process {holder.pid} controls this queue" in refused(
         vermilion(*ROUTER, "--mode=control", "--for=0.1 s")
     )

@@ -15,7 +15,7 @@ from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.events import Record
 from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.online.sense.link_state import Blackout
-from vermilion.routers.linux.held_values import LinuxValues
+from vermilion.routers.linux.change import LinuxValues
 
 NOW_S = 100.0
 SLOW = {**FIRST, "weight": 0.0003}

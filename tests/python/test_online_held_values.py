@@ -32,8 +32,8 @@ from vermilion.online.router_policy import (
 )
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.linux import LinuxRouter
-from vermilion.routers.linux.held_values import LinuxValues
-from vermilion.routers.linux.red_block import ADAPTIVE, ECN, ONE
+from vermilion.routers.linux.change import LinuxValues
+from vermilion.routers.linux.red_family import ADAPTIVE, ECN, ONE
 from vermilion.routers.queue_set import QueueSet
 from vermilion.routers.snmp.router import SnmpRouter
 from vermilion.scenario import ScenarioError

@@ -20,10 +20,10 @@ from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, rea
 from vermilion.routers import RouterError
 from vermilion.routers.base import PushPrice
 from vermilion.routers.linux import LinuxRouter
+from vermilion.routers.linux.change import nearest_settable
 from vermilion.routers.linux.message import Refusal
-from vermilion.routers.linux.nearest import nearest_settable
-from vermilion.routers.linux.privileges import may_change_queues
 from vermilion.routers.linux.route_socket import KernelError
+from vermilion.routers.linux.router import may_change_queues
 
 POLICY = """
 [tuning]

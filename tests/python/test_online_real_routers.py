@@ -20,8 +20,8 @@ from vermilion.online.events import Command
 from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
 from vermilion.routers import RouterError
 from vermilion.routers.linux import LinuxRouter
-from vermilion.routers.linux.address import parse_address
-from vermilion.routers.linux.held_values import LinuxValues
+from vermilion.routers.linux.change import LinuxValues
+from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import ERROR, Refusal
 from vermilion.routers.queue_set import SetValues
 from vermilion.scenario import ScenarioError

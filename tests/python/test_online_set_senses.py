@@ -23,7 +23,7 @@ from vermilion.online.sense.picture import PathTraffic
 from vermilion.online.sense.set_senses import SetSenses, flows_on_paths, seen_paths
 from vermilion.online.sense.stretch import SetStretch
 from vermilion.routers.base import LinkConfiguration
-from vermilion.routers.simulated_network import SimulatedNetwork
+from vermilion.routers.simulated import SimulatedNetwork
 from vermilion.scenario import load_scenario
 from vermilion.simulate import run
 

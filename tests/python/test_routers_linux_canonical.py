@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 
 from netlink_reference import ANSWERS, DUMMY, TIMER_HZ, answered
 from vermilion.routers import RouterError
-from vermilion.routers.linux.address import QueueAddress
-from vermilion.routers.linux.attributes import Attribute, parse_attributes
-from vermilion.routers.linux.change import plan_change
-from vermilion.routers.linux.kernel_clock import (
+from vermilion.routers.linux.change import nearest_settable, plan_change
+from vermilion.routers.linux.discovery import QueueAddress
+from vermilion.routers.linux.message import Attribute, parse_attributes
+from vermilion.routers.linux.options import (
     CODEL_OFF_US,
+    Surroundings,
     codel_said_back,
     codel_to_tell,
     interval_said_back,
     target_said_back,
     target_to_tell,
 )
-from vermilion.routers.linux.nearest import nearest_settable
-from vermilion.routers.linux.options import Surroundings
-from vermilion.routers.linux.red_block import probability_log
+from vermilion.routers.linux.red_family import probability_log
 from vermilion.routers.linux.tc_command import rebuilt_tc_command, tc_command
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import FieldError

@@ -6,12 +6,8 @@ import pytest
 
 from netlink_reference import ANSWERS, REQUESTS, answered
 from vermilion.profiles.red_setting import weight_log_of_burst
-from vermilion.routers.linux.attributes import Attribute, attribute_bytes
 from vermilion.routers.linux.choke import ChokeOptions
-from vermilion.routers.linux.codel import CodelOptions
-from vermilion.routers.linux.fq_codel import FqCodelOptions
-from vermilion.routers.linux.fq_pie import FqPieOptions
-from vermilion.routers.linux.idle_table import idle_table, implied_packet_time, packet_time
+from vermilion.routers.linux.codel import CodelOptions, FqCodelOptions
 from vermilion.routers.linux.kinds import KINDS, options_of
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,
@@ -19,13 +15,21 @@ from vermilion.routers.linux.message import (
     NEW_QUEUE,
     REPLACE,
     ROOT,
+    Attribute,
+    attribute_bytes,
     queue_body,
     queue_settings,
     request,
 )
-from vermilion.routers.linux.pie import PieOptions
+from vermilion.routers.linux.pie import FqPieOptions, PieOptions
 from vermilion.routers.linux.red import RedOptions
-from vermilion.routers.linux.red_block import RedBlock, probability_log
+from vermilion.routers.linux.red_family import (
+    RedBlock,
+    idle_table,
+    implied_packet_time,
+    packet_time,
+    probability_log,
+)
 
 FLAGS = {"ecn": 1, "harddrop": 2, "adaptive": 4, "nodrop": 8}
 MICROSECONDS = {"us": 1, "ms": 1000, "s": 1_000_000}

@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlink_reference import ANSWERS
-from vermilion.routers.linux.attributes import AnswerError, parse_attributes
 from vermilion.routers.linux.discovery import discover
 from vermilion.routers.linux.kinds import KINDS
 from vermilion.routers.linux.message import (
@@ -15,16 +14,17 @@ from vermilion.routers.linux.message import (
     KIND,
     OPTIONS,
     STATISTICS,
+    AnswerError,
     Message,
     QueueMessage,
+    parse_attributes,
     parse_link,
     parse_messages,
     parse_queue,
     parse_refusal,
 )
 from vermilion.routers.linux.options import Surroundings
-from vermilion.routers.linux.state import Interface, parse_interface, queue_state
-from vermilion.routers.linux.statistics import parse_statistics
+from vermilion.routers.linux.state import Interface, parse_interface, parse_statistics, queue_state
 
 PAYLOADS = [bytes.fromhex(each["payload"]) for each in ANSWERS]
 

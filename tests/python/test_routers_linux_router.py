@@ -11,15 +11,13 @@ from netlink_reference import DUMMY, FakeKernel, answered
 from vermilion.routers import ROUTER_KINDS, RouterError, router_class
 from vermilion.routers.base import RouterSilent
 from vermilion.routers.linux import LinuxRouter
-from vermilion.routers.linux.address import parse_address
+from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.fifo import PacketFifoOptions
 from vermilion.routers.linux.message import NEW_QUEUE, ROOT, Refusal, parse_queue
 from vermilion.routers.linux.red import RedOptions
-from vermilion.routers.linux.red_block import HARD_DROP, RedBlock
+from vermilion.routers.linux.red_family import HARD_DROP, RedBlock
 from vermilion.routers.linux.route_socket import KernelError
-from vermilion.routers.linux.state import Interface
-from vermilion.routers.linux.statistics import QueueStatistics
-from vermilion.routers.linux.wrapping import Unwrapped
+from vermilion.routers.linux.state import Interface, QueueStatistics, Unwrapped
 
 EINVAL = 22
 EPERM = 1

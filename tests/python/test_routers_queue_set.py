@@ -12,7 +12,7 @@ from vermilion.routers.base import (
 )
 from vermilion.routers.conformance import RouterConformance
 from vermilion.routers.queue_set import QueueSet, by_queue, joint_name
-from vermilion.routers.simulated_network import SimulatedNetwork
+from vermilion.routers.simulated import SimulatedNetwork
 from vermilion.scenario import load_scenario
 
 LINKS = ("first", "second", "third", "fourth")

@@ -5,7 +5,7 @@ import pytest
 from fake_queues import FakeQueues, red_queue
 from test_routers_snmp_router import PLACE, FakeAgent, router
 from vermilion.routers.base import Reading, RouterSilent
-from vermilion.routers.snmp.registry import QueuePlace
+from vermilion.routers.snmp.linux_queues import QueuePlace
 
 OTHER = QueuePlace(4, PLACE.parent)
 

@@ -14,22 +14,18 @@ import pytest
 from fake_queues import FQ_CODEL, RED, FakeQueues, fact, fq_codel_queue, red_queue, setting
 from netlink_reference import ANSWERS, FakeKernel, answered
 from snmpd_process import program_or_skip
-from vermilion.agentx.objects import ChangeFailed, SetRefused
 from vermilion.agentx.protocol import Binding, Status, ValueType
+from vermilion.agentx.subagent import ChangeFailed, SetRefused
 from vermilion.monitor import InterfaceError
 from vermilion.routers import RouterError
 from vermilion.routers.base import Reading, RouterSilent
 from vermilion.routers.linux import LinuxRouter
-from vermilion.routers.linux.address import parse_address
+from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import Refusal
 from vermilion.routers.snmp import mib
-from vermilion.routers.snmp.linux_queues import LinuxQueues
-from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP
-from vermilion.routers.snmp.number_said import number_said
-from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects
-from vermilion.routers.snmp.registry import QueuePlace, TrafficSeen
-from vermilion.routers.snmp.rows import diffserv_numbers, rows
-from vermilion.routers.snmp.seen_traffic import SeenTraffic
+from vermilion.routers.snmp.linux_queues import LinuxQueues, QueuePlace, SeenTraffic, TrafficSeen
+from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP, number_said
+from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects, diffserv_numbers, rows
 from vermilion.scenario.errors import FieldError
 
 FILE = Path(mib.__file__).with_name("VERMILION-QUEUE-MIB.txt")

@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 
 from fake_queues import RED, FakeQueues, fact, fq_codel_queue, red_queue, setting
 from vermilion.agentx.protocol import Binding, Status
-from vermilion.agentx.transactions import Transactions
+from vermilion.agentx.subagent import Transactions
 from vermilion.routers import RouterError, router_class
 from vermilion.routers.base import Reading, RouterSilent
-from vermilion.routers.snmp.address import parse_remote_address
 from vermilion.routers.snmp.credentials import (
     CommunityCredentials,
     UserCredentials,
@@ -26,7 +25,12 @@ from vermilion.routers.snmp.credentials import (
 from vermilion.routers.snmp.mib import QUEUE_ENTRY, TABLE_OF
 from vermilion.routers.snmp.queue_objects import QueueObjects
 from vermilion.routers.snmp.router import SnmpRouter
-from vermilion.routers.snmp.session import MOST_NAMES, AgentRefused, SnmpSession
+from vermilion.routers.snmp.session import (
+    MOST_NAMES,
+    AgentRefused,
+    SnmpSession,
+    parse_remote_address,
+)
 
 ADDRESS = "snmp:192.0.2.1/wan0/1:10"
 PLACE = red_queue().place

@@ -19,16 +19,14 @@ import pytest
 from fake_queues import RED, FakeQueues, fact, random_drop, red_queue, setting
 from snmpd_process import COMMUNITY, PARTIAL, READER, USER, Snmpd, wait_until
 from vermilion.agentx.driver import SubagentDriver
-from vermilion.agentx.object_identifier import dotted
-from vermilion.agentx.objects import Snapshot
-from vermilion.agentx.protocol import Binding, ValueType
-from vermilion.agentx.subagent import Region, Subagent
+from vermilion.agentx.protocol import Binding, ValueType, dotted
+from vermilion.agentx.subagent import Region, Snapshot, Subagent
 from vermilion.routers import RouterError
 from vermilion.routers.base import RouterSilent
 from vermilion.routers.conformance import RouterConformance
-from vermilion.routers.snmp.agent import queue_subagent
 from vermilion.routers.snmp.credentials import UserCredentials
 from vermilion.routers.snmp.mib import DIFFSERV, TOP
+from vermilion.routers.snmp.queue_objects import queue_subagent
 from vermilion.routers.snmp.router import SnmpRouter
 from vermilion.routers.snmp.session import SnmpSession
 
@@ -177,7 +175,7 @@ class Stubborn:
         return self
 
     def commit(self):
-        from vermilion.agentx.objects import ChangeFailed
+        from vermilion.agentx.subagent import ChangeFailed
 
         message = "never"
         raise ChangeFailed(message)
@@ -398,7 +396,7 @@ sys.path[:0] = {path!r}
 import os, signal
 from fake_queues import FakeQueues
 from vermilion.agentx.driver import SubagentDriver
-from vermilion.routers.snmp.agent import queue_subagent
+from vermilion.routers.snmp.queue_objects import queue_subagent
 
 class Mortal(FakeQueues):
     def check(self, place, parameters):

@@ -11,8 +11,8 @@ import struct
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vermilion.agentx.object_identifier import LONGEST, ObjectIdentifier
 from vermilion.agentx.protocol import (
+    LONGEST,
     VERSION,
     Binding,
     Body,
@@ -25,6 +25,7 @@ from vermilion.agentx.protocol import (
     Header,
     Message,
     Notify,
+    ObjectIdentifier,
     Open,
     Ping,
     Register,
@@ -39,6 +40,7 @@ from vermilion.agentx.protocol import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
 
 HEADER_BYTES: Final = 20
 LARGEST_PAYLOAD: Final = 1 << 20
@@ -370,3 +372,30 @@ def _write(body: Body, writer: _Writer) -> None:
             writer.bindings(body.bindings)
         case _:
             return
+
+
+class MessageStream:
+    """Collects octets until they are whole messages."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+
+    def feed(self, octets: bytes) -> list[Message | ParseError]:
+        """The messages that are whole now, in order; those that are none, as errors with a header.
+
+        Raises:
+            ParseError: the stream cannot be followed any further; the connection is of no use.
+        """
+        self._kept += octets
+        found: list[Message | ParseError] = []
+        while len(self._kept) >= HEADER_BYTES:
+            size = HEADER_BYTES + payload_length(bytes(self._kept[:HEADER_BYTES]))
+            if len(self._kept) < size:
+                break
+            whole = bytes(self._kept[:size])
+            del self._kept[:size]
+            try:
+                found.append(decode(whole))
+            except ParseError as error:
+                found.append(error)
+        return found

@@ -1,18 +1,22 @@
-"""A subagent's side of a conversation with a master (RFC 2741, 7). Pure.
+"""A subagent's side of a conversation with a master (RFC 2741, 7), and what it serves. Pure.
 
 It opens a session, registers parts of the tree, answers questions, tests and commits changes, and
 looks after a master that has gone silent. Time and octets come in, octets and notes go out; the
 objects that it serves are the only thing that it touches.
+
+A master tests all objects that one request of a manager sets, at all subagents, before it commits
+any, and undoes what is committed if another cannot be (7.2.4). It may send several tests for one
+request (net-snmp sends one for each region that was registered): they are one change here, tested
+together, committed once and undone once.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal, Protocol
 
-from vermilion.agentx.codec import ParseError, encode
-from vermilion.agentx.object_identifier import dotted
-from vermilion.agentx.objects import ObjectsUnreadable
+from vermilion.agentx.codec import MessageStream, ParseError, encode
 from vermilion.agentx.protocol import (
     DEFAULT_PRIORITY,
     Binding,
@@ -34,16 +38,194 @@ from vermilion.agentx.protocol import (
     TestSet,
     UndoSet,
     ValueType,
+    dotted,
 )
-from vermilion.agentx.stream import MessageStream
-from vermilion.agentx.transactions import Transactions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from vermilion.agentx.object_identifier import ObjectIdentifier
-    from vermilion.agentx.objects import ManagedObjects
-    from vermilion.agentx.protocol import Body
+    from vermilion.agentx.protocol import Body, ObjectIdentifier
+
+
+class SetRefused(Exception):  # noqa: N818 - reads as what it says
+    """Values that cannot be set; nothing has changed.
+
+    Attributes:
+        status: for the manager.
+        index: which binding is to blame, counted from 1.
+    """
+
+    def __init__(self, status: Status, index: int, why: str) -> None:
+        super().__init__(why)
+        self.status = status
+        self.index = index
+
+
+class ObjectsUnreadable(Exception):  # noqa: N818 - reads as what it says
+    """The objects cannot be read now; the text says why."""
+
+
+class ChangeFailed(Exception):  # noqa: N818 - reads as what it says
+    """A change could not be made, or not be undone; the text says why and what is in force."""
+
+
+class TestedChange(Protocol):
+    """Values that have been tested and can be put in force."""
+
+    def commit(self) -> None:
+        """Put them in force, all or none.
+
+        Raises:
+            ChangeFailed: they are not. Whether what was there is in force, :meth:`undo` says.
+        """
+
+    def undo(self) -> None:
+        """See to it that what was there before the commit is in force, whatever became of that.
+
+        Raises:
+            ChangeFailed: it could not be put back, or that is not known.
+        """
+
+
+class Snapshot:
+    """Objects at one moment, in the order of their names.
+
+    Args:
+        values: every object with its value.
+        kinds: what the names of objects begin with, of those too that have no instance now.
+    """
+
+    def __init__(
+        self, values: Iterable[Binding], kinds: frozenset[ObjectIdentifier] = frozenset()
+    ) -> None:
+        self._values: Mapping[ObjectIdentifier, Binding] = {each.name: each for each in values}
+        self._names: Sequence[ObjectIdentifier] = sorted(self._values)
+        self._kinds = kinds
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def get(self, name: ObjectIdentifier) -> Binding:
+        """The object of this name; if there is none, why (RFC 2741, 7.2.3.1)."""
+        found = self._values.get(name)
+        if found is not None:
+            return found
+        known = any(name[:length] in self._kinds for length in range(len(name)))
+        return Binding(name, ValueType.NO_SUCH_INSTANCE if known else ValueType.NO_SUCH_OBJECT)
+
+    def following(self, within: SearchRange) -> Binding:
+        """The first object of a range; if there is none, the start with "end of view" (7.2.3.2)."""
+        first = bisect_left if within.include else bisect_right
+        at = first(self._names, within.start)
+        if at < len(self._names) and (not within.end or self._names[at] < within.end):
+            return self._values[self._names[at]]
+        return Binding(within.start, ValueType.END_OF_MIB_VIEW)
+
+
+class ManagedObjects(Protocol):
+    """Objects that can be read and set."""
+
+    def snapshot(self, *, walking: bool) -> Snapshot:
+        """The objects now.
+
+        Args:
+            walking: whether one object after another is asked for, so that those of a moment ago
+                will do.
+
+        Raises:
+            ObjectsUnreadable: they cannot be read.
+        """
+
+    def test(self, bindings: Sequence[Binding]) -> TestedChange:
+        """Values that could be set, all of them together.
+
+        Raises:
+            SetRefused: they cannot.
+        """
+
+
+MOST: Final = 64
+"""Transactions under way; a master that begins more forgets the oldest."""
+
+
+@dataclass(slots=True)
+class _Transaction:
+    """What a master has begun.
+
+    Attributes:
+        bindings: all that were tested.
+        change: what they come to; ``None`` after a refusal.
+        outcome: of the commit; ``None`` before it.
+        undone: what became of the undoing; ``None`` before it.
+    """
+
+    bindings: tuple[Binding, ...] = ()
+    change: TestedChange | None = None
+    outcome: Status | None = None
+    undone: Status | None = None
+
+
+class Transactions:
+    """Those of one session.
+
+    Args:
+        objects: that are set.
+    """
+
+    def __init__(self, objects: ManagedObjects) -> None:
+        self._objects = objects
+        self._under_way: dict[int, _Transaction] = {}
+
+    def test(self, number: int, bindings: Sequence[Binding]) -> tuple[Status, int, str]:
+        """Whether values can be set: the answer, the binding to blame, and why."""
+        own = self._under_way.setdefault(number, _Transaction())
+        while len(self._under_way) > MOST:
+            self._under_way.pop(next(iter(self._under_way)))
+        if own.outcome is not None:
+            return Status.PROCESSING_ERROR, 0, "a test after the commit"
+        before = len(own.bindings)
+        own.bindings = (*own.bindings, *bindings)
+        try:
+            own.change = self._objects.test(own.bindings)
+        except SetRefused as refusal:
+            own.change = None
+            return refusal.status, max(refusal.index - before, 1), str(refusal)
+        return Status.NO_ERROR, 0, ""
+
+    def commit(self, number: int) -> tuple[Status, str]:
+        """Puts what was tested in force, once."""
+        own = self._under_way.get(number)
+        if own is None or own.change is None:
+            return Status.COMMIT_FAILED, "a commit of what was not tested"
+        if own.outcome is None:
+            try:
+                own.change.commit()
+            except ChangeFailed as failure:
+                own.outcome = Status.COMMIT_FAILED
+                return own.outcome, str(failure)
+            own.outcome = Status.NO_ERROR
+        return own.outcome, ""
+
+    def undo(self, number: int) -> tuple[Status, str]:
+        """Puts back what was there before the commit, once; nothing where there was none."""
+        own = self._under_way.get(number)
+        if own is None:
+            return Status.UNDO_FAILED, "an undo of what was not tested"
+        if own.undone is None:
+            own.undone = Status.NO_ERROR
+            # A commit that has failed may have left something behind as well.
+            if own.change is not None and own.outcome is not None:
+                try:
+                    own.change.undo()
+                except ChangeFailed as failure:
+                    own.undone = Status.UNDO_FAILED
+                    return own.undone, str(failure)
+        return own.undone, ""
+
+    def clean_up(self, number: int) -> None:
+        """Forgets a transaction; one that was never committed has changed nothing."""
+        self._under_way.pop(number, None)
+
 
 ANSWER_WITHIN_S: Final = 5.0
 """A master that takes longer to answer counts as gone."""

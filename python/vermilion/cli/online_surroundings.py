@@ -32,7 +32,7 @@ def open_watch(address: str, service: Service, opened: ExitStack) -> InterfaceWa
     from vermilion.monitor import InterfaceError, InterfaceWatch
     from vermilion.monitor.privileges import CAP_NET_RAW, give_up
     from vermilion.routers import RouterError
-    from vermilion.routers.linux.address import parse_address
+    from vermilion.routers.linux.discovery import parse_address
 
     try:
         interface = parse_address(address).interface

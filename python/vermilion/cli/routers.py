@@ -76,7 +76,7 @@ def _print(found: "list[FoundInterface]") -> None:
 
 
 def _lines(queue: "FoundQueue") -> list[str]:
-    from vermilion.routers.linux.address import handle_text, parent_text
+    from vermilion.routers.linux.discovery import handle_text, parent_text
 
     state, options_now = queue.state, queue.state.options
     lines = [f"{parent_text(state.parent)}: {state.kind} {handle_text(state.handle)}"]

@@ -14,7 +14,7 @@ from vermilion.cli.user_error import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from vermilion.routers.snmp.seen_traffic import SeenTraffic
+    from vermilion.routers.snmp.linux_queues import SeenTraffic
 
 _STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -54,8 +54,8 @@ def snmp_agent(
     from vermilion.monitor import InterfaceError
     from vermilion.routers import RouterError
     from vermilion.routers.linux import RouteSocket
-    from vermilion.routers.snmp.agent import queue_subagent
     from vermilion.routers.snmp.linux_queues import LinuxQueues
+    from vermilion.routers.snmp.queue_objects import queue_subagent
     from vermilion.scenario.errors import printable
 
     def say(text: str) -> None:
@@ -100,7 +100,7 @@ def _listening(
     """
     from vermilion.monitor import InterfaceWatch
     from vermilion.monitor.privileges import CAP_NET_RAW, give_up
-    from vermilion.routers.snmp.seen_traffic import TAKE_IN_S, SeenTraffic
+    from vermilion.routers.snmp.linux_queues import TAKE_IN_S, SeenTraffic
 
     with ExitStack() as opened:
         names = dict.fromkeys(interfaces)
@@ -152,8 +152,8 @@ def _check_privileges() -> None:
     """
     from pathlib import Path
 
-    from vermilion.routers.linux.privileges import may_change_queues
     from vermilion.routers.linux.route_socket import HOW_TO_ALLOW
+    from vermilion.routers.linux.router import may_change_queues
 
     try:
         status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")

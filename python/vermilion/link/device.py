@@ -19,8 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vermilion.routers import RouterError
-from vermilion.routers.linux.attributes import attribute_bytes
-from vermilion.routers.linux.message import CREATE, NEW_LINK
+from vermilion.routers.linux.message import CREATE, NEW_LINK, attribute_bytes
 from vermilion.routers.linux.route_socket import RouteSocket
 
 if TYPE_CHECKING:

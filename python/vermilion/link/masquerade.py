@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vermilion.link.device import LinkError
-from vermilion.routers.linux.attributes import attribute_bytes
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,
     CREATE,
     ERROR,
+    attribute_bytes,
     parse_messages,
     parse_refusal,
     request,

@@ -6,8 +6,7 @@
 
 from __future__ import annotations
 
-from vermilion.profiles.device import Device
 from vermilion.profiles.interface import DeviceProfile, Place
-from vermilion.profiles.registry import LINUX_PROFILES, PROFILES
+from vermilion.profiles.registry import LINUX_PROFILES, PROFILES, Device
 
 __all__ = ["LINUX_PROFILES", "PROFILES", "Device", "DeviceProfile", "Place"]

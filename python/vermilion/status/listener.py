@@ -6,7 +6,7 @@ import ipaddress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.routers.secret_file import OpenToOthersError, read_secret_file
+from vermilion.files.secret_file import OpenToOthersError, read_secret_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -140,8 +140,8 @@ def _start_agent(folder: Path, link: int) -> None:
         wake_on_time()
         from vermilion.agentx.driver import SubagentDriver
         from vermilion.routers.linux import RouteSocket
-        from vermilion.routers.snmp.agent import queue_subagent
         from vermilion.routers.snmp.linux_queues import LinuxQueues
+        from vermilion.routers.snmp.queue_objects import queue_subagent
 
         with inside(router(link)), RouteSocket() as kernel:
             queues = LinuxQueues(kernel, (f"linux:{OUT}/{SHAPED_CLASS}",))

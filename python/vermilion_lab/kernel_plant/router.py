@@ -22,7 +22,7 @@ from vermilion.routers.base import (
     Reading,
     RttSamples,
 )
-from vermilion.routers.linux.held_values import LinuxValues
+from vermilion.routers.linux.change import LinuxValues
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -9,8 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.routers.base import Knowledge, ManagedQueue
-    from vermilion.routers.simulated import SimulatedRouter
-    from vermilion.routers.simulated_network import SimulatedNetwork
+    from vermilion.routers.simulated import SimulatedNetwork, SimulatedRouter
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
@@ -56,8 +55,7 @@ class SimulatedPlant:
         Raises:
             RouterError: this cannot be known of several queues.
         """
-        from vermilion.routers.simulated import SimulatedRouter
-        from vermilion.routers.simulated_network import SimulatedNetwork
+        from vermilion.routers.simulated import SimulatedNetwork, SimulatedRouter
 
         text = scenario.core_json(self._probe_interval_s)
         if len(links) > 1:

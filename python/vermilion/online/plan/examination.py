@@ -35,8 +35,7 @@ from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import WIDER
 from vermilion.online.model.traffic import GUESSED_PACKETS_PER_S, Horizon, horizon_for
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample, mean_and_seconds
-from vermilion.routers.simulated import SimulatedRouter
-from vermilion.routers.simulated_network import SimulatedNetwork
+from vermilion.routers.simulated import SimulatedNetwork, SimulatedRouter
 from vermilion.simulate import run_many
 
 if TYPE_CHECKING:

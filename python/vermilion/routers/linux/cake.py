@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-from vermilion.routers.linux.attributes import by_type, number_of, parse_attributes
+from vermilion.routers.linux.message import by_type, number_of, parse_attributes
 from vermilion.routers.linux.options import NumberOptions
 
 if TYPE_CHECKING:

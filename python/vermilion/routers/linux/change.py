@@ -1,18 +1,25 @@
-"""A change of one queue, planned before anything is sent. Pure."""
+"""Changes of one queue: planned before anything is sent, priced, with the nearest values. Pure.
+
+A search walks over numbers; the kernel has steps. What lies between two of them becomes the nearer,
+so that a setting is not refused for its last digits. Rules between parameters are not looked at:
+what breaks one is refused by :meth:`vermilion.routers.linux.router.LinuxRouter.apply`.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+import math
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
-from vermilion.routers.base import RouterError
-from vermilion.routers.linux.kernel_clock import TIMER_RATES_HZ
+from vermilion.routers.base import HeldValues, PushPrice, RouterError
+from vermilion.routers.linux.kinds import KINDS
 from vermilion.routers.linux.message import queue_body, queue_settings
+from vermilion.routers.linux.options import TIMER_RATES_HZ
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from vermilion.routers.base import ParameterValue
     from vermilion.routers.linux.options import Price, QueueOptions, Surroundings
@@ -95,3 +102,106 @@ def _least_differences(
         if not least:
             break
     return least or []
+
+
+_LIMITS = ("limit", "limit_bytes", "memory_limit")
+
+
+def push_price(queue: QueueState, around: Surroundings) -> PushPrice:
+    """What a change costs that is not of the limit; nothing where the queue has no other."""
+    waiting = replace(queue, statistics=replace(queue.statistics, backlog_packets=1))
+    values = queue.options.parameters(around)
+    for name in queue.options.settable:
+        if name in _LIMITS or name not in values:
+            continue
+        for value in _others(values[name]):
+            try:
+                planned = plan_change(waiting, {name: value}, around)
+            except RouterError:
+                continue  # the kernel does not have this value
+            if planned is not None:
+                price = planned.price
+                return PushPrice(price.packets > 0, price.forgets is not None)
+    return PushPrice()
+
+
+def _others(value: ParameterValue) -> Iterator[ParameterValue]:
+    """Values that may be accepted in another's place."""
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int | float):
+        yield type(value)(value * 2)
+        yield type(value)(value / 2)
+
+
+_GAINS: Final = {"alpha", "beta"}
+_GAIN_STEPS: Final = 16
+"""Of PIE in one: RFC 8033's gains are told in sixteenths (tc-pie(8))."""
+_MOST_GAIN_STEPS: Final = 32
+"""The kernel refuses more (net/sched/sch_pie.c), and a search's box goes further."""
+
+_WHOLE: Final = {
+    "drop_batch",
+    "limit",
+    "limit_bytes",
+    "max_threshold",
+    "memory_limit",
+    "min_threshold",
+    "quantum",
+    "weight_log",
+}
+_PROBABILITY_STEPS: Final = 2**32
+"""In one: the kernel's probabilities are 32 bits, and 1 is not among them."""
+
+
+def nearest_settable(
+    discipline: str, parameters: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
+    """The parameters with every number at the nearest that the kernel has.
+
+    Args:
+        discipline: by its name in Vermilion, like "choke".
+        parameters: in the units of its table.
+    """
+    return {name: _nearest(discipline, name, value) for name, value in parameters.items()}
+
+
+def _nearest(discipline: str, name: str, value: ParameterValue) -> ParameterValue:
+    if isinstance(value, bool) or not isinstance(value, int | float) or value == 0:
+        return value  # 0 is no number of steps: the kernel has it, or refuses it
+    if name in _WHOLE:
+        return round(value)
+    if name in _GAINS:
+        return min(max(1, round(_GAIN_STEPS * value)), _MOST_GAIN_STEPS) / _GAIN_STEPS
+    if name == "max_probability":
+        steps = min(max(1, round(_PROBABILITY_STEPS * value)), _PROBABILITY_STEPS - 1)
+        return steps / _PROBABILITY_STEPS
+    if discipline == "choke" and name == "weight" and value > 0.0:
+        return 0.5 ** max(1, round(-math.log2(value)))
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class LinuxValues(HeldValues):
+    """Those of a kernel's queue: its steps, and what it moves by itself.
+
+    Attributes:
+        discipline: by its name in Vermilion, like "choke".
+    """
+
+    tolerance: float = 0.01
+    discipline: str = ""
+
+    def nearest(self, setting: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
+        """Every number at the nearest that the kernel has."""
+        return nearest_settable(self.discipline, setting)
+
+    def moving(self, parameters: Mapping[str, ParameterValue]) -> frozenset[str]:
+        """What the kind says that the kernel moves while a switch is on."""
+        return frozenset(
+            name
+            for kind in KINDS.values()
+            if kind.discipline == self.discipline
+            for name, switch in kind.moved.items()
+            if parameters.get(switch) is True
+        )

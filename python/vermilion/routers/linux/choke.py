@@ -13,7 +13,6 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from vermilion.routers.linux.idle_table import idle_table, implied_packet_time, packet_time
 from vermilion.routers.linux.options import (
     Parameters,
     Price,
@@ -21,14 +20,18 @@ from vermilion.routers.linux.options import (
     number,
     refuse_fixed,
 )
-from vermilion.routers.linux.red_block import (
+from vermilion.routers.linux.red_family import (
     ECN,
+    FORGETS,
     HARD_DROP,
     ONE,
+    RedFamilyOptions,
+    idle_table,
+    implied_packet_time,
+    packet_time,
     probability_log,
     probability_said_back,
 )
-from vermilion.routers.linux.red_family import FORGETS, RedFamilyOptions
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:

@@ -1,22 +1,83 @@
-"""What queues there are on this machine, and which of them Vermilion could control. Pure."""
+"""Addresses of this machine's queues, and which queues there are and can be controlled. Pure.
+
+``linux:eth0`` is the queue at the root of an interface, ``linux:eth0/1:10`` the one below a class
+of a shaper or of ``mq``. Handles are written as tc does (tc(8), "classid"): two hexadecimal numbers
+of 16 bits.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.routers.linux.address import QueueAddress, handle_text, parent_text
+from vermilion.routers.base import RouterError
 from vermilion.routers.linux.kinds import SHAPERS
 from vermilion.routers.linux.message import INGRESS, ROOT
 from vermilion.routers.linux.options import Surroundings
-from vermilion.scenario.errors import printable
+from vermilion.scenario.errors import printable, value_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from vermilion.routers.linux.options import Parameters
     from vermilion.routers.linux.state import Interface, QueueState
+
+SCHEME: Final = "linux:"
+LONGEST_NAME: Final = 15
+"""Bytes of an interface's name: IFNAMSIZ - 1."""
+
+_PARENT = re.compile(r"([0-9a-fA-F]{1,4}):([0-9a-fA-F]{1,4})")
+EXAMPLE: Final = '"linux:INTERFACE" or "linux:INTERFACE/CLASS", like "linux:eth0/1:10"'
+_LOW: Final = 0xFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAddress:
+    """Which queue.
+
+    Attributes:
+        interface: its name. It goes to the kernel as data, and into no command.
+        parent: the class that the queue is below; ``ROOT`` for the root.
+    """
+
+    interface: str
+    parent: int = ROOT
+
+    def __str__(self) -> str:
+        below = "" if self.parent == ROOT else f"/{parent_text(self.parent)}"
+        return f"{SCHEME}{printable(self.interface)}{below}"
+
+
+def parse_address(text: str) -> QueueAddress:
+    """The queue that a name means.
+
+    Raises:
+        RouterError: it is no such name.
+    """
+    name, slash, parent = text.removeprefix(SCHEME).partition("/")
+    match = _PARENT.fullmatch(parent)
+    usable = 0 < len(name.encode("utf-8", errors="replace")) <= LONGEST_NAME and name.isprintable()
+    if not text.startswith(SCHEME) or not usable or (slash and match is None) or " " in name:
+        message = f"router: {printable(value_text(text))} is not accepted; expected {EXAMPLE}"
+        raise RouterError(message)
+    if match is None:
+        return QueueAddress(name)
+    return QueueAddress(name, int(match[1], 16) << 16 | int(match[2], 16))
+
+
+def handle_text(handle: int) -> str:
+    """A queue's handle as tc writes it: ``8001:``."""
+    return f"{handle >> 16:x}:"
+
+
+def parent_text(parent: int) -> str:
+    """A class as tc writes it: ``1:10``; "root" for none, "ingress" for what arrives."""
+    if parent == ROOT:
+        return "root"
+    return "ingress" if parent == INGRESS else f"{parent >> 16:x}:{parent & _LOW:x}"
+
 
 _MAJOR: Final = 0xFFFF0000
 _DEEPEST: Final = 64

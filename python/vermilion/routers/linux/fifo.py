@@ -13,7 +13,7 @@ import struct
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from vermilion.routers.linux.attributes import check_length
+from vermilion.routers.linux.message import check_length
 from vermilion.routers.linux.options import (
     Parameters,
     QueueOptions,

@@ -18,8 +18,7 @@ import struct
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
-from vermilion.routers.linux.attributes import attribute_bytes, check_length
-from vermilion.routers.linux.idle_table import idle_table, implied_packet_time, packet_time
+from vermilion.routers.linux.message import attribute_bytes, check_length
 from vermilion.routers.linux.options import (
     Parameters,
     Price,
@@ -28,25 +27,29 @@ from vermilion.routers.linux.options import (
     refuse_fixed,
     whole,
 )
-from vermilion.routers.linux.red_block import (
+from vermilion.routers.linux.red_family import (
     ADAPTIVE,
     BLOCK_FLAGS,
     ECN,
+    FORGETS,
     HARD_DROP,
     NO_DROP,
     ONE,
     RedBlock,
+    RedFamilyOptions,
+    idle_table,
+    implied_packet_time,
+    packet_time,
     probability_log,
     probability_said_back,
 )
-from vermilion.routers.linux.red_family import FORGETS, RedFamilyOptions
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.routers.base import ParameterValue
-    from vermilion.routers.linux.attributes import Attribute
+    from vermilion.routers.linux.message import Attribute
 
 _FLAGS: Final = 4
 _BITS: Final = struct.Struct("=II")

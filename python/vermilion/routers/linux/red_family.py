@@ -1,24 +1,33 @@
 """What ``red`` and ``choke`` of Linux have in common: one block, a table of decay, a probability.
 
-Source: net/sched/sch_red.c, sch_choke.c and include/net/red.h (Linux 6.12), tc/q_red.c and
-q_choke.c (iproute2 6.1). ``red`` counts bytes, ``choke`` packets. A change is no patch: all
-arguments and the table are told every time. The kernel never says the table back, so that it is
-computed anew (:mod:`.idle_table`).
+Source: net/sched/sch_red.c, sch_choke.c, include/net/red.h and include/uapi/linux/pkt_sched.h
+(``tc_red_qopt``; Linux 6.12), tc/q_red.c, q_choke.c and tc_red.c (iproute2 6.1,
+``tc_red_eval_idle_damping``). ``red`` counts bytes, ``choke`` packets. A change is no patch: all
+arguments and the table are told every time.
+
+The table has 256 shifts: entry i is the number of bits by which an idle average shrinks in
+i * 2^Scell_log units of time, (1 - 2^-Wlog) to the number of packets that could have been sent in
+it. The kernel keeps it and never says it back. tc computes it in scheduler ticks of 64 ns; the
+kernel looks times up in microseconds, so that with tc's table an idle average decays 15.625 times
+too slowly. Which of the two is in force cannot be read; but ``Scell_log`` says, within a factor of
+two, how long a packet was taken to last, whatever the unit. A queue that is changed keeps that.
 """
 
 from __future__ import annotations
 
+import math
+import struct
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from vermilion.routers.linux.attributes import (
+from vermilion.routers.linux.message import (
     attribute_bytes,
+    check_length,
     number_of,
     parse_attributes,
     u32_bytes,
 )
-from vermilion.routers.linux.idle_table import idle_table, implied_packet_time
 from vermilion.routers.linux.options import (
     Parameters,
     QueueOptions,
@@ -26,23 +35,184 @@ from vermilion.routers.linux.options import (
     u32_counters,
     whole,
 )
-from vermilion.routers.linux.red_block import (
-    ECN,
-    ONE,
-    RedBlock,
-    check_average,
-    decode_block,
-    decode_table,
-    probability_said_back,
-    probability_steps,
-)
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.routers.base import ParameterValue
-    from vermilion.routers.linux.attributes import Attribute
+    from vermilion.routers.linux.message import Attribute
+
+ENTRIES: Final = 256
+_LARGEST_SHIFT: Final = 31
+_LARGEST_CELL_LOG: Final = 31
+_WIDTH: Final = 512
+_TICKS_PER_US: Final = 15.625
+_BITS_PER_BYTE: Final = 8.0
+_US_PER_S: Final = 1e6
+
+_TC_RATE_BIT_PER_S: Final = 10e6
+"""What tc takes where it is not told a bandwidth."""
+
+_TC_PACKET: Final = 1000.0
+
+
+def packet_time(packet_bytes: float, rate_bit_per_s: float, *, unit: str = "tc") -> float:
+    """How long a packet takes, in the unit of a table: "tc" (ticks) or "microseconds"."""
+    microseconds = _US_PER_S * _BITS_PER_BYTE * packet_bytes / rate_bit_per_s
+    if unit == "tc":
+        # tc cuts off twice: to whole microseconds, and to whole ticks.
+        return max(int(int(microseconds) * _TICKS_PER_US), 1)
+    return microseconds
+
+
+def idle_table(weight_log: int, packet_units: float) -> tuple[int, bytes]:
+    """``Scell_log`` and the table.
+
+    Args:
+        weight_log: the average's weight is 2 to the minus this.
+        packet_units: how long a packet takes, in the table's unit of time.
+    """
+    decay = -math.log(1.0 - 0.5**weight_log) / packet_units
+    longest = _LARGEST_SHIFT / decay
+    cell_log = 0
+    while cell_log < _LARGEST_CELL_LOG and longest / 2**cell_log >= _WIDTH:
+        cell_log += 1
+    shifts = [min(int((index << cell_log) * decay), _LARGEST_SHIFT) for index in range(ENTRIES)]
+    shifts[0], shifts[-1] = 0, _LARGEST_SHIFT
+    return cell_log, bytes(shifts)
+
+
+def implied_packet_time(weight_log: int, cell_log: int) -> float:
+    """How long a packet was taken to last by whoever wrote a table with this ``Scell_log``.
+
+    tc's own usual packet and rate, where they lead to it; else the middle of what does.
+    """
+    usual = packet_time(_TC_PACKET, _TC_RATE_BIT_PER_S)
+    if idle_table(weight_log, usual)[0] == cell_log:
+        return usual
+    longest = float(2**cell_log) * _WIDTH * math.sqrt(0.5)
+    return longest / _LARGEST_SHIFT * -1.0 * math.log(1.0 - 0.5**weight_log)
+
+
+ECN: Final = 1
+HARD_DROP: Final = 2
+ADAPTIVE: Final = 4
+NO_DROP: Final = 8
+BLOCK_FLAGS: Final = ECN | HARD_DROP | ADAPTIVE
+"""Flags that the block itself may carry; newer ones have an attribute of their own."""
+
+ONE: Final = 2**32
+"""The kernel's unit of probability is 1 / this."""
+
+BITS: Final = 31
+"""fls(threshold) + Wlog may not exceed it."""
+
+_BLOCK_FORM: Final = struct.Struct("=IIIBBBB")
+_LARGEST: Final = 31
+_U32: Final = 2**32 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RedBlock:
+    """The block.
+
+    Attributes:
+        limit: what the buffer holds.
+        low: average from which packets are dropped.
+        high: average from which all are.
+        weight_log: the weight of one arrival in the average is 2 to the minus this (Wlog).
+        probability_log: tc's word for the slope (Plog); only kernels without ``MAX_P`` use it.
+        cell_log: of the table of decay (Scell_log).
+        flags: those of ``BLOCK_FLAGS`` that are on.
+    """
+
+    limit: int
+    low: int
+    high: int
+    weight_log: int
+    probability_log: int
+    cell_log: int
+    flags: int
+
+    def encode(self) -> bytes:
+        """The block's bytes."""
+        return _BLOCK_FORM.pack(
+            self.limit,
+            self.low,
+            self.high,
+            self.weight_log,
+            self.probability_log,
+            self.cell_log,
+            self.flags,
+        )
+
+
+def decode_block(payload: bytes, kind: str) -> RedBlock:
+    """The block in some bytes; newer kernels may add to its end.
+
+    Raises:
+        AnswerError: it is cut off.
+    """
+    check_length(payload, _BLOCK_FORM.size, f"{kind} parameters")
+    return RedBlock(*_BLOCK_FORM.unpack_from(payload))
+
+
+def decode_table(payload: bytes, kind: str) -> bytes:
+    """A table of decay; only requests have one.
+
+    Raises:
+        AnswerError: it is cut off.
+    """
+    check_length(payload, ENTRIES, f"{kind} table")
+    return payload[:ENTRIES]
+
+
+def probability_said_back(told: int | None, block: RedBlock) -> int:
+    """The maximum probability in force; from Plog where it is 0 or not told."""
+    if told:
+        return told
+    slope = _U32 >> block.probability_log if block.probability_log <= _LARGEST else _U32
+    return slope * max(block.high - block.low, 1) & _U32
+
+
+def probability_log(low: int, high: int, probability: float) -> int:
+    """The Plog of tc: the least i with probability * 2^i > high - low, at most 31."""
+    if high <= low:
+        return 0
+    slope = probability / (high - low)
+    return next((log for log in range(_LARGEST) if slope * 2**log > 1.0), _LARGEST)
+
+
+def probability_steps(name: str, value: float) -> int:
+    """A probability in the kernel's unit.
+
+    Raises:
+        FieldError: it has none: 0, or 1 and more.
+    """
+    steps = round(value * ONE)
+    if not 0 < steps < ONE:
+        raise FieldError(name, value, "a probability above 0 and below 1, in steps of 2^-32")
+    return steps
+
+
+def check_average(
+    weight_name: str, weight: ParameterValue, weight_log: int, low: int, high: int
+) -> None:
+    """Refuses thresholds and weights that the kernel would refuse.
+
+    Raises:
+        FieldError: naming what is wrong.
+    """
+    if low > high:
+        raise FieldError("min_threshold", low, f"no more than max_threshold, which is {high}")
+    most = BITS - max(high.bit_length(), 1)
+    if weight_log > most:
+        accepted = (
+            f"no weight below 2^-{most}: the kernel has no room for less at a threshold of {high}"
+        )
+        raise FieldError(weight_name, weight, accepted)
+
 
 _BLOCK: Final = 1
 _TABLE: Final = 2

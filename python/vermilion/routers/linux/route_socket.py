@@ -11,7 +11,6 @@ import socket
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from vermilion.routers.base import RouterError, RouterSilent
-from vermilion.routers.linux.attributes import AnswerError, attribute_bytes
 from vermilion.routers.linux.message import (
     ACKNOWLEDGE,
     DONE,
@@ -20,9 +19,11 @@ from vermilion.routers.linux.message import (
     ERROR,
     GET_LINK,
     GET_QUEUE,
+    AnswerError,
     Message,
     QueueMessage,
     Refusal,
+    attribute_bytes,
     link_body,
     links_body,
     parse_end,

@@ -9,7 +9,9 @@ sends one message that changes the queue (and never makes another), reads back w
 says, and, if that is not what was meant, puts back what was there. It counts as refused only where
 what was there is read again afterwards.
 
-The kernel knows neither flows nor round-trip times: a :class:`TrafficMonitor` beside it may.
+The kernel knows neither flows nor round-trip times: a passive monitor beside it may
+(:class:`PacketMonitor`). It sees **the whole interface**: for a queue below a shaper, the other
+classes' traffic too.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from __future__ import annotations
 import errno
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, ClassVar, Final, Protocol
 
 from vermilion.routers.base import (
     FlowTraffic,
@@ -31,23 +33,117 @@ from vermilion.routers.base import (
     RouterSilent,
     RttSamples,
 )
-from vermilion.routers.linux.address import EXAMPLE, QueueAddress, parse_address
-from vermilion.routers.linux.change import PlannedChange, change_body, plan_change
-from vermilion.routers.linux.discovery import FoundQueue, discover
-from vermilion.routers.linux.held_values import LinuxValues
+from vermilion.routers.linux.change import (
+    LinuxValues,
+    PlannedChange,
+    change_body,
+    plan_change,
+    push_price,
+)
+from vermilion.routers.linux.discovery import (
+    EXAMPLE,
+    FoundQueue,
+    QueueAddress,
+    discover,
+    parse_address,
+)
 from vermilion.routers.linux.message import NEW_QUEUE
-from vermilion.routers.linux.push import push_price
-from vermilion.routers.linux.reading import reading_of
 from vermilion.routers.linux.route_socket import HOW_TO_ALLOW, Kernel, KernelError, RouteSocket
-from vermilion.routers.linux.wrapping import Unwrapped
+from vermilion.routers.linux.state import Unwrapped, reading_of
 from vermilion.scenario.errors import did_you_mean, one_of, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from vermilion.monitor import InterfaceWatch
     from vermilion.routers.linux.options import Price
     from vermilion.routers.linux.state import QueueState
+
+_SIBLINGS: Final = 1 << 10
+"""Numbers between those of two flows: room for the flows that a sampled one stands for."""
+
+
+class PacketMonitor:
+    """What a watch of the queue's interface knows, in the words of a managed queue.
+
+    Where the watch looks at one flow in so many, each stands for as many: the number of flows is
+    multiplied, and so is what each sends. Round trips are those of the flows that are looked at.
+    """
+
+    def __init__(self, watch: InterfaceWatch) -> None:
+        self._watch = watch
+        self._one_in = watch.one_in
+
+    def take_in(self) -> None:
+        """Take in what has passed since the last call.
+
+        Raises:
+            RouterError: the interface cannot be listened to any more.
+        """
+        from vermilion.monitor import InterfaceError
+
+        self._one_in = self._watch.one_in  # of what has passed; then it may become another
+        try:
+            self._watch.take_in()
+        except InterfaceError as error:
+            raise RouterError(str(error)) from None
+
+    def active_flows(self) -> int | None:
+        """The number of flows that have begun and not ended; ``None`` while it is not known."""
+        return self._watch.open_flows()
+
+    def rtt_samples(self) -> RttSamples:
+        """The round trips since the last call, with the wait in the queue."""
+        flows, nanoseconds = self._watch.round_trips()
+        return RttSamples(flows * _SIBLINGS, nanoseconds / 1e9)
+
+    def flow_traffic(self) -> FlowTraffic:
+        """What each flow sent through the queue since the last call.
+
+        Flows of which only acknowledgements leave have numbers below 0.
+        """
+        import numpy as np
+
+        sent = self._watch.departing()
+        numbers = sent.flow * _SIBLINGS
+        flows = np.where(sent.data, numbers, -numbers - 1)
+        one_in = self._one_in
+        if one_in > 1:
+            siblings = np.tile(np.arange(one_in), len(flows))
+            flows = np.repeat(flows, one_in) + np.where(
+                np.repeat(sent.data, one_in), siblings, -siblings
+            )
+        return FlowTraffic(
+            flows=flows,
+            packets=_for_each(sent.packets, one_in),
+            bytes=_for_each(sent.bytes, one_in),
+            responsive=np.repeat(sent.responsive, one_in),
+            selective=np.repeat(sent.selective, one_in),
+            ecn_capable=np.repeat(sent.ecn_capable, one_in),
+            one_in=one_in,
+        )
+
+
+def _for_each(values: NDArray[np.int64], one_in: int) -> NDArray[np.int64]:
+    import numpy as np
+
+    repeated: NDArray[np.int64] = np.repeat(values, one_in)
+    return repeated
+
+
+def may_change_queues(status: str) -> bool | None:
+    """Whether a process has the capability; ``None`` where that is not told.
+
+    Args:
+        status: what ``/proc/PID/status`` says of it.
+    """
+    from vermilion.monitor.privileges import CAP_NET_ADMIN, has_capabilities
+
+    return has_capabilities(status, CAP_NET_ADMIN)
 
 
 class TrafficMonitor(Protocol):
@@ -119,8 +215,6 @@ class LinuxRouter(OperatedRouter):
     @classmethod
     def reached(cls, address: str, reach: Reach) -> Self:
         """The queue of an address like "linux:eth0/1:10"."""
-        from vermilion.routers.linux.packet_monitor import PacketMonitor
-
         return cls(
             address,
             monitor=None if reach.watch is None else PacketMonitor(reach.watch),
@@ -130,8 +224,6 @@ class LinuxRouter(OperatedRouter):
 
     def why_not_changed(self) -> str | None:
         """What this process lacks."""
-        from vermilion.routers.linux.privileges import may_change_queues
-
         try:
             status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
         except OSError:

@@ -21,12 +21,12 @@ from vermilion.profiles.linux_red import (
     smallest_bursts,
     tc_change,
 )
-from vermilion.routers.linux.address import handle_text, parent_text
+from vermilion.routers.linux.discovery import handle_text, parent_text
 from vermilion.routers.linux.fq import FQ_OFF_US
-from vermilion.routers.linux.kernel_clock import CODEL_OFF_US
 from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.message import ROOT
-from vermilion.routers.linux.red_block import BITS
+from vermilion.routers.linux.options import CODEL_OFF_US
+from vermilion.routers.linux.red_family import BITS
 from vermilion.scenario import disciplines, scenario_from_document
 from vermilion.scenario.errors import ScenarioError
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from vermilion.routers.base import ParameterValue
-    from vermilion.routers.linux.address import QueueAddress
+    from vermilion.routers.linux.discovery import QueueAddress
 
 _LINK: Final = "queue"
 _RATE_BIT_PER_S: Final = 10e6

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.secret_file import OpenToOthersError, read_secret_file
 from vermilion.routers.base import RouterError
-from vermilion.routers.secret_file import OpenToOthersError, read_secret_file
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of, printable
 from vermilion.scenario.toml_text import parse_toml
 

@@ -30,10 +30,10 @@ from vermilion.routers.base import (
     RouterError,
     RouterSilent,
 )
-from vermilion.routers.linux.held_values import LinuxValues
+from vermilion.routers.linux.change import LinuxValues
 from vermilion.routers.linux.kinds import options_of
-from vermilion.routers.linux.wrapping import Unwrapped
-from vermilion.routers.snmp.address import EXAMPLE, RemoteAddress, parse_remote_address
+from vermilion.routers.linux.state import Unwrapped
+from vermilion.routers.snmp.linux_queues import QueuePlace
 from vermilion.routers.snmp.mib import (
     BACKLOG_BYTES,
     BACKLOG_PACKETS,
@@ -53,11 +53,16 @@ from vermilion.routers.snmp.mib import (
     QUEUE_ENTRY,
     TABLE_OF,
     TABLES,
+    TRUTH,
+    number_said,
 )
-from vermilion.routers.snmp.number_said import number_said
-from vermilion.routers.snmp.registry import QueuePlace
-from vermilion.routers.snmp.scale import TRUTH
-from vermilion.routers.snmp.session import AgentRefused, SnmpSession
+from vermilion.routers.snmp.session import (
+    EXAMPLE,
+    AgentRefused,
+    RemoteAddress,
+    SnmpSession,
+    parse_remote_address,
+)
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import FieldError, did_you_mean, one_of, printable
 
@@ -65,8 +70,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from typing import Self
 
-    from vermilion.agentx.object_identifier import ObjectIdentifier
-    from vermilion.agentx.protocol import Value
+    from vermilion.agentx.protocol import ObjectIdentifier, Value
     from vermilion.routers.snmp.credentials import Credentials
     from vermilion.routers.snmp.mib import Fact, Setting
     from vermilion.routers.snmp.session import SnmpAgent
