@@ -35,7 +35,7 @@ ROOMS_BELOW = {
     "profiles": {"search", "scenario"},
     "tuning": {"files", "profiles", "search", "objectives", "simulate", "scenario", "_core"},
     "agentx": set(),
-    "routers": {"agentx", "monitor", "profiles", "simulate", "scenario", "_core"},
+    "routers": {"agentx", "files", "monitor", "profiles", "simulate", "scenario", "_core"},
     "link": {"monitor", "routers", "scenario", "_core"},
     "online": {
         "files",
@@ -47,7 +47,7 @@ ROOMS_BELOW = {
         "scenario",
         "_core",
     },
-    "status": {"monitor", "online", "routers", "_core"},
+    "status": {"files", "monitor", "online", "routers", "_core"},
     "twin": {"monitor", "report", "simulate", "scenario", "_core"},
     "report": {"files", "online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "advise": {
