@@ -154,7 +154,7 @@ def _what_calls_feel(scenario: "Scenario") -> list[str]:
 def _variants(
     scenario: str, disciplines: "Sequence[str]", overrides: "Sequence[str]"
 ) -> "tuple[dict[str, Scenario], list[str]]":
-    """What is compared, with a word on several values in one setting."""
+    """Variants to compare, with a hint on several values in one setting."""
     from vermilion.cli.near_misses import meant_values
     from vermilion.scenario.errors import ScenarioError
     from vermilion.simulate.variants import make_variants

@@ -35,7 +35,7 @@ def command_to_see(name: str, plan: TuningPlan, outcome: Recommendation) -> str:
 
 
 def _conversion(before: Scenario, after: Scenario, links: list[str]) -> list[str]:
-    """What gives the links their new discipline, before anything is said of its parameters."""
+    """Options that give the links their new discipline."""
     words = [
         f"--set=links.{link}.queue={_inline(after.document['links'][link]['queue'])}"
         for link in links

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class TuneFigure(FigureFile):
-    """What was asked for, opened before the work begins. A context manager.
+    """Figure of a tuning, opened before the work begins. A context manager.
 
     Raises:
         UserError: a name of no known format, or two outputs that would mix.

@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 
 def kind_of(robust: str | None, *, pareto: bool) -> Kind:
-    """What is searched."""
+    """Kind of tuning that the options ask for."""
     if pareto:
         return "front"
     return "setting" if robust is None else "robust"
 
 
 def over_of(text: str | None) -> Over:
-    """What ``--robust`` asks for.
+    """Value of ``--robust``.
 
     Raises:
         UserError: there is no such thing.
@@ -49,7 +49,7 @@ def weights_of(text: str | None) -> tuple[float, ...] | None:
 
 
 def fidelity_of(text: str) -> Fidelity:
-    """What ``--fidelity`` asks for.
+    """Value of ``--fidelity``.
 
     Raises:
         UserError: there is no such thing.

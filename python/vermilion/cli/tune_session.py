@@ -1,4 +1,4 @@
-"""What every kind of ``vermilion tune`` shares: how long, with whom, kept where, shown how."""
+"""Session of every kind of ``vermilion tune``: how long, with whom, kept where, shown how."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _IN_WORDS: Final[Mapping[str, str]] = {
 
 
 class Tuned(Protocol):
-    """What a tuning has come to."""
+    """Outcome of a tuning."""
 
     @property
     def end(self) -> str:
-        """What has ended it."""
+        """Reason for the end."""
 
     def to_json(self) -> str:
         """All of it."""
@@ -49,7 +49,7 @@ AnyTuned = TypeVar("AnyTuned", bound=Tuned)
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """What may be said of any tuning, and when a study is gone on with.
+    """Options of any tuning that may also change when a study is gone on with.
 
     Attributes:
         target: of the JSON; ``None`` for none.
@@ -154,7 +154,7 @@ def exit_code(outcome: Tuned, *, tells_conclusion: bool = False) -> int:
 
 
 def report_to(bar: ProgressBar) -> ProgressReport | None:
-    """What turns the progress of a tuning into a bar; ``None`` where there is none."""
+    """Return a callback that shows progress on a bar; ``None`` where there is none."""
     update: Callable[[float], object] | None = bar.callback
     if update is None:
         return None

@@ -70,7 +70,7 @@ def check_study_options(
 
 
 def is_said(context: typer.Context, option: str) -> bool:
-    """Whether an option is on the command line, and not just at its default."""
+    """True if an option is on the command line, and not just at its default."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"
 

@@ -150,7 +150,7 @@ class AdaptedDistribution:
 
     @property
     def is_spent(self) -> bool:
-        """Whether nothing more is to be expected of it: section B.3's reasons to stop."""
+        """True if nothing more is to be expected of it: section B.3's reasons to stop."""
         import numpy as np
 
         turned, lengths = self._principal_axes()
@@ -186,7 +186,7 @@ class AdaptedDistribution:
 
 
 class _Constants:
-    """What follows from the numbers of dimensions and points: the tutorial's table 1.
+    """Constants for the numbers of dimensions and points: the tutorial's table 1.
 
     Args:
         dimensions: of a point.
@@ -317,7 +317,7 @@ class CmaEs(Generations):
 
     @property
     def _is_spreading(self) -> bool:
-        """Whether the present generation are the spread points."""
+        """True while the present generation are the spread points."""
         return self._descent < 0
 
     def _member(self, index: int) -> Point:

@@ -108,7 +108,7 @@ _LIMIT: Final = _Limit()
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Of the libraries that are there when it is first asked for: import scipy.linalg before."""
+    """Controller of the libraries loaded so far: import scipy.linalg before."""
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()
@@ -128,7 +128,7 @@ _ROOT_5: Final = math.sqrt(5.0)
 
 @dataclass(frozen=True)
 class Shape:
-    """What a fit finds, as logarithms.
+    """Hyperparameters of the fit, as logarithms.
 
     Attributes:
         lengths: for each axis, over what distance values become different.
@@ -157,7 +157,7 @@ class Shape:
 
 
 class Likelihood:
-    """How well shapes explain values at points.
+    """Likelihood of shapes, given values at points.
 
     Args:
         points: where values are known.
@@ -173,10 +173,7 @@ class Likelihood:
         self._spread = np.array([_LENGTH_SPREAD] * self.dimensions + [1.0, 1.0])
 
     def improbability(self, shape: Shape) -> tuple[float, Array]:
-        """How improbable a shape is given the values, and its gradient by the shape's numbers.
-
-        The negative logarithm of the posterior density, but for a constant.
-        """
+        """Negative log posterior of a shape, but for a constant, and its gradient."""
         dimensions, count = self.dimensions, len(self._values)
         scales = np.exp(-2.0 * np.array(shape.lengths))
         variance, noise = math.exp(shape.variance), math.exp(shape.noise)
@@ -224,7 +221,7 @@ def fitted(points: Array, values: Array, start: Shape) -> Shape:
 
 
 class FittedSurface:
-    """What is believed of a surface, given noisy values of it.
+    """Posterior of a surface, given noisy values of it.
 
     Args:
         points: where values are known.
@@ -247,13 +244,13 @@ class FittedSurface:
         self._weights = cho_solve(self._factor, values, check_finite=False)
 
     def at(self, points: Array) -> Belief:
-        """What is believed of it at some points."""
+        """Posterior at some points."""
         across = self.covariance(self._points, points)
         known = solve_triangular(self._factor[0], across, lower=True, check_finite=False)
         return Belief(self, points, across.T @ self._weights, known)
 
     def covariance(self, some: Array, others: Array) -> Array:
-        """Of the surface at some points and at others, before any value is known."""
+        """Prior covariance of the surface at some points and at others."""
         some, others = some * self._scales, others * self._scales
         lengths = np.sum(some**2, axis=1)[:, None] + np.sum(others**2, axis=1)
         distance = _ROOT_5 * np.sqrt(np.maximum(lengths - 2.0 * some @ others.T, 0.0))
@@ -262,7 +259,7 @@ class FittedSurface:
 
 
 class Belief:
-    """What is believed of a surface at some points.
+    """Posterior of a surface at some points.
 
     Attributes:
         mean: of the surface at each.
@@ -292,7 +289,7 @@ class Belief:
 
 
 def _inverse(factor: Array) -> Array:
-    """Of the matrix whose lower Cholesky factor this is: a third of the work of solving for it."""
+    """Inverse from a lower Cholesky factor: a third of the work of solving for it."""
     lower, _ = lapack.dpotri(factor, lower=1)
     below = np.tril(lower, -1)
     return np.asarray(below + below.T + np.diag(np.diag(lower)))
@@ -321,7 +318,7 @@ _FAR: Final = -1e4
 def promising_points(
     surface: FittedSurface, known: Array, count: int, draw: np.random.Generator
 ) -> list[Point]:
-    """So many points that promise most.
+    """Return so many points of the greatest expected improvement.
 
     Args:
         surface: fitted to what is known.

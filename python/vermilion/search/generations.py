@@ -1,4 +1,4 @@
-"""What searches have in common that go from one batch of points to the next.
+"""Base of searches that go from one batch of points to the next.
 
 The points of a batch, a generation, depend on the generations before it and not on each
 other. So they can all be evaluated at a time, and the next ones are not known before the
@@ -62,14 +62,14 @@ class Generations(Search):
 
     @abstractmethod
     def _generations_memory(self) -> dict[str, object]:
-        """What remains of earlier generations, for JSON."""
+        """Memory of earlier generations, for JSON."""
 
     @abstractmethod
     def _remember_generations(self, memory: Mapping[str, Any]) -> None:
         """Takes back what ``_generations_memory`` gave."""
 
     def independent(self) -> int:
-        """What is left of the present generation, or of the start points."""
+        """Rest of the present generation, or of the start points."""
         starts = len(self._start_points) - self._starts_given
         return starts or (self._size() - self._proposed if self._starts_known else 0)
 

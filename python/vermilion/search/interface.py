@@ -118,7 +118,7 @@ class Search(ABC):
         self._uniform = UniformPoints(dimensions, seed)
 
     def ask(self, n: int) -> list[Point]:
-        """At most ``n`` points whose values the search would use now."""
+        """Return at most ``n`` points whose values the search would use now."""
         points: list[Point] = []
         while len(points) < n:
             start = self._starts_given < len(self._start_points)
@@ -132,7 +132,7 @@ class Search(ABC):
         return points
 
     def independent(self) -> int:
-        """How many of the next points it will give and use whatever the values not told yet are.
+        """Number of next points that do not depend on values not told yet.
 
         Who has many processors asks for these together. 0: it cannot tell.
         """
@@ -186,7 +186,7 @@ class Search(ABC):
 
     @property
     def evaluations(self) -> int:
-        """How many values have been used."""
+        """Number of values used."""
         return self._used
 
     def outstanding(self) -> list[Point]:
@@ -258,7 +258,7 @@ class Search(ABC):
 
     @abstractmethod
     def _memory(self) -> dict[str, object]:
-        """What this kind of search remembers, for JSON."""
+        """Memory of this kind of search, for JSON."""
 
     @abstractmethod
     def _remember(self, memory: Mapping[str, Any]) -> None:
@@ -269,7 +269,7 @@ class Search(ABC):
 
     @property
     def _starts_known(self) -> bool:
-        """Whether the values of all start points have been used."""
+        """True if the values of all start points have been used."""
         return self._used >= len(self._start_points)
 
     def _issue(self, issue: _Issue) -> None:

@@ -171,7 +171,7 @@ class RecursiveRandomSearch(Search):
         return improves
 
     def _complete(self, stage: _Stage) -> bool:
-        """Whether the first batch is complete and its best point not yet exploited."""
+        """True if the first batch is complete and its best point not yet exploited."""
         return stage.phase == "first batch" and stage.batch_size == self.exploration_batch
 
     def _point(self, stage: _Stage) -> Point:
@@ -210,7 +210,7 @@ class RecursiveRandomSearch(Search):
         return self._exploiting(stage, point, value) if promising else stage
 
     def _first_exploitation(self, stage: _Stage) -> _Stage:
-        """Around the best of the first batch and the start points."""
+        """Exploit the best of the first batch and the start points."""
         centre, value = stage.centre, stage.centre_value
         if self._best_start is not None and self._best_start.value < value:
             centre, value = self._best_start.point, self._best_start.value

@@ -61,7 +61,7 @@ class Dimension:
 
     @classmethod
     def of_switch(cls, name: str) -> Self:
-        """What is off in one half of its range and on in the other."""
+        """Dimension that is off in one half of its range and on in the other."""
         return cls(name, 0.0, 1.0, integer=True, switch=True)
 
     def __post_init__(self) -> None:
@@ -242,7 +242,7 @@ def searchable(scenario: Scenario, link: str) -> tuple[str, ...]:
 
 
 def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
-    """What is searched when nobody says what."""
+    """Paths that are searched by default."""
     tuning = scenario.tuning
     if tuning is not None and tuning.parameters:
         return tuning.parameters
@@ -399,7 +399,7 @@ class CountedFromBelow(Space):
 
 
 def _left_of(dimension: Dimension, known: Mapping[str, float]) -> Dimension | None:
-    """What is left of a dimension above the value below it; ``None`` if that is one value."""
+    """Rest of a dimension above the value below it; ``None`` if that is one value."""
     if dimension.above is None:
         return dimension
     lower = max(dimension.lower, known[dimension.above] + dimension.gap)
@@ -408,7 +408,7 @@ def _left_of(dimension: Dimension, known: Mapping[str, float]) -> Dimension | No
 
 
 class HasSteps(Protocol):
-    """What can be set to some values only: a device, or a router that is under control."""
+    """Device or router that can be set to some values only."""
 
     def nearest(self, values: Mapping[str, float], /) -> dict[str, float]:
         """The nearest setting that it has, by the names of the box."""

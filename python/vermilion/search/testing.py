@@ -1,4 +1,4 @@
-"""What every search must do, as tests to be inherited; a search of your own needs no registration.
+"""Tests that every search must pass, to be inherited; a search of your own needs no registration.
 
 A new search is tested against the interface's promises with four lines in a file that pytest
 collects (it finds the inherited methods)::

@@ -57,7 +57,7 @@ class UniformPoints:
             self._first += 1
 
     def state(self) -> dict[str, object]:
-        """What continues this stream exactly, for JSON."""
+        """State that continues this stream exactly, for JSON."""
         numbers = self._generator.bit_generator.state
         return {
             "stream": STREAM,
@@ -104,7 +104,7 @@ def named_seed(stream: str, *numbers: int) -> int:
 
 
 def latin_hypercube(stream: str, count: int, dimensions: int, seed: int) -> list[Point]:
-    """So many points of the unit cube.
+    """Return so many points of the unit cube.
 
     Args:
         stream: name and version of the random numbers.

@@ -1,4 +1,4 @@
-"""From a scenario, a box, an objective and a search to a recommendation with its confidence.
+"""Tuning: from a scenario, a box, an objective and a search to a recommendation.
 
 A :class:`TuningPlan` says what is asked for, a :class:`TuningSession` how it is done, and
 :func:`execute` does it; :func:`tune`, :func:`tune_robust` and :func:`tune_front` are the same in

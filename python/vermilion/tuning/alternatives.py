@@ -1,8 +1,4 @@
-"""Which of several settings with two objectives are worth having, and how they spread.
-
-Points on the way from one setting to another.
-
-What else a search offers where its best does not do everywhere.
+"""Pareto fronts of settings, points between settings, and alternatives to the best found.
 
 The best of a search often lies where a bound begins to be broken. What has given up some of the
 objective to stay further away may hold under conditions where the best does not. Two kinds are
@@ -48,7 +44,7 @@ AnyPairOfMeans = TypeVar("AnyPairOfMeans", bound=PairOfMeans)
 
 
 def non_dominated(entries: Sequence[AnyPairOfMeans]) -> list[AnyPairOfMeans]:
-    """Those of which none other is at least as good in both and better in one.
+    """Return the Pareto front, by the first number.
 
     Args:
         entries: each with ``means``, two numbers to be minimised.
@@ -63,7 +59,7 @@ def non_dominated(entries: Sequence[AnyPairOfMeans]) -> list[AnyPairOfMeans]:
 
 
 def thinned(front: Sequence[AnyPairOfMeans], most: int) -> list[AnyPairOfMeans]:
-    """At most so many of a front, evenly spread, its ends among them.
+    """Return at most so many points of a front, evenly spread, its ends among them.
 
     The one that is nearest to its neighbours goes first.
     """
@@ -199,7 +195,7 @@ def front_of_distance(tuning: TuningState) -> list[Distant]:
 
 
 def _distance_from_bounds(margins: Sequence[float], kept: Sequence[float]) -> float:
-    """From the nearest bound, of those from which a distance can be kept: see above."""
+    """Share of the incumbent's margin that the nearest bound is kept by."""
     shares = [
         min(1.0, margin / most)
         for margin, most in zip(margins, kept, strict=True)

@@ -1,15 +1,4 @@
-"""The queueing delay that an objective or a bound asks for, as a discipline can be told it.
-
-PIE and CoDel are told a delay, not a queue: so many packets are as much delay as they take to
-send.
-
-One coordinate for the limits of all drop-tail queues of a tuning: how long a full one lasts.
-
-Several queues get buffers that take equally long to send, as an operator sizes them ("20 ms"),
-so that the simplest thing stays simple: it has one number, whatever the network. Of a single
-queue that number is its limit.
-
-The simplest things that might do what a tuned setting does, measured on the same seeds.
+"""Baselines: the simplest queues that might do what a tuned setting does, on the same seeds.
 
 A tuned discipline is worth its trouble only beside what anybody could have set by hand:
 
@@ -32,18 +21,17 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import NotMeasuredError, feasible_first
 from vermilion.profiles import PROFILES, Device
 from vermilion.scenario.algorithms import discipline
 from vermilion.scenario.errors import ScenarioError, did_you_mean
-from vermilion.scenario.quantities import PACKETS, RATE, SIZE, TIME, format_quantity
+from vermilion.scenario.quantities import PACKETS, SIZE, TIME, format_quantity
 from vermilion.scenario.replaced_queues import with_queues
 from vermilion.scenario.wire import nominal_rate
-from vermilion.search import AUTOMATIC, Dimension, Space
+from vermilion.search import Dimension, Space
 from vermilion.simulate.runs import run_many
-from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.earlier_answers import conditions_of
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.model_search import search_best
@@ -57,7 +45,6 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Point
     from vermilion.simulate import Result
-    from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.memory import Runner
@@ -65,23 +52,10 @@ if TYPE_CHECKING:
     from vermilion.tuning.state import ProgressReport
 
 
-@dataclass(frozen=True, slots=True)
-class ToldDelay:
-    """A delay, and who asks for it.
-
-    Attributes:
-        seconds: of waiting.
-        why: in words.
-    """
-
-    seconds: float
-    why: str
-
-
 def told_delay(
     scenario: Scenario, link: str, objective: Objective, constraints: Sequence[Constraint]
-) -> ToldDelay | None:
-    """What a discipline that holds a delay would be told at one link.
+) -> float | None:
+    """Return the delay that PIE would be told at one link, in seconds.
 
     - An objective with a target in packets: as long as they take to send at the link's rate.
     - A bound on a link's queueing delay or queue ("links.bottleneck.sojourn_ms.p95 <= 20"): the
@@ -100,16 +74,12 @@ def told_delay(
     for part in _parts(objective):
         target = getattr(part, "target", None)
         if link in part.links and isinstance(target, int | float) and target > 0.0:
-            seconds = target * packet_seconds(scenario, link)
-            rate = format_quantity(nominal_rate(scenario, link), RATE)
-            packets, time = format_quantity(target, PACKETS), format_quantity(seconds, TIME)
-            return ToldDelay(seconds, f"the target: {packets} take {time} at {rate}")
-    bounds = list(_bounds(scenario, link, constraints))
-    return min(bounds, key=lambda told: told.seconds, default=None)
+            return float(target) * packet_seconds(scenario, link)
+    return min(_bounds(scenario, link, constraints), default=None)
 
 
 def packet_seconds(scenario: Scenario, link: str) -> float:
-    """How long a data packet of mean size takes to be sent on a link, in seconds."""
+    """Transmission time of a data packet of mean size on a link, in seconds."""
     return 8.0 * mean_packet_bytes(scenario, link) / nominal_rate(scenario, link)
 
 
@@ -130,19 +100,17 @@ def _parts(objective: Objective) -> Iterator[Objective]:
         yield from _parts(each)
 
 
-def _bounds(
-    scenario: Scenario, link: str, constraints: Sequence[Constraint]
-) -> Iterator[ToldDelay]:
+def _bounds(scenario: Scenario, link: str, constraints: Sequence[Constraint]) -> Iterator[float]:
+    """Bounds on a link's delay or queue, in seconds."""
     for constraint in constraints:
         path = constraint.path
         upper = not (constraint.at_least or constraint.of_reference)
         if not upper or (path.room, path.name) != ("links", link) or constraint.bound <= 0.0:
             continue
         if path.metric.startswith("sojourn_ms."):
-            yield ToldDelay(constraint.bound / 1e3, f"the bound: {constraint.text}")
+            yield constraint.bound / 1e3
         elif path.metric.startswith("queue_packets."):
-            seconds = constraint.bound * packet_seconds(scenario, link)
-            yield ToldDelay(seconds, f"the bound: {constraint.text}")
+            yield constraint.bound * packet_seconds(scenario, link)
 
 
 LEAST_PACKETS: Final = 2
@@ -183,7 +151,7 @@ class SharedBuffer(Space):
         return (self.dimensions[0].coordinate(values[path] * packet),)
 
 
-RIVAL_BUDGET: Final = 24
+BASELINE_BUDGET: Final = 24
 """Limits that the search of drop-tail may try: it has one coordinate, and few whole numbers."""
 
 _DROP_TAIL: Final = "drop-tail"
@@ -193,78 +161,37 @@ _TARGETS: Final = 4.0
 
 
 @dataclass(frozen=True, slots=True)
-class Rival:
-    """A simple queue, and what it reaches on the seeds of the comparison.
+class Baseline:
+    """A simple queue with all its results on the seeds of the comparison.
 
     Attributes:
-        name: what it is, in words: "drop-tail, limit 31 packets".
-        discipline: of the tuned links.
-        parameters: what it was told or what was found for it, by path.
-        why: where these values come from, in words.
+        name: label for a table: "drop-tail, limit 31 packets".
+        parameters: its setting, by path.
         scenario: with it in place of what is tuned.
-        seeds: that it met.
-        results: with each of them, complete.
-        evaluation: the same by the objective and the constraints as they were given, for
-            :func:`vermilion.tuning.verdict.judge` beside one of the setting in force.
-        objective: its mean in the objective's own unit; ``None`` where it is not measured with
-            every seed.
+        results: one for each seed of the comparison, in order.
     """
 
     name: str
-    discipline: str
     parameters: Setting
-    why: str
     scenario: Scenario
-    seeds: tuple[int, ...]
     results: tuple[Result, ...]
-    evaluation: Evaluation
-    objective: Interval | None
-
-    def __str__(self) -> str:
-        """One line: what it is and what it reaches."""
-        if self.objective is None:
-            return f"{self.name}: not measured"
-        reached = f"{self.objective.mean:.4g}"
-        if self.objective.half_width is not None:
-            reached += f" +- {self.objective.half_width:.2g}"
-        return f"{self.name}: {reached}"
-
-    def to_data(self) -> dict[str, Any]:
-        """For JSON; what could not be computed is absent."""
-        data: dict[str, Any] = {
-            "name": self.name,
-            "discipline": self.discipline,
-            "parameters": dict(self.parameters),
-            "why": self.why,
-        }
-        if self.objective is not None:
-            data["objective"] = {
-                "mean": self.objective.mean,
-                "low": self.objective.low,
-                "high": self.objective.high,
-                "count": self.objective.count,
-            }
-        return data
 
 
-def simple_rivals(
+def simple_baselines(
     scenario: Scenario,
     objective: Objective,
     constraints: Sequence[Constraint] = (),
     *,
     links: Sequence[str],
     seeds: Seeds,
-    budget: int = RIVAL_BUDGET,
-    told: Mapping[str, float] | None = None,
+    budget: int = BASELINE_BUDGET,
     device: str | None = None,
-    search: str = AUTOMATIC,
     search_seed: int = 1,
-    search_settings: Mapping[str, Any] | None = None,
     threads: int | None = None,
     workers: Runner | None = None,
     deadline_s: float | None = None,
     progress: ProgressReport | None = None,
-) -> tuple[Rival, ...]:
+) -> tuple[Baseline, ...]:
     """The simple queues in place of what is tuned, each at its best for the objective.
 
     Args:
@@ -274,12 +201,9 @@ def simple_rivals(
         links: whose queues are tuned; at least one.
         seeds: those of the tuning: the same for the search, and the same fresh ones.
         budget: limits that the search of drop-tail may try.
-        told: delays to tell PIE, in seconds by link, before what the objective asks for.
         device: a device profile ("linux-red") or a family of them ("linux"); ``None`` for a
             device that has everything.
-        search: the name of the search.
-        search_seed: of its random points.
-        search_settings: further arguments of the search.
+        search_seed: of the search's random points.
         threads: simulations at a time; ``None`` for one on each core.
         workers: do the longer simulations; ``None`` for this machine.
         deadline_s: wall seconds for all of it.
@@ -304,7 +228,7 @@ def simple_rivals(
             return ()
     if objective.needs_incumbent:
         objective = objective.relative_to(in_force)
-    match = _Match(scenario, objective, constraints, links, seeds, told or {})
+    match = _Match(scenario, objective, constraints, links, seeds)
     pie = None
     if device is None or profile is not None:
         pie = match.pie(run, profile)
@@ -324,9 +248,7 @@ def simple_rivals(
             budget=budget,
             deadline_s=run.seconds_left,
             warm_starts=starts,
-            search=search,
             search_seed=search_seed,
-            search_settings=search_settings,
             threads=threads,
             workers=workers,
             progress=progress,
@@ -335,7 +257,7 @@ def simple_rivals(
         drop_tail = None
     else:
         drop_tail = match.drop_tail(queue, outcome, held)
-    return tuple(rival for rival in (drop_tail, pie) if rival is not None)
+    return tuple(each for each in (drop_tail, pie) if each is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,16 +292,15 @@ class _Runs:
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """What the rivals compete in; the fields are arguments of :func:`simple_rivals`."""
+    """Arguments of :func:`simple_baselines` that all baselines share."""
 
     scenario: Scenario
     objective: Objective
     constraints: Sequence[Constraint]
     links: Sequence[str]
     seeds: Seeds
-    told: Mapping[str, float]
 
-    def pie(self, run: _Runs, profile: str | None) -> Rival | None:
+    def pie(self, run: _Runs, profile: str | None) -> Baseline | None:
         """PIE told what is wanted; ``None`` if time was up.
 
         Args:
@@ -402,16 +323,12 @@ class _Match:
         results = run(queue, self.seeds.comparison)
         if not results:
             return None
-        reasons = dict.fromkeys(told.why for told in delays.values() if told is not None)
-        why = "told " + "; ".join(reasons)
-        if not reasons:
-            why = "at its default: neither the objective nor a bound asks for a delay"
         times = _ends([format_quantity(value, TIME) for value in sorted(values.values())])
-        return self.rival(f"PIE, target {times}", queue, values, why, results)
+        return Baseline(f"PIE, target {times}", values, queue, tuple(results))
 
     def drop_tail(
         self, queue: Scenario, outcome: SearchOutcome, held: Sequence[Constraint]
-    ) -> Rival | None:
+    ) -> Baseline | None:
         """Drop-tail as found, or with the buffer in force where that is better.
 
         Args:
@@ -438,54 +355,20 @@ class _Match:
         if not met:
             return None
         setting, results = min(met, key=lambda each: value(each[1]))
-        return self.rival(
-            self._limit_in_words(setting),
-            queue.with_values(setting),
-            setting,
-            f"the best of {outcome.evaluations} limits for the same objective",
-            results,
-        )
-
-    def rival(
-        self,
-        name: str,
-        queue: Scenario,
-        parameters: Setting,
-        why: str,
-        results: Sequence[Result],
-    ) -> Rival:
-        """A rival, judged by its results on the first seeds of the comparison."""
-        evaluation = self.evaluation(parameters, results, self.constraints)
-        interval = None
-        if evaluation.not_measured is None:
-            sign = -1.0 if self.objective.maximised else 1.0
-            interval = mean_interval(sign * value for value in evaluation.objectives)
-        return Rival(
-            name=name,
-            discipline=queue.links[self.links[0]].queue.discipline,
-            parameters=parameters,
-            why=why,
-            scenario=queue,
-            seeds=tuple(evaluation.seeds),
-            results=tuple(results),
-            evaluation=evaluation,
-            objective=interval,
-        )
+        name = f"drop-tail, limit {_ends(self._limits(setting))}"
+        return Baseline(name, setting, queue.with_values(setting), tuple(results))
 
     def evaluation(
         self, setting: Setting, results: Sequence[Result], constraints: Sequence[Constraint]
     ) -> Evaluation:
-        """What results show, those of the first seeds of the comparison."""
+        """Evaluate results of the first seeds of the comparison."""
         evaluation = Evaluation(setting)
         for seed, result in zip(self.seeds.comparison, results, strict=False):
             evaluation.add(seed, result, self.objective, constraints)
         return evaluation
 
-    def delay(self, link: str) -> ToldDelay | None:
-        """What is to be told at a link."""
-        if link in self.told:
-            seconds = self.told[link]
-            return ToldDelay(seconds, f"the delay asked for: {format_quantity(seconds, TIME)}")
+    def delay(self, link: str) -> float | None:
+        """Delay to tell PIE at a link, in seconds."""
         return told_delay(self.scenario, link, self.objective, self.constraints)
 
     def buffer(self, link: str) -> dict[str, str]:
@@ -506,8 +389,7 @@ class _Match:
         for (path, packet), link in zip(packet_s.items(), self.links, strict=True):
             at_hand = conditions.links[link]
             in_force = (self._packets_in_force(link) or 0) * packet
-            told = self.delay(link)
-            wanted = 0.0 if told is None else told.seconds
+            wanted = self.delay(link) or 0.0
             trip = at_hand.round_trip_s
             longest = max(longest, in_force, _PRODUCTS * trip, _TARGETS * wanted)
             # What is asked for, what many flows need to fill the link (G. Appenzeller, I. Keslassy
@@ -534,19 +416,19 @@ class _Match:
                 sizes.append(value / mean_packet_bytes(self.scenario, link) if in_bytes else value)
         return max(round(min(sizes)), 1) if sizes else None
 
-    def _limit_in_words(self, setting: Setting) -> str:
+    @staticmethod
+    def _limits(setting: Setting) -> list[str]:
         limits = sorted(value for value in setting.values() if value is not None)
-        texts = [format_quantity(value, PACKETS) for value in limits]
-        return f"drop-tail, limit {_ends(texts)}"
+        return [format_quantity(value, PACKETS) for value in limits]
 
 
-def _target(told: ToldDelay | None) -> dict[str, str]:
-    """What PIE's table says of a delay."""
-    if told is None:
+def _target(delay_s: float | None) -> dict[str, str]:
+    """Return PIE's table entry for a delay."""
+    if delay_s is None:
         return {}
     parameter = discipline(_PIE).parameters["target"]
     most = math.inf if parameter.maximum is None else parameter.maximum
-    return {"target": str(parameter.exact_text(min(told.seconds, most)))}
+    return {"target": str(parameter.exact_text(min(delay_s, most)))}
 
 
 def _ends(texts: Sequence[str]) -> str:

@@ -9,7 +9,7 @@ from vermilion.tuning.checks import BESIDE, LEAST_DEADLINE_S, Beside, box_warnin
 from vermilion.tuning.comparison import chance_warnings
 from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
 from vermilion.tuning.model_search import search_best
-from vermilion.tuning.recommendation import Recommendation, SturdierOffer
+from vermilion.tuning.recommendation import OfferedAlternative, Recommendation
 from vermilion.tuning.robust_alternative import BestFound
 
 if TYPE_CHECKING:
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.preparation import Case, PreparedTuning
-    from vermilion.tuning.recommendation import RivalOutcome
-    from vermilion.tuning.robust_alternative import Sturdier
+    from vermilion.tuning.recommendation import BaselineOutcome
+    from vermilion.tuning.robust_alternative import RobustAlternative
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
     from vermilion.tuning.state import End
@@ -75,7 +75,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     )
     scenario = case.scenario
     beside, more = Beside(tuning, session, case), is_time_for_more(session, outcome.end)
-    rivals: tuple[RivalOutcome, ...] = ()
+    rivals: tuple[BaselineOutcome, ...] = ()
     robustness, sturdier, end = None, None, outcome.end
     try:
         if more and outcome.accepted and outcome.best is not None:
@@ -119,7 +119,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         sturdier=_offer(tuning, sturdier),
         warnings=(
             *_warnings(tuning, outcome, robustness),
-            *_none_sturdier(outcome, robustness, sturdier, end),
+            *_no_alternative(outcome, robustness, sturdier, end),
         ),
     )
 
@@ -145,7 +145,7 @@ def _price(
 def _warnings(
     tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
 ) -> tuple[str, ...]:
-    """What to know before using the setting."""
+    """Warnings about the setting and its comparison."""
     unmoved: tuple[str, ...] = ()
     if outcome.comparison is not None:
         unmoved = chance_warnings(outcome.best_results, outcome.incumbent_results)
@@ -155,17 +155,17 @@ def _warnings(
 def _warnings_of_use(
     tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
 ) -> tuple[str, ...]:
-    """The same, of a setting that is recommended."""
+    """Warnings about using a recommended setting."""
     if not outcome.accepted or outcome.best is None:
         return ()
     ends = box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
     return (*ends, *(() if robustness is None else robustness.warnings))
 
 
-def _none_sturdier(
-    outcome: SearchOutcome, robustness: Robustness | None, found: Sturdier | None, end: End
+def _no_alternative(
+    outcome: SearchOutcome, robustness: Robustness | None, found: RobustAlternative | None, end: End
 ) -> tuple[str, ...]:
-    """That another setting was looked for where the best may lose somewhere, and none was found."""
+    """Warning that no robust alternative was found where the best may lose somewhere."""
     if found is not None or robustness is None or robustness.holds:
         return ()
     if end == "interrupted" or not outcome.alternatives:
@@ -174,13 +174,13 @@ def _none_sturdier(
     return (f"{none} and loses, or may lose, under fewer of these conditions",)
 
 
-def _offer(tuning: PreparedTuning, sturdier: Sturdier | None) -> SturdierOffer | None:
+def _offer(tuning: PreparedTuning, sturdier: RobustAlternative | None) -> OfferedAlternative | None:
     """The sturdier setting as one would write it, and tell a device."""
     if sturdier is None:
         return None
     scenario, values = tuning.cases[0].scenario, sturdier.setting
     readable = {path: scenario.parameter(path).readable(value) for path, value in values.items()}
-    return SturdierOffer(sturdier, readable, tuning.on_device(values))
+    return OfferedAlternative(sturdier, readable, tuning.on_device(values))
 
 
 def _readable(case: Case, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:

@@ -1,4 +1,4 @@
-"""What a check of many conditions may claim of a bound: kept, broken, or that nobody can tell.
+"""Simultaneous claims of a check of many conditions: kept, broken, or unproven.
 
 A check looks at each bound in each phase under each condition: at a hundred numbers or more. Each
 is a mean over a few seeds. Were the mean to decide, or an interval of 95 % for each, some bound
@@ -48,7 +48,7 @@ MOST_NEEDED: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class Certainty:
-    """How sure a check is before it claims something.
+    """Number of claims among which a check's errors are shared.
 
     Attributes:
         bounds: that it looks at, in all phases and under all conditions.
@@ -61,7 +61,7 @@ class Certainty:
     looks: tuple[int, ...]
 
     def at(self, seeds: int) -> Confidences:
-        """What it claims something by at a look with so many seeds."""
+        """Confidences of the claims at a look with so many seeds."""
         errors = FALSE_CLAIMS * seeds / max(seeds, sum(self.looks))
         return Confidences(
             1.0 - errors / max(1, self.bounds),
@@ -72,7 +72,7 @@ class Certainty:
 
 @dataclass(frozen=True, slots=True)
 class Confidences:
-    """Of two-sided intervals, of which one side counts.
+    """Confidences of two-sided intervals, of which one side counts.
 
     Attributes:
         of_broken: a bound is called broken by it. The claims of one check share half of all errors:
@@ -86,14 +86,14 @@ class Confidences:
     of_kept: float
 
     def is_worse(self, differences: Sequence[float]) -> bool:
-        """Whether the mean of differences is above 0 beyond the doubts of a whole check."""
+        """True if the mean of differences is above 0 beyond the doubts of a whole check."""
         low = mean_interval(differences, self.of_loss).low
         return low is not None and low > 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class BoundRuling:
-    """What can be claimed of one constraint under one condition, in the phase where it is worst.
+    """Ruling on one constraint under one condition, in the phase where it is worst.
 
     Attributes:
         verdict: with intervals of 95 %, and ``holds`` by the rules of this module.
@@ -116,7 +116,7 @@ class BoundRuling:
 
 
 def bounds_asked(constraints: Sequence[Constraint], best: Evaluation, incumbent: Evaluation) -> int:
-    """How many bounds there are under one condition, each phase counted."""
+    """Number of bounds under one condition, each phase counted."""
     return sum(
         any(margin is not None and math.isfinite(margin) for margin in margins)
         for phases in paired_margins(constraints, best, incumbent)
@@ -130,7 +130,7 @@ def rule(
     reference: Evaluation,
     confidences: Confidences,
 ) -> tuple[BoundRuling, ...]:
-    """What can be claimed of a setting under one condition, constraint by constraint.
+    """Rule on a setting under one condition, constraint by constraint.
 
     Args:
         constraints: those that ``evaluation`` was made with.
@@ -196,7 +196,7 @@ def _standing(distance: Interval, confidence: float) -> float:
 
 
 def _needed(standing: float, seeds: int, confidence: float) -> int | None:
-    """How many seeds could tell a mean from 0 that lies so many of its standard errors from it.
+    """Number of seeds that could tell a mean from 0 that lies so many standard errors from it.
 
     Args:
         standing: with the seeds that there are.

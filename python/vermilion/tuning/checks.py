@@ -1,6 +1,4 @@
-"""Answers at an end of the box in which they were searched: a better one may lie beyond.
-
-What stands beside a recommendation: rivals, conditions around its own, a sturdier setting.
+"""Checks of a recommendation: baselines, neighbouring conditions, a robust alternative.
 
 All are simulated after the tuning, in the time that is left. No run is made twice
 (:mod:`vermilion.tuning.memory`).
@@ -17,14 +15,19 @@ from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.alternatives import between
-from vermilion.tuning.baselines import RIVAL_BUDGET, simple_rivals
+from vermilion.tuning.baselines import BASELINE_BUDGET, simple_baselines
 from vermilion.tuning.comparison import compare
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.memory import RememberedRuns, RunsOfNow
 from vermilion.tuning.neighbourhood import neighbours
 from vermilion.tuning.proof import LATER_LOOKS
-from vermilion.tuning.recommendation import RivalOutcome
-from vermilion.tuning.robust_alternative import Alternative, BestFound, Sturdier, sturdier_setting
+from vermilion.tuning.recommendation import BaselineOutcome
+from vermilion.tuning.robust_alternative import (
+    Alternative,
+    BestFound,
+    RobustAlternative,
+    find_robust_alternative,
+)
 from vermilion.tuning.robustness import FURTHER_SEEDS, check_robustness
 from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.state import TuningProgress
@@ -78,7 +81,7 @@ def _ends_reached(scenario: Scenario, dimension: Dimension, value: float | None)
 
 
 def _reaches(dimension: Dimension, value: float, end: float) -> bool:
-    """Whether a value lies at the end whose coordinate is 0 or 1, or beyond."""
+    """True if a value lies at the end whose coordinate is 0 or 1, or beyond."""
     if dimension.integer:
         return value <= dimension.lower if end == 0.0 else value >= dimension.upper
     return abs(dimension.coordinate(value) - end) <= AT_THE_END
@@ -113,7 +116,7 @@ BESIDE: Final = 0.25
 
 
 def is_time_for_more(session: TuningSession, end: str) -> bool:
-    """Whether to look beyond the setting itself: not after Ctrl-C, nor within short deadlines."""
+    """True if there is time for checks: not after Ctrl-C, nor within short deadlines."""
     deadline = session.deadline_s
     return end != "interrupted" and (deadline is None or deadline >= LEAST_DEADLINE_S)
 
@@ -141,7 +144,7 @@ class Beside:
         """Whose price is shown."""
         return (*self.case.objective.links, *self.tuning.links)[0]
 
-    def rivals(self, incumbent: Sequence[Result]) -> tuple[RivalOutcome, ...]:
+    def rivals(self, incumbent: Sequence[Result]) -> tuple[BaselineOutcome, ...]:
         """The simplest things that might do the same, beside what was found.
 
         Args:
@@ -156,14 +159,14 @@ class Beside:
         )
         if not plan.rivals or not links or len(seeds) < 2:  # noqa: PLR2004 - an interval needs two
             return ()
-        self._report("rivals", 0, RIVAL_BUDGET)
-        rivals = simple_rivals(
+        self._report("rivals", 0, BASELINE_BUDGET)
+        baselines = simple_baselines(
             case.standing,
             case.objective,
             case.asked,
             links=links,
             seeds=replace(tuning.seeds, comparison=seeds),
-            budget=min(RIVAL_BUDGET, plan.budget),
+            budget=min(BASELINE_BUDGET, plan.budget),
             device=plan.profile,
             search_seed=plan.seed,
             threads=session.threads,
@@ -173,21 +176,20 @@ class Beside:
         )
         now = self._evaluated(seeds, incumbent)
         found = [
-            self._outcome(rival.name, rival.parameters, rival.seeds, rival.results, now)
-            for rival in rivals
-            if rival.objective is not None
+            self._outcome(each.name, each.parameters, seeds, each.results, now)
+            for each in baselines
         ]
         return tuple(each for each in (*self._carried_over(seeds, now), *found) if each is not None)
 
     def robustness(self, best: Setting) -> Robustness | None:
-        """How a setting fares around the conditions that it was found for."""
+        """Check a setting under neighbouring conditions."""
         if not self.tuning.plan.robustness:
             return None
         return self._around(best, self._same, self._further(FURTHER_SEEDS), "neighbourhood")
 
     def sturdier(
         self, best: BestFound, alternatives: Sequence[Setting], incumbent: Sequence[Result]
-    ) -> Sturdier | None:
+    ) -> RobustAlternative | None:
         """A setting that loses under fewer of the conditions around than the best found.
 
         Args:
@@ -205,7 +207,7 @@ class Beside:
             points = between(space, one, other)
             return next(iter(self._better(points[len(points) // 2 :][:1], incumbent)), None)
 
-        return sturdier_setting(
+        return find_robust_alternative(
             best,
             self._better(alternatives, incumbent),
             halfway,
@@ -219,13 +221,13 @@ class Beside:
         return self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
 
     def _further(self, count: int) -> tuple[int, ...]:
-        """So many seeds for what is undecided with those; alternatives alone meet those between."""
+        """Return further seeds for what is undecided; alternatives alone meet those between."""
         return self.tuning.seeds.further(ROBUSTNESS_SEEDS + count)[ROBUSTNESS_SEEDS:]
 
     def _better(
         self, settings: Sequence[Setting], incumbent: Sequence[Result]
     ) -> list[Alternative]:
-        """Those that are better than what is in force beyond doubt, the best first."""
+        """Return the settings that are surely better than what is in force, the best first."""
         tuning, case = self.tuning, self.case
         seeds = self._met(incumbent)
         self._report("alternatives", 0, len(settings) * len(seeds))
@@ -254,7 +256,7 @@ class Beside:
     def _around(
         self, best: Setting, seeds: Sequence[int], further: Sequence[int], stage: Stage
     ) -> Robustness:
-        """How a setting fares around the conditions, with these seeds, and more where in doubt."""
+        """Check a setting under neighbouring conditions, with more seeds where in doubt."""
         tuning, case, session = self.tuning, self.case, self.session
         total = 2 * len(seeds) * len(neighbours(case.scenario, tuning.links))
         self._report(stage, 0, total)
@@ -279,7 +281,7 @@ class Beside:
         """The seeds of the comparison that what is in force has met, before time was up."""
         return self.tuning.seeds.comparison[: len(incumbent)]
 
-    def _carried_over(self, seeds: Sequence[int], now: Evaluation) -> list[RivalOutcome | None]:
+    def _carried_over(self, seeds: Sequence[int], now: Evaluation) -> list[BaselineOutcome | None]:
         """The new discipline as it takes over, untuned, where it is another one."""
         tuning, case = self.tuning, self.case
         if case.before is None:
@@ -303,15 +305,15 @@ class Beside:
         seeds: Sequence[int],
         results: Sequence[Result],
         now: Evaluation,
-    ) -> RivalOutcome | None:
-        """What something reaches and costs, and what it does not keep."""
+    ) -> BaselineOutcome | None:
+        """Objective, price and missed constraints of a baseline."""
         case = self.case
         evaluation = self._evaluated(seeds, results)
         if evaluation.not_measured is not None:
             return None
         sign = -1.0 if case.objective.maximised else 1.0
         verdicts = judge(case.constraints, evaluation, now)
-        return RivalOutcome(
+        return BaselineOutcome(
             label=label,
             parameters=parameters,
             objective=mean_interval(sign * value for value in evaluation.objectives),

@@ -1,4 +1,6 @@
-"""The one rule by which a setting replaces another, for every tuning and for the on-line loop.
+"""Comparison of two settings, and the one rule by which a setting replaces another.
+
+For every tuning and for the on-line loop:
 
 1. What breaks a constraint, or a bound of harm (:mod:`vermilion.objectives.harm`), is *worse*,
    whatever it gains; where a constraint is not proven to hold, it is refused as well.
@@ -7,13 +9,11 @@
    (the interval of the paired difference excludes zero) and *relevant* (the gain is at least what
    anyone would notice): changing a network costs something, and what is in force is known to work.
 
-The best setting found against the one in force, on seeds that neither has seen.
-
 A search returns the luckiest of hundreds of settings; only fresh seeds tell merit from luck.
 Both settings meet the same seeds, so their differences are paired. What decides is in
 :mod:`vermilion.tuning.comparison`.
 
-What to say where no fresh seed changes a run: intervals of no width are not certainty.
+Where no fresh seed changes a run, intervals of no width are not certainty, and a warning says so.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ Judgement = Literal["better", "no difference", "worse"]
 
 @dataclass(frozen=True, slots=True)
 class SettingDecision:
-    """What is to be done, and why.
+    """Decision between a candidate and the incumbent, with its reason.
 
     Attributes:
         judgement: of the candidate.
@@ -67,7 +67,7 @@ class SettingDecision:
 
     @property
     def reason(self) -> str:
-        """What is done and why, to be followed by the numbers."""
+        """Decision and reason, to be followed by the numbers."""
         if self.accepted:
             return self.why
         if self.refused:
@@ -151,7 +151,7 @@ def _by_objective(
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What fresh seeds say about two settings.
+    """Comparison of two settings on fresh seeds.
 
     All intervals are t intervals over the seeds, that of the improvement Fieller's.
 
@@ -188,7 +188,7 @@ class Comparison:
     among: int = 1
 
     def chosen_among(self, count: int) -> Comparison:
-        """The same, of the best of so many settings on these seeds."""
+        """Return the same comparison, of the best of so many settings on these seeds."""
         said = f"{self.reason}; the best of {count} on these seeds"
         return replace(self, among=count, reason=said)
 
@@ -271,7 +271,7 @@ def compare(
 def _improvement(
     pairs: Sequence[tuple[float, float]], incumbent: float, confidence: float
 ) -> RatioInterval | None:
-    """What is gained, as a fraction of the incumbent's objective."""
+    """Gain as a fraction of the incumbent's objective."""
     ratio = ratio_of_means_interval(pairs, confidence)
     if ratio is None:
         return None
@@ -288,7 +288,7 @@ _IN_FORCE = "the setting in force"
 
 
 def chance_warnings(best: Runs, incumbent: Runs) -> tuple[str, ...]:
-    """That seeds change next to nothing with one of two settings, or with both; else nothing.
+    """Warn where seeds change next to nothing with one of two settings, or with both.
 
     Args:
         best: the runs of the best setting found, one for each fresh seed.
@@ -301,7 +301,7 @@ def chance_warnings(best: Runs, incumbent: Runs) -> tuple[str, ...]:
 
 
 def chance_warnings_of_front(points: Sequence[Runs], incumbent: Runs) -> tuple[str, ...]:
-    """The same of a front.
+    """Warn where seeds change next to nothing with settings of a front.
 
     Args:
         points: the runs of each of its settings, one for each fresh seed.

@@ -4,21 +4,16 @@ Conditions come back (every evening, after every failover, in the next scenario 
 setting that was best for the most similar conditions so far is a better first guess than any
 random one; the search tries it, and the setting in force, before anything else.
 
-What conditions are, and how far two of them lie apart, is the caller's: those of a scenario are in
-:mod:`vermilion.tuning.earlier_answers`, those of a live network in ``vermilion.online``.
-
-What a scenario asks of a queue, in a few numbers: by which earlier answers are found again.
-
-For each tuned link: its rate, the flows that cross it, their mean base round trip, their mean
-packet size, and the share of them that understand marks. Flows count by the part of the measured
-time in which they are there, so that a scenario with phases has the mean of its conditions.
+Conditions and their distance are the caller's: here are those of a scenario, in
+``vermilion.online`` those of a live network. For each tuned link of a scenario they are its rate,
+the flows that cross it, their mean base round trip, their mean packet size, and the share of them
+that understand marks. Flows count by the part of the measured time in which they are there, so that
+a scenario with phases has the mean of its conditions.
 
 The distance of two conditions is, on the mean over the tuned links, |ln(rate / rate')| +
 |ln(flows / flows')| + |ln(round trip / round trip')| + |ln(packet / packet')| + |difference of the
 shares of ECN|, and |ln(target / target')| where the objective has one: 0.69 for twice the flows. It
 is infinite where an answer would not fit: for other parameters, disciplines or objectives.
-
-A file of earlier answers (JSON), which tunings begin with and add to.
 """
 
 from __future__ import annotations
@@ -93,7 +88,7 @@ class EarlierAnswers(Generic[Conditions]):
 def nearest_answers(
     answers: Iterable[EarlierAnswer[Conditions]], distance: Callable[[Conditions], float], most: int
 ) -> list[tuple[float, EarlierAnswer[Conditions]]]:
-    """Those of ``answers``, oldest first, that :meth:`EarlierAnswers.nearest` describes."""
+    """Return the nearest of ``answers``, oldest first, as :meth:`EarlierAnswers.nearest` does."""
     newest_first = list(answers)[::-1]
     ranked = sorted(
         ((distance(answer.conditions), answer) for answer in newest_first),
@@ -109,13 +104,13 @@ def nearest_answers(
 
 
 def times_apart(one: float, other: float) -> float:
-    """How far two positive quantities lie apart: 0 for equal ones, ln 2 for twice as much."""
+    """Logarithmic distance of two positive quantities: 0 for equal ones, ln 2 for twice as much."""
     return abs(math.log(one / other))
 
 
 @dataclass(frozen=True, slots=True)
 class LinkConditions:
-    """What one link has to carry.
+    """Load of one link.
 
     Attributes:
         rate_bit_per_s: of the link; its nominal one where it varies.
@@ -134,7 +129,7 @@ class LinkConditions:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioConditions:
-    """What a scenario asks of its tuned queues.
+    """Operating conditions of a scenario's tuned queues.
 
     Attributes:
         parameters: that are tuned, by path, in order.
@@ -208,7 +203,7 @@ def conditions_of(
 
 
 def distance(one: ScenarioConditions, other: ScenarioConditions) -> float:
-    """How far two conditions lie apart: see the head of this module."""
+    """Distance of two conditions: see the head of this module."""
     same = (
         one.parameters == other.parameters
         and dict(one.disciplines) == dict(other.disciplines)

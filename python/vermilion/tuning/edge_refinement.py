@@ -1,12 +1,11 @@
-"""A smooth guess at a function of a few settings, with how unsure it is.
+"""Refinement along the constraints' edge: the last steps of a search, by a model.
 
-What lies far from all that is known follows a linear trend, taken off first by least squares. To
-what is left a surface is fitted (:mod:`vermilion.search.fitted_surface`).
+The model is a linear trend and a fitted surface. What lies far from all that is known follows a
+linear trend, taken off first by least squares. To what is left a surface is fitted
+(:mod:`vermilion.search.fitted_surface`).
 
 Values are taken as they are but for outliers: what lies many times the usual spread from the median
 is drawn in, or the far end of a box would decide how smooth all of it looks.
-
-The last steps of a search whose optimum lies on a constraint: along the edge, by a model.
 
 A search that knows only numbers sees a cliff there: a step along the edge is either a little better
 or, a little beyond, broken. It settles wherever it first meets the edge, which may be far from the
@@ -231,7 +230,7 @@ class EdgeRefinement:
 
 @dataclass(frozen=True, slots=True)
 class _Expected:
-    """What models expect of the points considered.
+    """Expectations of the models at the points considered.
 
     Attributes:
         objective: on the models' own scale, and how unsure it is.
@@ -244,7 +243,7 @@ class _Expected:
     margins: Sequence[tuple[_Margin, tuple[Array, Array]]]
 
     def scores(self, best: float | None, inside: float) -> Array:
-        """How much is to be expected of each point.
+        """Expected constrained improvement at each point.
 
         Args:
             best: the objective to improve on; ``None`` where nothing keeps the bounds yet.
@@ -334,7 +333,7 @@ class _Models:
         )
 
     def expect(self, points: Array) -> _Expected:
-        """What they expect at points of the unit cube."""
+        """Expectations at points of the unit cube."""
         if self.lengths:
             points = np.column_stack([points, np.full(len(points), self.length)])
         margins = [(each, each.model.predict(points)) for each in self.margins]
@@ -366,7 +365,7 @@ class _Margin:
         return cls(Surrogate(points, np.arcsinh(margins / unit)), unit, allowance)
 
     def kept(self, guess: tuple[Array, Array], inside: float) -> Array:
-        """How probable it is that so many times the allowance is kept, for each guess."""
+        """Probability that so many times the allowance is kept, for each guess."""
         mean, deviation = guess
         return _below((mean - math.asinh(inside * self.allowance / self.unit)) / deviation)
 
@@ -380,7 +379,7 @@ def _allowances(horizon: Horizon, count: int) -> list[float]:
 
 
 def _mean(values: Sequence[float | None]) -> float:
-    """Of a margin over the seeds; no number where one is missing or infinite."""
+    """Mean of a margin over the seeds; NaN where one is missing or infinite."""
     known = [value for value in values if value is not None and math.isfinite(value)]
     return math.fsum(known) / len(known) if known and len(known) == len(values) else math.nan
 

@@ -186,7 +186,7 @@ class Tuning(TuningState):
                 horizon.noise = noise
 
     def _fidelity(self, first: Sequence[Result], pilot_seed: int) -> FidelityReport:
-        """Whether the search may use short simulations, as it was decided at first."""
+        """Decide if the search may use short simulations; a study keeps its first decision."""
         report = self.shorter.measure(first, self.seeds.search, pilot_seed, self.until)
         known = None if self.memory is None else self.memory.fidelity()
         if known is not None and not known.used:
@@ -284,7 +284,7 @@ class Tuning(TuningState):
             points = []
 
     def _told(self, evaluation: Evaluation, *, hopeless: bool) -> float:
-        """What the search is told about a setting."""
+        """Value of a setting for the search."""
         if not hopeless or evaluation.refusal is not None:
             return self.horizon.value(evaluation)
         first = evaluation.only_first()
@@ -328,7 +328,7 @@ class Tuning(TuningState):
         return min(seconds, _MOST_REFINEMENT * (self.until - self.search_start))
 
     def _may_refine(self, budget: int) -> bool:
-        """Whether to try further settings, should the best lie on an edge."""
+        """True if further settings may be tried, should the best lie on an edge."""
         in_time = self.until is None or self.until - self.start >= LEAST_SECONDS_TO_REFINE
         return self.refines and in_time and refined_settings(budget) > 0
 
@@ -368,7 +368,7 @@ class Tuning(TuningState):
         self.refinement = further.count
 
     def _known(self) -> Length:
-        """What the search has simulated with all its seeds."""
+        """Settings that have met all seeds of the search."""
         seeds = self.seeds.search
         met = [each for _, _, each in self.ranking if each.is_complete(seeds)]
         return Length(self.horizon, met)
@@ -393,7 +393,7 @@ class Tuning(TuningState):
         return [self.full.incumbent.another(setting) for setting in settings]
 
     def _with_cautious(self, ranked: list[Evaluation]) -> list[Evaluation]:
-        """The same, with the best at twice the usual distance from the bounds among the leaders.
+        """Add the best at twice the usual distance from the bounds to the leaders.
 
         Where seeds differ much, those that look best at the edge are the lucky ones, of which the
         race may leave none.
@@ -455,7 +455,7 @@ class Tuning(TuningState):
             self.unsaved = []
 
     def _own_setting(self) -> dict[str, float] | None:
-        """What the space makes of the incumbent, whose value is known; ``None`` if it has none."""
+        """Incumbent in the coordinates of the space; ``None`` if it is not in the box."""
         setting = {
             name: value for name, value in self.full.incumbent.setting.items() if value is not None
         }

@@ -1,11 +1,8 @@
-"""Which simulation seeds a tuning uses for what.
+"""Seeds of a tuning, and evaluations of settings on them, in one scenario or several.
 
-Settings on seeds: what the simulations of a setting have shown so far.
-
-One setting in several scenarios, as one evaluation for searches, races and comparisons.
-
-Each scenario's objective is divided by what its own incumbent reaches with the seeds of the search,
-so that scenarios of different size can be compared; see :mod:`vermilion.tuning.robust`. Of these
+One setting in several scenarios is one evaluation for searches, races and comparisons. Each
+scenario's objective is divided by what its own incumbent reaches with the seeds of the search, so
+that scenarios of different size can be compared; see :mod:`vermilion.tuning.robust`. Of these
 ratios one number is made for each seed:
 
 - "mean": their weighted mean.
@@ -66,7 +63,7 @@ class Seeds:
     def counted(
         cls, first: int = 1, *, search: int = 3, re_evaluation: int = 15, comparison: int = 10
     ) -> Self:
-        """So many seeds for each stage, one after the other from ``first`` on."""
+        """Return so many seeds for each stage, one after the other from ``first`` on."""
         start, end = first + search, first + search + re_evaluation
         return cls(
             tuple(range(first, start)),
@@ -75,7 +72,7 @@ class Seeds:
         )
 
     def further(self, count: int) -> tuple[int, ...]:
-        """So many seeds more, that no stage has met."""
+        """Return so many more seeds that no stage has met."""
         first = 1 + max((*self.search, *self.re_evaluation, *self.comparison))
         return tuple(range(first, first + count))
 
@@ -127,7 +124,7 @@ class Evaluation:
 
     @property
     def pieces(self) -> Sequence[Evaluation]:
-        """What is simulated for it: itself, or a piece for each of several scenarios."""
+        """Simulated evaluations: itself, or one for each of several scenarios."""
         return (self,)
 
     def another(self, setting: Setting) -> Evaluation:
@@ -149,7 +146,7 @@ class Evaluation:
         """Is told that others of its kind are to be measured by it."""
 
     def latest(self, count: int) -> Sequence[float]:
-        """What the objective asks to be minimised, with each of the latest so many seeds."""
+        """Objective to be minimised, with each of the latest so many seeds."""
         return self.objectives[-count:]
 
     def only_first(self) -> Evaluation:
@@ -165,7 +162,7 @@ class Evaluation:
         )
 
     def is_complete(self, seeds: Sequence[int]) -> bool:
-        """Whether there is nothing left to simulate with these seeds."""
+        """True if there is nothing left to simulate with these seeds."""
         return self.refusal is not None or set(seeds) <= set(self.seeds)
 
     def add(
@@ -189,7 +186,7 @@ class Evaluation:
             values.append(constraint.values(result))
 
     def last_outcome(self, data: ResultData | None) -> KeptSimulation:
-        """What :meth:`add` has just taken in, to be remembered.
+        """Return the last added simulation, to be remembered.
 
         Args:
             data: all that was measured, if that is to be remembered too.
@@ -232,7 +229,7 @@ Over = Literal["worst", "mean"]
 
 @dataclass(slots=True)
 class Joining:
-    """How the scenarios' objectives make one.
+    """Rule by which the scenarios' objectives make one.
 
     Attributes:
         over: "worst" or "mean".

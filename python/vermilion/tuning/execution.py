@@ -1,18 +1,8 @@
-"""Doing what a plan says: one way for every kind of tuning, with a study or without.
-
-The keywords of the functions that tune, and how they become a plan and a session.
-
-What each of them means is told by the attributes of
-:class:`vermilion.tuning.plan.TuningPlan` and of
-:class:`vermilion.tuning.session.TuningSession`.
-
-Tuning from Python: the plan of each kind of tuning in keywords, and its execution.
+"""Execution of plans, tuning from Python in keywords, and going on with a study.
 
 The keywords are the attributes of :class:`vermilion.tuning.plan.TuningPlan`, which say what
 is asked for, with ``objective`` for the only one of its objectives, and those of
 :class:`vermilion.tuning.session.TuningSession`, which say how it is done.
-
-Going on with a study from its file alone.
 """
 
 from __future__ import annotations
@@ -134,7 +124,7 @@ def _earlier(tuning: PreparedTuning, answers: AnswerFile | None) -> tuple[Earlie
 
 
 class ResumptionOptions(TypedDict, total=False):
-    """What may be said of any tuning each time that it is done."""
+    """Keywords of every session."""
 
     deadline_s: float | None
     threads: int | None
@@ -143,7 +133,7 @@ class ResumptionOptions(TypedDict, total=False):
 
 
 class CommonOptions(ResumptionOptions, total=False):
-    """What may be said of any tuning."""
+    """Keywords of every tuning."""
 
     parameters: Iterable[str] | None
     discipline: str | None
@@ -164,7 +154,7 @@ class CommonOptions(ResumptionOptions, total=False):
 
 
 class RobustOptions(CommonOptions, total=False):
-    """What may be said of a tuning for several scenarios."""
+    """Keywords of a tuning for several scenarios."""
 
     weights: Sequence[float] | None
     objective: Goal | None
@@ -175,7 +165,7 @@ class RobustOptions(CommonOptions, total=False):
 
 
 class SettingOptions(CommonOptions, total=False):
-    """What may be said of a tuning of one scenario."""
+    """Keywords of a tuning of one scenario."""
 
     objective: Goal | None
     warm_starts: Iterable[Mapping[str, float]]
@@ -188,7 +178,7 @@ class SettingOptions(CommonOptions, total=False):
 
 
 class FrontOptions(CommonOptions, total=False):
-    """What may be said of a search for a front."""
+    """Keywords of a search for a front."""
 
     points: int
 

@@ -1,4 +1,4 @@
-"""Whether short simulations may stand in for long ones: only where they rank settings alike.
+"""Short simulations in place of long ones, only where they rank settings alike.
 
 Most settings of a search are so bad that a fraction of the simulated time shows it. But a short
 run may also favour other settings than a long one: those that settle quickly. So the agreement of
@@ -47,7 +47,7 @@ _FEWEST: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class RankAgreement:
-    """How alike two lengths of simulation rank the same settings.
+    """Rank correlation of two lengths of simulation.
 
     Attributes:
         correlation: Spearman's, -1 to 1.
@@ -71,7 +71,7 @@ class RankAgreement:
 
 @dataclass(frozen=True, slots=True)
 class FidelityReport:
-    """Whether the search used short simulations, and why.
+    """Decision on short simulations, with its reason.
 
     Attributes:
         used: whether it did.
@@ -93,7 +93,7 @@ class FidelityReport:
 
 
 def rank_agreement(short: Sequence[float], full: Sequence[float]) -> RankAgreement | None:
-    """How alike two lists of values rank the same settings.
+    """Rank correlation of two lists of values of the same settings, with its interval.
 
     Args:
         short: the values of the settings in short simulations; infinite ones share a rank.
@@ -122,7 +122,7 @@ def rank_agreement(short: Sequence[float], full: Sequence[float]) -> RankAgreeme
 
 
 def judged(agreement: RankAgreement | None, fraction: float) -> FidelityReport:
-    """Whether short simulations of this fraction may be used, by what has been measured."""
+    """Decide if short simulations of this fraction may be used, by the measured agreement."""
     if agreement is None:
         return full_length("the agreement of short runs could not be measured")
     if agreement.low < LEAST_AGREEMENT:

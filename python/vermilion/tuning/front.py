@@ -1,7 +1,4 @@
-"""A front without a setting: why there is none, what came nearest, and what to do.
-
-What a search for two objectives has found: the front, for people and for machines.
-"""
+"""Front of two objectives, for people and for machines; of an empty one, why it is."""
 
 from __future__ import annotations
 
@@ -19,7 +16,7 @@ from vermilion.scenario.shown_units import shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.evaluation import Seeds
-from vermilion.tuning.recommendation import ABSENT, ended_by
+from vermilion.tuning.recommendation import ABSENT, ended_by, interval_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -79,7 +76,7 @@ def why_empty(tried: int, dropped: int, constraints: Sequence[str], *, beaten: b
 
 
 def what_to_do(tried: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
-    """What gives a front next time."""
+    """Advice for a search whose front is empty."""
     if not tried:
         return "give the search more time"
     if beaten:
@@ -90,7 +87,7 @@ def what_to_do(tried: int, constraints: Sequence[str], *, beaten: bool = False) 
 
 
 def nearest_in_words(nearest: NearestSetting, headings: Sequence[str], cells: Sequence[str]) -> str:
-    """What came nearest, in a line.
+    """Describe the setting that came nearest, in a line.
 
     Args:
         nearest: the setting.
@@ -218,12 +215,12 @@ class Front:
 
     @property
     def seeds_met(self) -> int:
-        """How many seeds the figures are of."""
+        """Number of seeds behind the figures."""
         return 0 if self.incumbent is None else self.incumbent.values[0].count
 
     @property
     def nothing_keeps_constraints(self) -> bool:
-        """Whether settings were tried, and none is on the front because of the constraints."""
+        """True if settings were tried, and none is on the front because of the constraints."""
         tried = self.evaluations > 0 and not self.beaten
         return not self.points and tried and bool(self.constraints)
 
@@ -242,7 +239,7 @@ class Front:
 
     @property
     def who_beats(self) -> str:
-        """Which settings are left out for the one in force, in a line."""
+        """Settings left out for the one in force, in a line."""
         verb = "was" if self.beaten == 1 else "were"
         left = f"{how_many(self.beaten, 'setting')} that led {verb} left out"
         return f"{left}: the one in force is as good in one objective and no worse in the other"
@@ -261,7 +258,7 @@ class Front:
         ]
 
     def parameter_headings(self) -> list[str]:
-        """What stands above a column of each parameter: its name and the unit that is shown."""
+        """Headings of the parameters' columns, with the units shown."""
         return [
             with_shown_unit(path.rpartition(".")[2], unit)
             for path, unit in zip(self.parameters, self.parameter_units, strict=True)
@@ -284,7 +281,7 @@ class Front:
 
     @property
     def beside(self) -> list[tuple[str, PriceRow]]:
-        """What is shown of the price beside the objectives: short headings, and the rows.
+        """Rows of the price shown beside the objectives, after short headings.
 
         What a setting of the front and the one in force have measured, and what says the same as
         one of the objectives left out.
@@ -299,7 +296,7 @@ class Front:
         ]
 
     def beside_cells(self, point: FrontPoint) -> list[str]:
-        """Of a setting the means of :attr:`beside`, in the units of the headings."""
+        """Means of :attr:`beside` for a setting, in the units of the headings."""
         return [
             ABSENT
             if row.metric not in point.metrics
@@ -367,7 +364,7 @@ class Front:
         return "\n".join([shown.title, "", *lines, "", *self._said()])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the same as a table."""
+        """Render as a table for a notebook."""
         shown = self.shown()
         table = ShownTable(shown.title, shown.headings(), [Section("setting", shown.rows())])
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._said())
@@ -375,7 +372,7 @@ class Front:
 
     @property
     def title(self) -> str:
-        """What was searched, in a line."""
+        """Objectives of the search, in a line."""
         wanted = " against ".join(
             f"{'more' if high else 'less'} {name}"
             for name, high in zip(self.objectives, self.maximised, strict=True)
@@ -383,7 +380,7 @@ class Front:
         return f"{self.scenario}: the front of {wanted}"
 
     def headings(self) -> list[str]:
-        """What stands above both objectives, what is shown beside them, and the parameters."""
+        """Headings of both objectives, the price beside them, and the parameters."""
         objectives = [
             f"{name}{f' ({unit})' if unit else ''}"
             for name, unit in zip(self.objectives, self.units, strict=True)
@@ -408,7 +405,7 @@ class Front:
         ]
 
     def _said(self) -> list[str]:
-        """What stands below the table."""
+        """Lines below the table."""
         met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
         tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
         if self.fresh and self.points:
@@ -448,7 +445,7 @@ def _objectives(point: FrontPoint) -> list[str]:
 
 
 def _is_same(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
-    """Whether an objective is this very metric: its means are the same at every setting.
+    """True if an objective is this very metric: its means are the same at every setting.
 
     In the metric's own unit, or in the one that is shown.
     """
@@ -475,23 +472,14 @@ def _shown_point(point: FrontPoint, objectives: Sequence[ShownObjective]) -> Fro
 def _point(point: FrontPoint) -> Mapping[str, Any]:
     data: dict[str, Any] = {
         "parameters": dict(point.parameters),
-        "values": [_interval(each) for each in point.values],
+        "values": [interval_data(each) for each in point.values],
         "better": list(point.better),
     }
     if point.metrics:
-        data["metrics"] = {name: _interval(each) for name, each in point.metrics.items()}
+        data["metrics"] = {name: interval_data(each) for name, each in point.metrics.items()}
     if point.harm:
         data["harm"] = list(point.harm)
     return {**data, "command": point.command} if point.command else data
-
-
-def _interval(interval: Interval) -> dict[str, float | None]:
-    return {
-        "mean": interval.mean,
-        "low": interval.low,
-        "high": interval.high,
-        "count": interval.count,
-    }
 
 
 def _interval_from_data(data: Mapping[str, Any]) -> Interval:

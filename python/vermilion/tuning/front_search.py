@@ -55,7 +55,7 @@ class Second:
     objective: Objective
 
     def values(self, result: Result) -> list[float | None]:
-        """What it asks to be minimised; ``None`` if not measured."""
+        """Second objective, to be minimised; ``None`` if not measured."""
         try:
             return [self.objective.evaluate(result)]
         except NotMeasuredError:
@@ -86,13 +86,13 @@ class FrontEntry:
 
     @property
     def means(self) -> tuple[float, float]:
-        """Of both objectives over the seeds; infinite where one was not measured."""
+        """Means of both objectives over the seeds; infinite where one was not measured."""
         first, second = (math.fsum(row) / len(row) if row else math.inf for row in self.both)
         return first, second
 
     @property
     def is_measured(self) -> bool:
-        """Whether both objectives are known with every seed."""
+        """True if both objectives are known with every seed."""
         return all(map(math.isfinite, self.means))
 
 
@@ -122,7 +122,7 @@ class Archive:
         return self._by_values.get(tuple(setting.values()))
 
     def entry(self, setting: Setting) -> FrontEntry:
-        """The same of one that surely has been."""
+        """Return the entry of a setting that has been simulated."""
         return self._by_values[tuple(setting.values())]
 
     def begin(self, until: float | None) -> bool:
@@ -183,7 +183,7 @@ class Archive:
         return of_first.size_of(first) or 1.0, self.second.size_of(second) or 1.0
 
     def violation(self, entry: FrontEntry) -> float:
-        """How badly a setting breaks the constraints, 0 if it keeps them."""
+        """Relative violation of the constraints, 0 if it keeps them."""
         if entry.evaluation.refusal is not None:
             return math.inf
         return mean_violation(self.constraints, entry.evaluation, self.incumbent.evaluation)
@@ -198,7 +198,7 @@ class Archive:
 
 
 def keeps(constraints: Sequence[Constraint], entry: FrontEntry, incumbent: FrontEntry) -> bool:
-    """Whether a setting keeps the constraints beyond doubt and has both numbers."""
+    """True if a setting keeps the constraints beyond doubt and has both numbers."""
     if entry.evaluation.refusal is not None or not entry.is_measured:
         return False
     verdicts = judge(constraints, entry.evaluation, incumbent.evaluation)
@@ -297,7 +297,7 @@ class Hunt:
         return RESERVE * each * (self.points + 1) * len(self.comparison)
 
     def _report(self, stage: Stage, total: int, before: int = 0) -> Callable[[int], object] | None:
-        """What turns a number done into a report of progress."""
+        """Return a callback that reports progress."""
         progress = self.progress
         if progress is None:
             return None
@@ -380,7 +380,7 @@ class Hunt:
         return self.archive.entry(self.space.values(point))
 
     def _value(self, entry: FrontEntry, which: int, bound: float | None) -> float:
-        """What a search is told of a setting."""
+        """Value of a setting for the search."""
         violation = self.archive.violation(entry)
         means, sizes = entry.means, self.archive.sizes
         if bound is not None:

@@ -1,4 +1,4 @@
-"""How far inside its bounds a search has to aim for the comparison to prove them.
+"""Lengths of simulation, and the distance from bounds at which a search has to aim.
 
 The best setting often lies on a constraint. There the mean over a few seeds keeps the bound, and
 the interval over fresh ones straddles it, so that nothing could be recommended. Therefore the
@@ -9,8 +9,6 @@ the bound is to hold with 97.5 %, one side of the 95 % interval. A. Charnes and 
 
 Settings differ in their noise, and those that fail are the noisiest. The median over settings is
 that of an ordinary one.
-
-The lengths of simulation that a tuning uses: the whole scenario, and shorter versions of it.
 """
 
 from __future__ import annotations
@@ -56,7 +54,7 @@ _CONFIDENCE: Final = 0.95
 
 
 class MarginNoise:
-    """What seeds make of the constraints' margins.
+    """Noise of the constraints' margins over seeds.
 
     Args:
         constraints: of the tuning.
@@ -209,7 +207,7 @@ class Shorter:
     def measure(
         self, results: Sequence[Result], seeds: Sequence[int], search_seed: int, until: float | None
     ) -> FidelityReport:
-        """Whether the search may use the shortest horizon, by a pilot set of settings.
+        """Decide if the search may use the shortest horizon, by a pilot set of settings.
 
         Args:
             results: of the incumbent in the whole of each scenario.
@@ -338,7 +336,7 @@ def shortened(core_json: str, windows: Sequence[tuple[float, float]], fraction: 
 
 
 def _windows(result: Result) -> list[tuple[float, float]]:
-    """What was measured of each phase, seconds; of a run without phases, of the whole."""
+    """Measured stretch of each phase, seconds; of a run without phases, of the whole."""
     link = result.link(result.links[0])
     return [(window["start_s"], window["end_s"]) for window in link.phases or [link.total]]
 

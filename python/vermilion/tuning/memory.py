@@ -1,4 +1,4 @@
-"""What a tuning may remember of its simulations, so that it can be stopped and gone on with.
+"""Memory of a tuning's simulations, so that it can be stopped and gone on with.
 
 Without a deadline a tuning is a function of its arguments: search, screening, race and comparison
 follow from what the simulations say. So none of their states has to be saved. Who keeps the
@@ -6,12 +6,10 @@ outcome of every simulation can begin the same tuning again: what is known is ta
 memory, what is not is simulated, and the outcome is that of a tuning that was never stopped. The
 memory is a file in :mod:`vermilion.tuning.study`.
 
-Simulations beside a tuning's own, remembered in its study.
-
-What stands beside a recommendation (rivals, and the conditions around it) is simulated after the
-tuning, of scenarios that are no settings of it. Each run is remembered by what it was: the text
-that the core reads, the seed, and the version. A study that is gone on with repeats none of them;
-without a study they are remembered as long as the tuning lasts.
+Checks of a recommendation (baselines, and the conditions around it) are simulated after the tuning,
+of scenarios that are no settings of it. Each run is remembered by what it was: the text that the
+core reads, the seed, and the version. A study that is gone on with repeats none of them; without a
+study they are remembered as long as the tuning lasts.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ KEPT_WHOLE: frozenset[SimulatedFor] = frozenset({"incumbent", "comparison"})
 
 @dataclass(frozen=True, slots=True)
 class KeptSimulation:
-    """What is remembered of one simulation.
+    """One remembered simulation.
 
     Attributes:
         objective: what the objective asks to be minimised; infinite if not measured.
@@ -90,7 +88,7 @@ class SimulationMemory(Protocol):
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int]
     ) -> Mapping[int, KeptSimulation]:
-        """What is known of a setting, by seed.
+        """Return the known simulations of a setting, by seed.
 
         Args:
             length: the fraction of the scenario's measured time.
@@ -114,7 +112,7 @@ class Memory(SimulationMemory, Protocol):
         """Remembers settings whose values the search has used, all or none of them."""
 
     def fidelity(self) -> FidelityReport | None:
-        """What was found about short simulations, which a deadline may have decided."""
+        """Earlier decision on short simulations, which a deadline may have made."""
 
     def keep_fidelity(self, report: FidelityReport) -> None:
         """Remembers what was found about short simulations."""
@@ -228,7 +226,7 @@ class RememberedRuns:
 
 
 def _key(text: str, seed: int, *, flow_delays: bool) -> str:
-    """What a run was, in a few bytes."""
+    """Digest of a run."""
     from vermilion import _core
 
     said = "\0".join([_core.VERSION, str(seed), str(flow_delays), text])

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SearchOutcome:
-    """What a search has found, and how it compares with what is in force.
+    """Outcome of a search, compared with what is in force.
 
     Attributes:
         best: the best setting found besides the incumbent; ``None`` if none was simulated.
@@ -262,7 +262,7 @@ def _leaders_of(state: Mapping[str, Any], searcher: Search, space: Space) -> lis
 
 
 def _decision(tuning: Tuning) -> tuple[bool, str, Comparison | None]:
-    """Whether the best replaces the incumbent, why, and the comparison behind it."""
+    """Decision on the best found, its reason, and the comparison behind it."""
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
         return False, tuning.why_not_compared, None
     best, incumbent = tuning.compared

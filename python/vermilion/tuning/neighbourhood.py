@@ -112,7 +112,7 @@ def _with_web(scenario: Scenario, links: Sequence[str]) -> Neighbour | None:
 
 
 def _marks(scenario: Scenario, link: str) -> bool:
-    """Whether a queue marks packets of senders that know ECN."""
+    """True if a queue marks packets of senders that know ECN."""
     queue = scenario.links[link].queue
     table = queue.algorithm.parameters
     if "ecn" in table:
@@ -172,7 +172,7 @@ class NeighbourOutcome:
 
     @property
     def gains(self) -> bool:
-        """Whether the objective is better, even if a bound is broken for it, or may be."""
+        """True if the objective is better, even if a bound is broken for it, or may be."""
         if self.breaks is None and self.may_break is None:
             return self.verdict == "better"
         high = None if self.difference is None else self.difference.high

@@ -94,7 +94,7 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
 
 
 def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
-    """What leads in the archive, on fresh seeds as far as there is time for them."""
+    """Compare the leaders of the archive on fresh seeds, as far as there is time."""
     from vermilion import _core
 
     archive, held = hunt.archive, hunt.archive.constraints
@@ -160,7 +160,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
 
 
 def _besides(now: FrontEntry, entries: Sequence[FrontEntry], archive: Archive) -> list[FrontEntry]:
-    """Those that no other beats, the setting in force included where it keeps the constraints.
+    """Pareto front, the setting in force included where it keeps the constraints.
 
     Args:
         now: the setting in force, which is left out itself.
@@ -174,7 +174,7 @@ def _besides(now: FrontEntry, entries: Sequence[FrontEntry], archive: Archive) -
 
 
 def _unmoved(kept: Sequence[FrontEntry], now: FrontEntry) -> tuple[str, ...]:
-    """Of which settings the fresh seeds changed next to nothing."""
+    """Warnings about settings that fresh seeds change next to nothing of."""
     runs = [entry.evaluation.results for entry in kept]
     return chance_warnings_of_front(runs, now.evaluation.results)
 
@@ -182,7 +182,7 @@ def _unmoved(kept: Sequence[FrontEntry], now: FrontEntry) -> tuple[str, ...]:
 def _nearest(
     archive: Archive, compared: Sequence[FrontEntry], now: FrontEntry
 ) -> NearestSetting | None:
-    """Of settings that do not surely keep the constraints the one that misses least.
+    """Setting that misses the constraints by least, where none surely keeps them.
 
     Args:
         archive: of the search.
@@ -235,7 +235,7 @@ def _better(entry: FrontEntry, now: FrontEntry) -> tuple[bool, bool]:
 
 
 def _price(entry: FrontEntry, tuning: PreparedTuning) -> dict[str, Interval]:
-    """What a setting costs, at the link that the first objective is about or that is tuned."""
+    """Price of a setting, at the link that the first objective is about or that is tuned."""
     [case] = tuning.cases
     links = [link for objective in case.objectives for link in objective.links]
     over = over_of(case.objective)

@@ -302,7 +302,7 @@ class TuningPlan:
 
 
 def label_of(goal: Goal) -> str:
-    """What an objective is called: a text itself, a function its name."""
+    """Label of an objective: a text itself, a function its name."""
     if isinstance(goal, str):
         return goal
     return str(getattr(goal, "label", getattr(goal, "__name__", "function")))

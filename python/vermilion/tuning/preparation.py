@@ -1,6 +1,4 @@
-"""The scenarios of a plan as they are tuned: with another discipline, if the plan names one.
-
-A plan in its scenarios: what is searched, for what, under which constraints, from where.
+"""A plan in its scenarios: what is searched, for what, under which constraints, from where.
 
 Here, and only here, a plan's words become objectives, constraints, a box, a device and a search,
 for every kind of tuning. What is made of it is in :mod:`vermilion.tuning.best_setting`,
@@ -157,7 +155,7 @@ class Case:
 
     @property
     def standing_setting(self) -> dict[str, float | None]:
-        """What is in force: of the searched parameters, or of a discipline what it was given."""
+        """Setting in force: of the searched parameters, or of another discipline its own."""
         if self.before is None:
             return dict(self.incumbent)
         found: dict[str, float | None] = {}
@@ -169,7 +167,7 @@ class Case:
         return found
 
     def in_force(self) -> Evaluation:
-        """What is in force, on no seeds yet."""
+        """Evaluation of what is in force, on no seeds yet."""
         if self.before is None:
             return Evaluation(self.incumbent)
         # It has no values of the parameters that are searched.
@@ -186,11 +184,11 @@ class Case:
         return tuple(each for each in self.constraints if not each.of_harm)
 
     def least_gain(self, incumbent: float) -> float:
-        """What anyone would notice of the objective, where the incumbent reaches so much."""
+        """Least noticeable gain, where the incumbent reaches so much."""
         return self.objective.least_gain(incumbent, self.minimum_improvement)
 
     def told_of_incumbent(self, seeds: Sequence[int], threads: int | None) -> Case:
-        """The same, its objectives told of what the incumbent does if they have to be."""
+        """Return the same case, with objectives relative to the incumbent where they need it."""
         if not any(each.needs_incumbent for each in self.objectives):
             return self
         # What they are relative to may be what packets feel, which runs measure if asked.
@@ -259,7 +257,7 @@ class PreparedTuning:
         return OnDevice(device.name, command, tuple(device.notes(known)))
 
     def told_of_incumbents(self, threads: int | None) -> PreparedTuning:
-        """The same, with objectives that are measured by the incumbents where they have to be.
+        """Return the same tuning, with objectives relative to the incumbents where they need it.
 
         Raises:
             NotMeasuredError: an incumbent lacks what an objective needs.

@@ -155,7 +155,7 @@ class Proof:
             self._look_again(len(nearest.seeds) // len(tuning.seeds.comparison))
 
     def _inward(self) -> list[Setting]:
-        """What is tried where the best found cannot be proven: what keeps more distance."""
+        """Settings to try where the best found cannot be proven: they keep more distance."""
         tuning = self._tuning
         if tuning.best is None or tuning.comparison is None:
             return []
@@ -175,7 +175,7 @@ class Proof:
         return found.settings
 
     def _outward(self) -> list[Setting]:
-        """What is tried where the best found is proven: what looked better, and may be as sure."""
+        """Settings to try where the best found is proven: they looked better, maybe as sure."""
         tuning = self._tuning
         constraints = tuning.full.constraints
         if tuning.best is None or all(constraint.of_harm for constraint in constraints):
@@ -229,7 +229,7 @@ class Proof:
 
     @property
     def _known(self) -> list[Setting]:
-        """What has been compared already."""
+        """Settings that have been compared already."""
         compared = self._tuning.compared
         return [] if compared is None else [each.setting for each in compared]
 

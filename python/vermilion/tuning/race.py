@@ -46,7 +46,7 @@ _ERROR: Final = 0.05
 
 @dataclass(frozen=True, slots=True)
 class RaceReport:
-    """How a race went.
+    """Report of a race.
 
     Attributes:
         leaders: settings that took part.
@@ -147,7 +147,7 @@ class Race:
 
     @property
     def report(self) -> RaceReport:
-        """How it went."""
+        """Report of the race so far."""
         return RaceReport(len(self._leaders), len(self._left), self._met, self._spent)
 
     def _stop_the_clearly_worse(self) -> None:
@@ -174,7 +174,7 @@ class Race:
         return [first - second for first, second in pairs]
 
     def _value(self, evaluation: Evaluation) -> float:
-        """What orders those left: feasible ones first, then the mean of the race."""
+        """Rank of a setting: feasible ones first, then the mean of the race."""
         values = evaluation.latest(self._met) if self._met > 1 else evaluation.objectives
         mean = math.fsum(values) / len(values) if values else math.inf
         return feasible_first(mean, self._violation(evaluation), self._scale)
@@ -189,7 +189,7 @@ class Race:
 
 
 def _surely_positive(differences: Sequence[float], confidence: float) -> bool:
-    """Whether the mean of the differences lies above 0 beyond doubt."""
+    """True if the mean of the differences lies above 0 beyond doubt."""
     if not all(map(math.isfinite, differences)):
         return True
     low = mean_interval(differences, confidence).low

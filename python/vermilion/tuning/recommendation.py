@@ -1,7 +1,4 @@
-"""The price of settings and what they keep, as lines of text below a decision.
-
-What a tuning recommends, for people and for machines.
-"""
+"""Recommendation of a tuning, for people and for machines, with the price of its settings."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
-    from vermilion.tuning.robust_alternative import Sturdier
+    from vermilion.tuning.robust_alternative import RobustAlternative
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.state import End
     from vermilion.tuning.verdict import ConstraintVerdict
@@ -88,7 +85,7 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def kept_lines(verdicts: Sequence[ConstraintVerdict]) -> list[str]:
-    """What is kept: each constraint; of harm what is done, or that there is none, in a line."""
+    """Describe the constraints kept; of harm what is done, or that there is none, in a line."""
     lines = [str(each) for each in verdicts if not each.of_harm]
     harm = [each for each in verdicts if each.of_harm]
     done = [f"harm: {each}" for each in harm if each.holds != "met"]
@@ -116,9 +113,17 @@ class OnDevice:
     command: str
     notes: tuple[str, ...]
 
+    def to_data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "profile": self.profile,
+            "command": self.command or None,
+            "notes": list(self.notes),
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class RivalOutcome:
+class BaselineOutcome:
     """One of the simplest things that might do the same, on the same fresh seeds.
 
     Attributes:
@@ -135,9 +140,24 @@ class RivalOutcome:
     metrics: Mapping[str, Interval]
     missed: tuple[str, ...] = ()
 
+    @property
+    def heading(self) -> str:
+        """Label, with a star where it breaks what the recommendation has to keep."""
+        return f"{self.label}{'*' if self.missed else ''}"
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            "name": self.label,
+            "parameters": dict(self.parameters),
+            "objective": interval_data(self.objective),
+            "metrics": {name: interval_data(each) for name, each in self.metrics.items()},
+            "missed": list(self.missed),
+        }
+
 
 @dataclass(frozen=True, slots=True)
-class SturdierOffer:
+class OfferedAlternative:
     """A setting to use instead, by whoever does not know the conditions exactly.
 
     Attributes:
@@ -146,7 +166,7 @@ class SturdierOffer:
         device: the same in a device's own words, if a profile was asked for.
     """
 
-    found: Sturdier
+    found: RobustAlternative
     readable: Mapping[str, str]
     device: OnDevice | None = None
 
@@ -156,15 +176,15 @@ class SturdierOffer:
         return {
             "parameters": dict(self.found.setting),
             "objective": {
-                "value": _interval(comparison.best),
-                "difference": _interval(comparison.difference),
+                "value": interval_data(comparison.best),
+                "difference": interval_data(comparison.difference),
                 "confidence": comparison.confidence,
             },
-            "harm": _verdicts(comparison.best_verdicts, of_harm=True),
-            "constraints": _verdicts(comparison.best_verdicts, of_harm=False),
-            "metrics": {name: _interval(each) for name, each in self.found.metrics.items()},
+            "harm": verdicts_data(comparison.best_verdicts, of_harm=True),
+            "constraints": verdicts_data(comparison.best_verdicts, of_harm=False),
+            "metrics": {name: interval_data(each) for name, each in self.found.metrics.items()},
             "robustness": self.found.robustness.to_data(),
-            "device": self.device and _device(self.device),
+            "device": self.device and self.device.to_data(),
         }
 
 
@@ -235,10 +255,10 @@ class Recommendation:
     warm_starts: tuple[tuple[str, float], ...] = ()
     device: OnDevice | None = None
     unit: str = ""
-    rivals: tuple[RivalOutcome, ...] = ()
+    rivals: tuple[BaselineOutcome, ...] = ()
     robustness: Robustness | None = None
     warnings: tuple[str, ...] = ()
-    sturdier: SturdierOffer | None = None
+    sturdier: OfferedAlternative | None = None
 
     @property
     def verdict(self) -> Judgement | None:
@@ -247,7 +267,7 @@ class Recommendation:
 
     @property
     def refused(self) -> bool:
-        """Whether a constraint, or the harm it would do, decided against the best found."""
+        """True if a constraint, or the harm it would do, decided against the best found."""
         return self.comparison is not None and self.comparison.decision.refused
 
     @property
@@ -272,9 +292,9 @@ class Recommendation:
                 "name": self.objective,
                 "unit": self.unit or None,
                 "least_gain": comparison and comparison.least_gain,
-                "best": comparison and _interval(comparison.best),
-                "incumbent": comparison and _interval(comparison.incumbent),
-                "difference": comparison and _interval(comparison.difference),
+                "best": comparison and interval_data(comparison.best),
+                "incumbent": comparison and interval_data(comparison.incumbent),
+                "difference": comparison and interval_data(comparison.difference),
                 "improvement": comparison
                 and comparison.improvement
                 and asdict(comparison.improvement),
@@ -283,15 +303,15 @@ class Recommendation:
             },
             "constraints": comparison
             and {
-                "best": _verdicts(comparison.best_verdicts, of_harm=False),
-                "incumbent": _verdicts(comparison.incumbent_verdicts, of_harm=False),
+                "best": verdicts_data(comparison.best_verdicts, of_harm=False),
+                "incumbent": verdicts_data(comparison.incumbent_verdicts, of_harm=False),
             },
-            "harm": comparison and _verdicts(comparison.best_verdicts, of_harm=True),
+            "harm": comparison and verdicts_data(comparison.best_verdicts, of_harm=True),
             "metrics": {
-                name: {"best": _interval(best), "incumbent": _interval(incumbent)}
+                name: {"best": interval_data(best), "incumbent": interval_data(incumbent)}
                 for name, (best, incumbent) in self.metrics.items()
             },
-            "rivals": [rival_data(rival) for rival in self.rivals],
+            "rivals": [each.to_data() for each in self.rivals],
             "robustness": self.robustness and self.robustness.to_data(),
             "sturdier": self.sturdier and self.sturdier.to_data(),
             "evaluations": self.evaluations,
@@ -304,7 +324,7 @@ class Recommendation:
             "warm_starts": [
                 {"scenario": source, "distance": apart} for source, apart in self.warm_starts
             ],
-            "device": self.device and _device(self.device),
+            "device": self.device and self.device.to_data(),
             "search": {"name": self.search, "state": self.search_state},
         }
         return json.dumps(present(data), indent=indent, allow_nan=False)
@@ -322,7 +342,7 @@ class Recommendation:
         comparison = self.comparison
         if comparison is not None:
             lines += [*aligned(self._price_rows(comparison)), ""]
-            lines += self._missed_by_rivals()
+            lines += missed_lines(self.rivals)
             kept = kept_lines(comparison.best_verdicts)
             if kept:
                 lines += ["of the best found", *(f"  {line}" for line in kept), ""]
@@ -354,21 +374,13 @@ class Recommendation:
             lines += ["", f"the sturdier one on {also.profile}:", also.command]
         return "\n".join(lines)
 
-    def _missed_by_rivals(self) -> list[str]:
-        """What the stars of the rivals mean, a line each."""
-        return [
-            f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
-            for rival in self.rivals
-            if rival.missed
-        ]
-
     def _warned_of(self) -> list[str]:
-        """What to know before using the best found, and what the sturdier setting is for."""
+        """Warnings about the best found, and the purpose of the robust alternative."""
         warnings = [f"warning: {warning}" for warning in self.warnings]
         if self.sturdier is None:
             return warnings
         found = self.sturdier.found
-        reached = f"{self.objective} {_text(found.comparison.best)} {self.unit}".rstrip()
+        reached = f"{self.objective} {interval_text(found.comparison.best)} {self.unit}".rstrip()
         lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
         under = f"under {lost or 'none'} of these {conditions} conditions"
         if found.robustness.doubtful:
@@ -390,7 +402,7 @@ class Recommendation:
         return [(*row, cell) for row, cell in zip(rows, more, strict=True)]
 
     def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
-        """What every setting reaches on the fresh seeds, beside each other."""
+        """Table of all settings on the fresh seeds."""
         also = [] if self.sturdier is None else [self.sturdier.found]
         rows: list[tuple[str, ...]] = [
             (
@@ -398,13 +410,15 @@ class Recommendation:
                 "incumbent",
                 "best found",
                 *("sturdier" for _ in also),
-                *map(_marked, self.rivals),
+                *(each.heading for each in self.rivals),
             )
         ]
         name = f"{self.objective} ({self.unit})" if self.unit else self.objective
-        others = [_text(each.comparison.best) for each in also]
-        others += [_text(rival.objective) for rival in self.rivals]
-        rows += [(name, _text(comparison.incumbent), _text(comparison.best), *others)]
+        others = [interval_text(each.comparison.best) for each in also]
+        others += [interval_text(each.objective) for each in self.rivals]
+        rows += [
+            (name, interval_text(comparison.incumbent), interval_text(comparison.best), *others)
+        ]
         gains = [_improvement(comparison), *(_improvement(each.comparison) for each in also)]
         if gains[0]:
             rows += [("improvement", "", *gains, *("" for _ in self.rivals))]
@@ -412,13 +426,13 @@ class Recommendation:
             {name: pair[number] for name, pair in self.metrics.items()} for number in (0, 1)
         )
         prices = [incumbent, best, *(each.metrics for each in also)]
-        rows += price_rows([*prices, *(rival.metrics for rival in self.rivals)])
+        rows += price_rows([*prices, *(each.metrics for each in self.rivals)])
         return rows
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the decision, both settings, and what they achieve."""
+        """Render the decision, both settings and their figures for a notebook."""
         also = () if self.sturdier is None else ("sturdier",)
-        headings = ("incumbent", "best found", *also, *map(_marked, self.rivals))
+        headings = ("incumbent", "best found", *also, *(each.heading for each in self.rivals))
         settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
         sections = [Section("parameter", settings)]
         comparison = self.comparison
@@ -434,24 +448,28 @@ class Recommendation:
         broken = () if self.robustness is None else self.robustness.broken()
         if self.sturdier is not None:
             broken = (*broken, *self.sturdier.found.robustness.broken("sturdier"))
-        said = [self.reason, *self._warned_of(), *broken, *self._missed_by_rivals()]
+        said = [self.reason, *self._warned_of(), *broken, *missed_lines(self.rivals)]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")
 
 
 def ended_by(end: End) -> str:
-    """What has cut a tuning short, to be appended to a line; "" where nothing has."""
+    """Describe what has cut a tuning short, to be appended to a line; "" where nothing has."""
     return f", ended by {_ENDS[end]}" if end in _ENDS else ""
 
 
-def _marked(rival: RivalOutcome) -> str:
-    """Its heading, with a star where it breaks what the recommendation has to keep."""
-    return f"{rival.label}{'*' if rival.missed else ''}"
+def missed_lines(baselines: Sequence[BaselineOutcome]) -> list[str]:
+    """Explain the stars of baselines, a line each."""
+    return [
+        f"* {each.label} does not keep: {'; '.join(each.missed)}"
+        for each in baselines
+        if each.missed
+    ]
 
 
 def _improvement(comparison: Comparison) -> str:
-    """What is gained; "" where that is not known."""
+    """Format the gain; "" where that is not known."""
     gain = comparison.improvement
     if gain is None:
         return ""
@@ -461,7 +479,8 @@ def _improvement(comparison: Comparison) -> str:
     return text
 
 
-def _text(interval: Interval) -> str:
+def interval_text(interval: Interval) -> str:
+    """Return it as "12.3 +- 0.4"."""
     if interval.half_width is None:
         return f"{interval.mean:.4g}"
     return f"{interval.mean:.4g} +- {interval.half_width:.2g}"
@@ -476,7 +495,8 @@ def _range(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def _interval(interval: Interval) -> dict[str, float | None]:
+def interval_data(interval: Interval) -> dict[str, float | None]:
+    """Return it for JSON."""
     return {
         "mean": interval.mean,
         "low": interval.low,
@@ -485,29 +505,9 @@ def _interval(interval: Interval) -> dict[str, float | None]:
     }
 
 
-def _verdicts(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[dict[str, Any]]:
-    """Those that a user asked for, or those of harm."""
+def verdicts_data(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[dict[str, Any]]:
+    """Return the verdicts on harm, or on what a user asked for, for JSON."""
     return [verdict_data(verdict) for verdict in verdicts if verdict.of_harm is of_harm]
-
-
-def _device(device: OnDevice) -> dict[str, Any]:
-    """A setting in a device's words, for machines."""
-    return {
-        "profile": device.profile,
-        "command": device.command or None,
-        "notes": list(device.notes),
-    }
-
-
-def rival_data(rival: RivalOutcome) -> dict[str, Any]:
-    """A rival for machines."""
-    return {
-        "name": rival.label,
-        "parameters": dict(rival.parameters),
-        "objective": _interval(rival.objective),
-        "metrics": {name: _interval(interval) for name, interval in rival.metrics.items()},
-        "missed": list(rival.missed),
-    }
 
 
 def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
@@ -515,7 +515,7 @@ def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
     return {
         "constraint": verdict.constraint,
         "holds": verdict.holds,
-        "value": verdict.value and _interval(verdict.value),
+        "value": verdict.value and interval_data(verdict.value),
         "bound": verdict.bound,
         "phase": verdict.phase or None,
         "confidence": verdict.confidence,
@@ -523,7 +523,7 @@ def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
 
 
 def present(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """The same without the keys whose value is absent; settings keep theirs ("automatic")."""
+    """Drop the keys whose value is absent; settings keep theirs ("automatic")."""
     if not isinstance(value, dict):
         return [present(entry) for entry in value] if isinstance(value, list) else value
     return {

@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from vermilion.search import Point
     from vermilion.tuning.evaluation import Evaluation, Over
     from vermilion.tuning.preparation import Case, PreparedTuning
-    from vermilion.tuning.recommendation import RivalOutcome
+    from vermilion.tuning.recommendation import BaselineOutcome
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
     from vermilion.tuning.state import End
@@ -153,7 +153,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
 
 
 def _unmoved(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
-    """In which scenarios the seeds changed next to nothing."""
+    """Warnings about scenarios in which the seeds changed next to nothing."""
     if tuning.compared is None:
         return []
     best, now = tuning.compared
@@ -174,14 +174,14 @@ def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | N
 
 def _beside(
     tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
-) -> tuple[list[Robustness | None], list[tuple[RivalOutcome, ...]], End]:
+) -> tuple[list[Robustness | None], list[tuple[BaselineOutcome, ...]], End]:
     """In each scenario how the setting fares around it, the simplest rivals there, and the end.
 
     Ctrl-C leaves out what was not measured yet; what was decided before stands.
     """
     cases = prepared.cases
     around: list[Robustness | None] = [None] * len(cases)
-    rivals: list[tuple[RivalOutcome, ...]] = [()] * len(cases)
+    rivals: list[tuple[BaselineOutcome, ...]] = [()] * len(cases)
     if tuning.compared is None or not is_time_for_more(session, tuning.end):
         return around, rivals, tuning.end
     best, now = tuning.compared
@@ -242,7 +242,7 @@ def _starts(prepared: PreparedTuning) -> list[Point]:
 def _decision(
     tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
 ) -> tuple[bool, str, Sequence[Comparison | None], Interval | None]:
-    """Whether to accept, why, the comparisons, and the weighted mean of the relative changes."""
+    """Decision, its reason, the comparisons, and the weighted mean of the relative changes."""
     nothing: list[Comparison | None] = [None] * len(cases)
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
         return False, tuning.why_not_compared, nothing, None
@@ -321,7 +321,7 @@ def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, tuple[In
 def _is_noticed(
     compared: Sequence[Comparison], pairs: Sequence[tuple[Case, Evaluation, Evaluation]]
 ) -> bool:
-    """Whether in some scenario the gain is what anyone would notice."""
+    """True if the gain in some scenario is what anyone would notice."""
     return any(
         other.objective - mine.objective >= each.least_gain
         for each, (_, mine, other) in zip(compared, pairs, strict=True)

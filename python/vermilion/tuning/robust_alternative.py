@@ -1,4 +1,4 @@
-"""A setting that holds around the conditions where the best found does not.
+"""Robust alternative: a setting that holds around the conditions where the best found does not.
 
 The best of a search pays as far as the bounds allow, and conditions a little different may be too
 much for it. Somebody who does not know the conditions exactly is better served by a setting that
@@ -61,8 +61,8 @@ class Alternative:
 
 
 @dataclass(frozen=True, slots=True)
-class Sturdier(Alternative):
-    """A setting that is worse under fewer of the conditions around than the best found.
+class RobustAlternative(Alternative):
+    """Setting that is worse under fewer of the conditions around than the best found.
 
     Attributes:
         robustness: how it fares around the conditions, with the seeds of the best found.
@@ -73,7 +73,7 @@ class Sturdier(Alternative):
 
 @dataclass(frozen=True, slots=True)
 class BestFound:
-    """The setting that a sturdier one is to stand beside.
+    """Best setting found, beside which a robust alternative is to stand.
 
     Attributes:
         setting: its values, by path.
@@ -84,13 +84,13 @@ class BestFound:
     robustness: Robustness
 
 
-def sturdier_setting(
+def find_robust_alternative(
     best: BestFound,
     alternatives: Iterable[Alternative],
     halfway: Halfway,
     with_others: Tried,
     with_same: Tried,
-) -> Sturdier | None:
+) -> RobustAlternative | None:
     """The setting to offer beside the best found; ``None`` if there is none.
 
     Args:
@@ -102,8 +102,10 @@ def sturdier_setting(
         with_same: tries it with those that the best found has met.
     """
 
-    def tried(each: Alternative, most: Losses, *, fewer: bool) -> tuple[Losses, Sturdier] | None:
-        """How often one loses with either seeds, if not too often."""
+    def tried(
+        each: Alternative, most: Losses, *, fewer: bool
+    ) -> tuple[Losses, RobustAlternative] | None:
+        """Count the losses of one with either seeds; ``None`` if there are too many."""
         first = with_others(each.setting)
         lost = losses(first)
         if first.untried or lost > most or (fewer and lost == most):
@@ -112,9 +114,11 @@ def sturdier_setting(
         lost = max(lost, losses(shown))
         if shown.untried or lost > most or (fewer and lost == most):
             return None
-        return lost, Sturdier(each.setting, each.comparison, each.metrics, each.value, shown)
+        return lost, RobustAlternative(
+            each.setting, each.comparison, each.metrics, each.value, shown
+        )
 
-    chosen: Sturdier | None = None
+    chosen: RobustAlternative | None = None
     fewest = losses(best.robustness)
     for each in alternatives:
         if fewest == (0, 0):
@@ -134,6 +138,6 @@ def sturdier_setting(
 
 
 def losses(robustness: Robustness) -> Losses:
-    """Under how many conditions a setting is worse or may be, and under how many it is."""
+    """Number of conditions under which a setting is or may be worse, and of those where it is."""
     lost = len(robustness.lost)
     return lost + len(robustness.doubtful), lost

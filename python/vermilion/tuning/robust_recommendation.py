@@ -1,4 +1,4 @@
-"""What a tuning for several scenarios recommends, for people and for machines."""
+"""Recommendation for several scenarios, for people and for machines."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from vermilion.tuning.recommendation import (
     Recommendation,
     aligned,
     ended_by,
+    interval_data,
+    interval_text,
     kept_lines,
+    missed_lines,
     present,
     price_rows,
-    rival_data,
-    verdict_data,
+    verdicts_data,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
-    from vermilion.tuning.recommendation import OnDevice, RivalOutcome
+    from vermilion.tuning.recommendation import BaselineOutcome, OnDevice
     from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.state import End
 
@@ -60,7 +62,7 @@ class RobustCase:
     comparison: Comparison | None
     metrics: Mapping[str, tuple[Interval, Interval]] = field(default_factory=dict)
     unit: str = ""
-    rivals: tuple[RivalOutcome, ...] = ()
+    rivals: tuple[BaselineOutcome, ...] = ()
     robustness: Robustness | None = None
 
 
@@ -113,7 +115,7 @@ class RobustRecommendation:
 
     @property
     def refused(self) -> bool:
-        """Whether a constraint, or harm, in one of the scenarios decided against the best found."""
+        """True if a constraint, or harm, in one of the scenarios decided against the best found."""
         return any(each.decision.refused for each in self._comparisons)
 
     @property
@@ -161,23 +163,19 @@ class RobustRecommendation:
         }
         if self.together is not None:
             best, incumbent = self.together
-            data["objective"] = {"best": _interval(best), "incumbent": _interval(incumbent)}
+            data["objective"] = {"best": interval_data(best), "incumbent": interval_data(incumbent)}
         if self.fidelity is not None:
             data["fidelity"] = asdict(self.fidelity)
         if self.race is not None:
             data["race"] = asdict(self.race)
         if self.change is not None:
-            data["change"] = _interval(self.change)
+            data["change"] = interval_data(self.change)
         if self.device is not None:
-            data["device"] = {
-                "profile": self.device.profile,
-                "command": self.device.command,
-                "notes": list(self.device.notes),
-            }
+            data["device"] = self.device.to_data()
         return json.dumps(present(data), indent=indent, allow_nan=False)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the decision, the setting, what it achieves in each scenario."""
+        """Render the decision, the setting and its figures in each scenario for a notebook."""
         said = [self.reason, *(f"warning: {warning}" for warning in self.warnings)]
         settings = [(path, [text]) for path, text in self.readable.items()]
         table = ShownTable(self._title(), ["best found"], [Section("parameter", settings)])
@@ -205,11 +203,12 @@ class RobustRecommendation:
             each = case.comparison
             if each is not None:
                 unit = f" {case.unit}" if case.unit else ""
-                reached = f"{_text(each.best)}{unit} instead of {_text(each.incumbent)}{unit}"
-                lines += [f"  {case.objective}: {reached}, difference {_text(each.difference)}"]
+                best, now, change = map(interval_text, (each.best, each.incumbent, each.difference))
+                reached = f"{best}{unit} instead of {now}{unit}, difference {change}"
+                lines += [f"  {case.objective}: {reached}"]
                 lines += [f"  {line}" for line in kept_lines(each.best_verdicts)]
                 lines += aligned(_price_rows(case))
-                lines += [f"  {line}" for line in _missed(case)]
+                lines += [f"  {line}" for line in missed_lines(case.rivals)]
             if case.robustness is not None:
                 lines += [str(case.robustness)]
         last = self.seeds.comparison
@@ -228,22 +227,14 @@ class RobustRecommendation:
 
 
 def _kept(case: RobustCase) -> list[str]:
-    """What the best found and its rivals keep in a scenario and around it, and what they do not."""
+    """Bounds kept and missed by the best found and its baselines in a scenario and around it."""
     each, around = case.comparison, case.robustness
-    kept = [] if each is None else [*kept_lines(each.best_verdicts), *_missed(case)]
+    kept = [] if each is None else [*kept_lines(each.best_verdicts), *missed_lines(case.rivals)]
     return kept if around is None else [*kept, *around.broken()]
 
 
-def _missed(case: RobustCase) -> list[str]:
-    return [
-        f"* {rival.label} does not keep: {'; '.join(rival.missed)}"
-        for rival in case.rivals
-        if rival.missed
-    ]
-
-
 def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:
-    """What both settings and their rivals reach and cost in a scenario, below their headings."""
+    """Table of both settings and the baselines in a scenario."""
     if not case.metrics:
         return []
     best, incumbent = (
@@ -255,15 +246,15 @@ def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:
             "on fresh seeds",
             "incumbent",
             "best found",
-            *(f"{rival.label}{'*' if rival.missed else ''}" for rival in rivals),
+            *(each.heading for each in rivals),
         )
     ]
     if rivals and case.comparison is not None:
         each = case.comparison
-        reached = (each.incumbent, each.best, *(rival.objective for rival in rivals))
+        reached = (each.incumbent, each.best, *(each.objective for each in rivals))
         name = f"{case.objective} ({case.unit})" if case.unit else case.objective
-        rows.append((name, *map(_text, reached)))
-    return rows + price_rows([incumbent, best, *(rival.metrics for rival in rivals)])
+        rows.append((name, *map(interval_text, reached)))
+    return rows + price_rows([incumbent, best, *(each.metrics for each in rivals)])
 
 
 def _case(case: RobustCase) -> dict[str, Any]:
@@ -276,40 +267,25 @@ def _case(case: RobustCase) -> dict[str, Any]:
     each = case.comparison
     if each is not None:
         data["objective"] |= {
-            "best": _interval(each.best),
-            "incumbent": _interval(each.incumbent),
-            "difference": _interval(each.difference),
+            "best": interval_data(each.best),
+            "incumbent": interval_data(each.incumbent),
+            "difference": interval_data(each.difference),
         }
-        asked, harm = (
-            [verdict_data(verdict) for verdict in each.best_verdicts if verdict.of_harm is of_harm]
-            for of_harm in (False, True)
-        )
-        data["constraints"], data["harm"] = asked, harm
+        data["constraints"] = verdicts_data(each.best_verdicts, of_harm=False)
+        data["harm"] = verdicts_data(each.best_verdicts, of_harm=True)
         data["objective"] |= {
             "improvement": each.improvement and asdict(each.improvement),
             "least_gain": each.least_gain,
         }
     if case.metrics:
         data["metrics"] = {
-            name: {"best": _interval(best), "incumbent": _interval(incumbent)}
+            name: {"best": interval_data(best), "incumbent": interval_data(incumbent)}
             for name, (best, incumbent) in case.metrics.items()
         }
-    data["rivals"] = [rival_data(rival) for rival in case.rivals]
+    data["rivals"] = [each.to_data() for each in case.rivals]
     if case.robustness is not None:
         data["robustness"] = case.robustness.to_data()
     return data
-
-
-def _interval(interval: Interval) -> dict[str, float | int]:
-    data: dict[str, float | int] = {"mean": interval.mean, "count": interval.count}
-    if interval.low is not None and interval.high is not None:
-        data |= {"low": interval.low, "high": interval.high}
-    return data
-
-
-def _text(interval: Interval) -> str:
-    half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
-    return f"{interval.mean:.4g}{half}"
 
 
 Conclusion = Literal["recommended", "kept", "refused"]
@@ -318,7 +294,7 @@ nothing is surely better, or because the best does not surely keep what must hol
 
 
 def conclusion_of(outcome: Recommendation | RobustRecommendation) -> Conclusion:
-    """What a recommendation comes to; the one place that knows.
+    """Conclusion of a recommendation.
 
     A tuning that was cut short before its comparison has kept what is in force.
     """

@@ -1,4 +1,4 @@
-"""Whether a recommendation holds around the conditions that it was made for.
+"""Robustness check of a recommendation under conditions around its own.
 
 The recommended setting and the one in force meet the same seeds under each condition of the
 neighbourhood (:mod:`vermilion.tuning.neighbourhood`), all in one batch. Where it cannot be
@@ -73,7 +73,7 @@ _WORDS: Final = frozenset({0, 3, 5})
 
 @dataclass(frozen=True, slots=True)
 class Robustness:
-    """How a recommendation fares around the conditions that it was made for.
+    """Outcome of a recommendation under conditions around its own.
 
     Attributes:
         objective: its label.
@@ -94,7 +94,7 @@ class Robustness:
 
     @property
     def holds(self) -> bool:
-        """Whether the recommended setting is worse under none of the conditions tried, for sure.
+        """True if the recommended setting is surely worse under none of the conditions tried.
 
         Where nobody can tell it does not hold: what is put on a router should be known to.
         """
@@ -112,12 +112,12 @@ class Robustness:
 
     @property
     def simulations(self) -> int:
-        """How many simulations have shown it, those known before included."""
+        """Number of simulations behind it, those known before included."""
         return 2 * sum(each.seeds for each in self.outcomes)
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it gains under fewer than half of the conditions that were measured.
+        """True if it gains under fewer than half of the conditions that were measured.
 
         What gains at the price of a bound is named for that in another sentence.
         """
@@ -127,7 +127,7 @@ class Robustness:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What whoever uses the recommendation has to know, a sentence each."""
+        """Warnings for whoever uses the recommendation, a sentence each."""
         sentences = [*self._of_losses(), *self._of_doubts()]
         if self.is_narrow:
             gains = [each for each in self.outcomes if each.gains]
@@ -141,7 +141,7 @@ class Robustness:
         return tuple(sentences)
 
     def _of_losses(self) -> list[str]:
-        """Under which conditions it loses, and why: a sentence for each reason.
+        """Warnings about conditions under which it loses: a sentence for each reason.
 
         The figures of several stand in the table and in :meth:`broken`, so that it can be read.
         """
@@ -173,7 +173,7 @@ class Robustness:
         return sentences
 
     def _of_doubts(self) -> list[str]:
-        """Under which conditions nobody can tell: one sentence."""
+        """Warning about undecided conditions: one sentence."""
         if not self.doubtful:
             return []
         count = f"{len(self.doubtful)} of {len(self.outcomes)} conditions around those given"
@@ -185,7 +185,7 @@ class Robustness:
         return [f"under {count}, {most} {unknown}: with {where}"]
 
     def broken(self, whose: str = "recommended") -> tuple[str, ...]:
-        """Which bound is broken where, or may be, and by how much: a line for each condition.
+        """Bounds that are or may be broken, and by how much: a line for each condition.
 
         Args:
             whose: what the setting is called in the table.
@@ -224,7 +224,7 @@ class Robustness:
         return self.table()
 
     def table(self, sturdier: Robustness | None = None) -> str:
-        """The same, with the setting that is offered beside the recommended one.
+        """Format a table, with the robust alternative beside the recommended setting.
 
         Args:
             sturdier: how that one fares, with the same seeds under the same conditions.
@@ -366,7 +366,7 @@ def check_robustness(
 
 
 def _batches(seeds: Sequence[int]) -> list[Sequence[int]]:
-    """What is met at each further look."""
+    """Seeds of each further look."""
     found, begin = [], 0
     for count in _LOOKS:
         batch = seeds[begin : begin + count]
@@ -377,7 +377,7 @@ def _batches(seeds: Sequence[int]) -> list[Sequence[int]]:
 
 
 def _has(neighbour: Neighbour, paths: Sequence[str]) -> bool:
-    """Whether a neighbour has the tuned parameters; another sender may not have its own."""
+    """True if a neighbour has the tuned parameters; another sender may not have its own."""
     try:
         for path in paths:
             neighbour.scenario.parameter(path)
@@ -398,14 +398,14 @@ def _own(result: Result, neighbour: Neighbour) -> Result:
 
 @dataclass(frozen=True, slots=True)
 class _Runs:
-    """What both settings have shown under one condition, seed by seed."""
+    """Runs of both settings under one condition, seed by seed."""
 
     seeds: Sequence[int]
     best: Sequence[Result]
     incumbent: Sequence[Result]
 
     def with_more(self, more: _Runs) -> _Runs:
-        """The same with further seeds."""
+        """Add further seeds."""
         return _Runs(
             (*self.seeds, *more.seeds),
             [*self.best, *more.best],
@@ -424,7 +424,7 @@ class _Judge:
     common: int
 
     def bounds(self, runs: _Runs) -> int:
-        """How many bounds there are under a condition, each phase counted."""
+        """Number of bounds under a condition, each phase counted."""
         _, best, incumbent, _ = self._evaluated(runs)
         return bounds_asked(self.constraints, best, incumbent)
 

@@ -1,4 +1,4 @@
-"""Which settings of a search deserve all its seeds: not those that one seed shows to be hopeless.
+"""Screening: settings that one seed shows to be hopeless meet no further seeds.
 
 Every setting meets the first of the common seeds. With it, its objective is compared with that of
 the best setting so far, which met the same traffic. How far such a difference on one seed lies
@@ -62,7 +62,7 @@ class Screening:
         self._lowest, self._highest = math.inf, -math.inf
 
     def is_hopeless(self, evaluation: Evaluation) -> bool:
-        """Whether the first seed alone shows that a setting is not worth the others."""
+        """True if the first seed alone shows that a setting is not worth the others."""
         if self._best is None or self._typical_miss is None or not evaluation.objectives:
             return False
         first, (best, _) = evaluation.first_objective, self._best
@@ -94,7 +94,7 @@ class Screening:
         self._typical_miss = self._miss()
 
     def _is_across_zero(self, value: float) -> bool:
-        """Whether 0 lies between a value and one that was met before."""
+        """True if 0 lies between a value and one that was met before."""
         return self._crosses_zero or min(self._lowest, value) < 0.0 < max(self._highest, value)
 
     def _miss(self) -> tuple[float, float] | None:
@@ -117,6 +117,6 @@ def _typical(misses: Sequence[float]) -> float:
 
 
 def _relative(one: float, other: float) -> float:
-    """How far one lies above the other, relative to their sizes: -1 to 1."""
+    """Difference relative to the sum of the sizes: -1 to 1."""
     size = abs(one) + abs(other)
     return (one - other) / size if size else 0.0

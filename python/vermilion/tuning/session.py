@@ -1,4 +1,4 @@
-"""How a tuning is done this time: how long, with whom, kept where. Its outcome is the plan's."""
+"""Session of a tuning: how long, with whom, kept where. Its outcome is the plan's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuningSession:
-    """What may be different whenever the same tuning is done, or gone on with.
+    """Settings that may differ whenever the same tuning is done, or gone on with.
 
     A deadline cuts a tuning short; earlier answers and an earlier search are where it begins. But
     for these the outcome does not depend on any of it.

@@ -48,11 +48,11 @@ class MeasuredScenario:
 
     @property
     def needs_flow_delays(self) -> bool:
-        """Whether objective or constraints need what runs measure of flows' packets if asked."""
+        """True if an objective, or something that is watched, is about packets' delay or loss."""
         return any(needs_flow_delays(each) for each in (self.objective, *self.constraints))
 
     def is_whole(self, outcome: KeptSimulation) -> bool:
-        """Whether all that was measured is remembered, and fits what was made of it."""
+        """True if all that was measured is remembered, and fits what was made of it."""
         if outcome.data is None:
             return False
         try:
@@ -167,7 +167,7 @@ class Simulations:
         progress: Callable[[int], object] | None = None,
         made_for: SimulatedFor = "search",
     ) -> list[list[Result | None]]:
-        """What :meth:`run` does, with a list of results for each evaluation in each scenario."""
+        """Run as :meth:`run` does, with a list of results for each evaluation in each scenario."""
         scenarios = len(self.measured)
         if not evaluations or not seeds:
             return [[] for _ in range(scenarios * len(evaluations))]
@@ -201,7 +201,7 @@ class Simulations:
     def _portions(
         self, pieces: Sequence[tuple[MeasuredScenario, Evaluation]], seeds: int
     ) -> list[Sequence[tuple[MeasuredScenario, Evaluation]]]:
-        """What is simulated and then kept, before the next of them begins."""
+        """Split evaluations into portions that are simulated and then kept."""
         each = self._seconds / self._timed * seeds if self._timed else 0.0
         is_kept = any(measured.memory is not None for measured, _ in pieces)
         if not is_kept or each * len(pieces) <= _MOST_LOST:
@@ -240,7 +240,7 @@ class Simulations:
         progress: Callable[[int], object] | None,
         made_for: SimulatedFor,
     ) -> list[list[Result | None]]:
-        """What :meth:`run` does with those that are not remembered."""
+        """Simulate what is not remembered."""
         if not pieces:
             return []
         start = time.monotonic()
@@ -297,7 +297,7 @@ class Simulations:
         progress: Callable[[int], object] | None = None,
         made_for: SimulatedFor = "search",
     ) -> list[list[Result]]:
-        """The same, so that at any moment all evaluations have met the same seeds.
+        """Run so that at any moment all evaluations have met the same seeds.
 
         When time is up, the seeds that not all of them have met are left out.
         """
@@ -321,7 +321,7 @@ class Simulations:
 
 
 def needs_flow_delays(judged: object) -> bool:
-    """Whether an objective, or something that is watched, is about packets' delay or loss.
+    """True if an objective, or something that is watched, is about packets' delay or loss.
 
     Runs measure that only where they are asked for it, because it takes time. What is made of
     others, as a weighted sum of its parts and a front of its objectives, needs what one of them
@@ -337,5 +337,5 @@ def needs_flow_delays(judged: object) -> bool:
 
 
 def _first_if_all(rows: Sequence[list[Result | None]]) -> list[Result | None]:
-    """Of one setting in several scenarios, seed by seed, the first's result if all are there."""
+    """Results of the first of several scenarios, seed by seed, where all are there."""
     return [row[0] if None not in row else None for row in zip(*rows, strict=True)]

@@ -1,10 +1,6 @@
-"""How far a tuning has come, for a progress bar.
+"""State of a tuning under way, its progress, and the edge of its constraints.
 
-Whether the best of a search lies where a constraint begins to be broken.
-
-What is then done about it is in :mod:`vermilion.tuning.edge_refinement`.
-
-What is known of a tuning while it goes: its settings, its best, what has been compared.
+A best setting on an edge is refined (:mod:`vermilion.tuning.edge_refinement`).
 """
 
 from __future__ import annotations
@@ -84,7 +80,7 @@ _PART: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """What has been simulated of one length.
+    """Simulated settings of one length.
 
     Attributes:
         horizon: the length.
@@ -96,13 +92,13 @@ class Length:
 
 
 def refined_settings(budget: int) -> int:
-    """How many further settings a search of so many is worth; 0 for a search of a few."""
+    """Number of further settings that a search of so many is worth; 0 for a search of a few."""
     count = min(_MOST_REFINED, budget // _PART)
     return count if count >= AT_ONCE else 0
 
 
 def is_at_edge(here: Length) -> bool:
-    """Whether what a user asked for stands in the way of something better than the best."""
+    """True if a user's constraint stands in the way of something better than the best."""
     horizon = here.horizon
     if all(each.of_harm for each in horizon.constraints) or not here.evaluations:
         return False
@@ -231,7 +227,7 @@ class TuningState:
         return [evaluation for _, _, evaluation in sorted(order)]
 
     def report(self, stage: Stage, total: int, before: int = 0) -> Callable[[int], object] | None:
-        """What turns a number of simulations done into a report of progress."""
+        """Return a callback that reports progress."""
         progress = self.progress
         if progress is None:
             return None

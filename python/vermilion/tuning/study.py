@@ -45,7 +45,7 @@ DEFAULT_NAME: Final = "tuning"
 
 
 class Concluded(Protocol):
-    """What a tuning has come to."""
+    """Outcome of a tuning."""
 
     def to_json(self, indent: int | None = 2) -> str:
         """All of it."""
@@ -146,7 +146,7 @@ class Study:
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int], scenario: int = 0
     ) -> Mapping[int, KeptSimulation]:
-        """What is known of a setting, by seed: see :class:`.measure.memory.Memory`."""
+        """Return the known simulations of a setting, by seed."""
         key = self._key(setting)
         known: dict[int, KeptSimulation] = {}
         with self._reading() as database:
@@ -222,7 +222,7 @@ class Study:
                     raise damaged(self.path, what)
 
     def fidelity(self) -> FidelityReport | None:
-        """What was found about short simulations; ``None`` before that."""
+        """Earlier decision on short simulations; ``None`` before that."""
         with self._reading() as database:
             (text,) = database.execute(
                 "SELECT fidelity FROM study WHERE id = ?", (self._id,)
@@ -389,7 +389,7 @@ class OfScenario:
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int]
     ) -> Mapping[int, KeptSimulation]:
-        """What is known of a setting, by seed."""
+        """Return the known simulations of a setting, by seed."""
         return self.study.recall(length, setting, seeds, self.scenario)
 
     def keep(

@@ -96,7 +96,7 @@ _MOST_BYTES: Final = 1 << 26
 
 
 def has_runs_beside(database: sqlite3.Connection) -> bool:
-    """Whether a file has that table."""
+    """True if a file has that table."""
     query = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name = 'beside'"
     (count,) = database.execute(query).fetchone()
     return bool(count)
@@ -178,7 +178,7 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 
 def damaged(path: Path, what: object) -> StudyError:
-    """That a study's file says what cannot be."""
+    """Error for a study file with impossible content."""
     return StudyError(f'"{path}" is damaged ({printable(str(what))}); expected {_EXPECTED}')
 
 

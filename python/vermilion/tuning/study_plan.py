@@ -1,4 +1,4 @@
-"""What a study is of: everything that its outcome depends on, and so what must not change.
+"""Plan of a study: everything that its outcome depends on, and so what must not change.
 
 A study is gone on with by executing the same plan again, which is in its file. A budget, a deadline
 and a number of threads may differ; anything else would make another study of it, and is refused.
@@ -54,7 +54,7 @@ _LONGEST: Final = 60
 
 @dataclass(frozen=True, slots=True)
 class Aim:
-    """What is wanted in a scenario: one of several scenarios, or one objective of a front.
+    """Objective and constraints in one of several scenarios, or one objective of a front.
 
     Attributes:
         scenario: its file or name.
@@ -87,7 +87,7 @@ class Aim:
 
     @property
     def values_kept(self) -> int:
-        """How many values are kept with the objective of each simulation."""
+        """Number of values kept with the objective of each simulation."""
         return len(self.constraints) + len(self.harm)
 
 
@@ -124,7 +124,7 @@ class StudyPlan:
 
     @classmethod
     def of(cls, tuning: PreparedTuning) -> StudyPlan:
-        """What there is to know of a tuning before it begins."""
+        """Return the plan of a tuning before it begins."""
         from vermilion import _core
 
         names, first = tuning.space.names, tuning.cases[0].scenario
@@ -149,13 +149,13 @@ class StudyPlan:
 
     @property
     def kind(self) -> Kind:
-        """What is searched."""
+        """Kind of tuning."""
         kind: Kind = self.given["kind"]
         return kind
 
     @property
     def is_of_python(self) -> bool:
-        """Whether an objective is one that only the program that began the study has."""
+        """True if an objective is a function that only the program that began the study has."""
         return not all(isinstance(each, str) for each in self.given["objectives"])
 
     @property
@@ -165,12 +165,12 @@ class StudyPlan:
 
     @property
     def title(self) -> str:
-        """Of the scenario."""
+        """Title of the scenario."""
         return self.aims[0].title
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """Of the scenario, overrides included."""
+        """Document of the scenario, overrides included."""
         return self.aims[0].document
 
     @property
@@ -180,7 +180,7 @@ class StudyPlan:
 
     @property
     def objective(self) -> str:
-        """What is optimised, in the words of a report."""
+        """Objective as a report names it."""
         if self.kind == "robust":
             together = "worst" if self.given["over"] == "worst" else "weighted mean"
             return f"{together} of {len(self.aims)} scenarios (relative to now)"
@@ -188,21 +188,21 @@ class StudyPlan:
 
     @property
     def unit(self) -> str:
-        """Of the objective, of a front that of the first; "" for a plain number."""
+        """Unit of the objective, of a front that of the first; "" for a plain number."""
         return "" if self.kind == "robust" else self.aims[0].unit
 
     @property
     def maximised(self) -> bool:
-        """Whether high values of the objective are wanted, of a front those of the first."""
+        """True if high values of the objective, of a front of the first, are wanted."""
         return self.kind != "robust" and self.aims[0].maximised
 
     @property
     def constraints(self) -> list[str]:
-        """Those of all scenarios, as written."""
+        """Constraints of all scenarios, as written."""
         return list(dict.fromkeys(text for aim in self.aims for text in aim.constraints))
 
     def values_kept(self, scenario: int) -> int:
-        """How many values are kept with the objective of each simulation of a scenario."""
+        """Number of values kept with the objective of each simulation."""
         if self.kind == "robust":
             return self.aims[scenario].values_kept
         return self.aims[0].values_kept + (self.kind == "front")
@@ -248,7 +248,7 @@ class StudyPlan:
         return plan
 
     def difference(self, other: StudyPlan) -> str | None:
-        """In which way another tuning is another one; ``None`` if it is the same."""
+        """First difference from another tuning; ``None`` if it is the same."""
         mine, others = dict(self._identity()), dict(other._identity())
         if mine == others:
             return None
@@ -268,7 +268,7 @@ class StudyPlan:
         return "a scenario differs"
 
     def _identity(self) -> Iterator[tuple[str, Any]]:
-        """What must be the same, in the words of messages and in their order."""
+        """Parts that must be the same, as messages name them and in their order."""
         aims = self.aims
         yield "version of Vermilion", self.version
         yield "the random streams' version", self.random_streams
@@ -338,12 +338,12 @@ def _check_texts(plan: StudyPlan) -> None:
 
 
 def _one_or_all(values: Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON
-    """What all of them are, if they are the same."""
+    """Common value of a list, or the list."""
     return values[0] if all(value == values[0] for value in values) else list(values)
 
 
 def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """The same as JSON gives it back: lists for tuples."""
+    """Return as JSON gives it back: lists for tuples."""
     return json.loads(json.dumps(value))
 
 

@@ -76,7 +76,7 @@ class StudyRecord:
 
     @property
     def state(self) -> str:
-        """How it stands, in a few words."""
+        """State of the study, in a few words."""
         outcome = self.recommendation
         if outcome is None or outcome["evaluations"] < len(self.evaluations):
             return "unfinished"
@@ -214,7 +214,7 @@ _TYPES: Final[Mapping[Kind, Mapping[str, type]]] = {
 
 
 def _check_outcome(plan: StudyPlan, outcome: Mapping[str, Any]) -> None:
-    """Whether it is the outcome of such a tuning, as far as lists and reports rely on it."""
+    """Refuse an outcome without the keys that lists and reports rely on."""
     for key, kind in _TYPES[plan.kind].items():
         if not isinstance(outcome[key], kind):
             message = f"a recommendation without its {key}"

@@ -1,6 +1,4 @@
-"""Whether a setting keeps a constraint, as far as its simulations can tell.
-
-Constraints relative to a setting that is not simulated beside the one which they judge.
+"""Verdicts on constraints, as far as simulations can tell.
 
 "0.95 of reference" means: of what the setting in force reaches. A search compares its candidates
 with the incumbent of its own scenario; where that is another discipline's, the reference has to be
@@ -35,7 +33,7 @@ WORST_FIRST: Final = ("broken", "not measured", "unproven", "met")
 
 @dataclass(frozen=True, slots=True)
 class ConstraintVerdict:
-    """What the simulations say about one constraint, in the phase where it is tightest.
+    """Verdict on one constraint, in the phase where it is tightest.
 
     Attributes:
         constraint: as written.
@@ -74,7 +72,7 @@ class ConstraintVerdict:
 
     @property
     def figures(self) -> str:
-        """What was reached, where, and the bound, like "60 +- 2 % in phase 2, bound 90 %"."""
+        """Reached value, phase and bound, like "60 +- 2 % in phase 2, bound 90 %"."""
         where = f" in phase {self.phase}" if self.phase else ""
         if self.value is None or self.bound is None:
             why = "not measured" if self.holds == "not measured" else "met, as no flow is active"
@@ -91,7 +89,7 @@ class ConstraintVerdict:
 
 
 def at_confidence(confidence: float) -> str:
-    """What follows an interval: " at 99 %"; "" for the usual one."""
+    """Suffix of an interval: " at 99 %"; "" for the usual one."""
     return "" if confidence == USUAL_CONFIDENCE else f" at {100.0 * confidence:.4g} %"
 
 
@@ -188,7 +186,7 @@ def mean_margins(
 def _violation(
     margins: Sequence[float | None], bounds: Sequence[float | None], inside: float
 ) -> float:
-    """How badly the mean over the seeds breaks a bound in one phase, if kept so far inside it."""
+    """Relative violation of a bound by the mean over the seeds, if kept so far inside it."""
     if None in margins:
         return math.inf
     asked = [

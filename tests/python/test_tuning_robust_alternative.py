@@ -13,7 +13,7 @@ from vermilion.simulate.statistics import Interval
 from vermilion.tuning import Study
 from vermilion.tuning.alternatives import MOST_OF_FRONT, alternatives, between
 from vermilion.tuning.evaluation import Evaluation, Seeds
-from vermilion.tuning.robust_alternative import Alternative, BestFound, sturdier_setting
+from vermilion.tuning.robust_alternative import Alternative, BestFound, find_robust_alternative
 from vermilion.tuning.robustness import NeighbourOutcome, Robustness
 from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -71,7 +71,7 @@ def chosen(best, others, same=None):
     """What is offered beside a best that loses under so many conditions, and who was asked."""
     settings = [Alternative({"a": number}, None, {}, number) for number in others]
     with_others, with_same = Around(others), Around(same or others)
-    found = sturdier_setting(
+    found = find_robust_alternative(
         BestFound({"a": 0.0}, around(best)), settings, lambda *_: None, with_others, with_same
     )
     return found, with_others.asked, with_same.asked
@@ -139,7 +139,7 @@ def halved(lost, value=lambda a: a):
 
     best = BestFound({"a": 0.0}, around(4))
     far = Alternative({"a": 1.0}, None, {}, 1.0)
-    found = sturdier_setting(best, [far], halfway, fares, lambda _: around(0))
+    found = find_robust_alternative(best, [far], halfway, fares, lambda _: around(0))
     return found.setting["a"], tried
 
 
@@ -307,14 +307,16 @@ def test_a_device_is_told_the_sturdier_setting_too(found):
     assert json.loads(found.to_json())["sturdier"]["device"]["command"] == command
 
 
-@pytest.mark.parametrize("stage", ["check_robustness", "simple_rivals", "sturdier_setting"])
+@pytest.mark.parametrize(
+    "stage", ["check_robustness", "simple_baselines", "find_robust_alternative"]
+)
 def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"vermilion.tuning.checks.{stage}", interrupted)
     scenario = vermilion.load_scenario("varying-load")
-    found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=stage == "simple_rivals")
+    found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=stage == "simple_baselines")
     assert found.accepted
     assert found.end == "interrupted"
     assert "ended by Ctrl-C" in str(found)
@@ -322,7 +324,7 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
 
 
 def test_who_gets_no_sturdier_setting_is_told(monkeypatch):
-    monkeypatch.setattr("vermilion.tuning.checks.sturdier_setting", lambda *_: None)
+    monkeypatch.setattr("vermilion.tuning.checks.find_robust_alternative", lambda *_: None)
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=False)
     assert not found.robustness.holds
