@@ -9,19 +9,25 @@ import typer
 from vermilion.cli import completion, options
 from vermilion.cli.output import STANDARD_OUTPUT, note, say
 from vermilion.cli.plot import Plot
-from vermilion.cli.tune_command import command_to_see
-from vermilion.cli.tune_figure import TuneFigure
-from vermilion.cli.tune_front import tune_front
 from vermilion.cli.tune_plan import (
     check_together,
+    command_to_see,
     fidelity_of,
     kind_of,
     over_of,
     share_of,
     weights_of,
 )
-from vermilion.cli.tune_session import Session, exit_code
-from vermilion.cli.tune_study import check_exit_code, check_study_options, go_on, is_said
+from vermilion.cli.tune_session import (
+    Session,
+    TuneFigure,
+    check_exit_code,
+    check_study_options,
+    exit_code,
+    go_on,
+    is_said,
+    tune_front,
+)
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 import shlex
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from vermilion.cli import options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.output import STANDARD_OUTPUT, output_file, say
+from vermilion.cli.figure import FigureFile, figure_format
+from vermilion.cli.output import (
+    STANDARD_OUTPUT,
+    binary_output_file,
+    check_outputs,
+    output_file,
+    say,
+)
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 from vermilion.scenario.how_many import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
-    from vermilion.tuning import ProgressReport, Study, TuningPlan, TuningProgress, TuningSession
+    import typer
+
+    from vermilion.tuning import (
+        ProgressReport,
+        Recommendation,
+        Study,
+        TuningPlan,
+        TuningProgress,
+        TuningSession,
+    )
+    from vermilion.tuning.plan import Kind
     from vermilion.tuning.robust_recommendation import Conclusion
 
 EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "refused": 11}
@@ -26,9 +44,9 @@ EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "re
 
 _IN_WORDS: Final[Mapping[str, str]] = {
     "refinement": "refining along the edge",
-    "rivals": "measuring the rivals",
+    "rivals": "measuring the baselines",
     "neighbourhood": "checking the neighbourhood",
-    "alternatives": "looking for a sturdier one",
+    "alternatives": "looking for a robust alternative",
 }
 """What a bar calls the stages whose names do not speak for themselves."""
 
@@ -180,3 +198,157 @@ def _best_so_far(progress: TuningProgress) -> str:
             f" +- {progress.interval.half_width:.2g} ({how_many(progress.interval.count, 'seed')})"
         )
     return f": best {best}{now}"
+
+
+NO_SCENARIO: Final = (
+    "no scenario is given; expected one (vermilion scenarios lists those that are shipped), or "
+    "--study FILE with a study to go on with; see vermilion tune --help"
+)
+
+_OF_A_SESSION: Final = frozenset(
+    {
+        "scenarios",
+        "study",
+        "study_name",
+        "budget",
+        "deadline",
+        "threads",
+        "dask",
+        "target",
+        "tells_conclusion",
+    }
+)
+"""What may be said when a study is gone on with; all else is in the study."""
+
+
+def check_study_options(
+    context: typer.Context,
+    scenarios: Sequence[str],
+    study: str | None,
+    study_name: str | None,
+    resume: Path | None,
+) -> None:
+    """Refuses options that do not go with a study, or without one.
+
+    Raises:
+        UserError: saying which.
+    """
+    wrong = {
+        NO_SCENARIO: not scenarios and study is None,
+        "--study-name: expected --study FILE with it": study_name is not None and study is None,
+        "--resume and --study: expected only one of them; a study goes on by itself": study
+        is not None
+        and resume is not None,
+    }
+    for message, applies in wrong.items():
+        if applies:
+            raise UserError(message)
+    for name in () if scenarios else context.params:
+        if name not in _OF_A_SESSION and is_said(context, name):
+            message = (
+                f"the option for {name.replace('_', ' ')} is in the study already; expected only "
+                "--budget, --deadline, --threads, --dask, --json and --exit-code without a scenario"
+            )
+            raise UserError(message)
+
+
+def is_said(context: typer.Context, option: str) -> bool:
+    """True if an option is on the command line, and not just at its default."""
+    source = context.get_parameter_source(option)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def go_on(session: Session) -> int:
+    """Goes on with a study from its file alone.
+
+    Raises:
+        UserError: there is none, or it cannot be used.
+        ScenarioError: its scenario names files that are not there any more.
+    """
+    from vermilion.tuning import execute
+    from vermilion.tuning.execution import plan_of
+
+    def resumed(of_session: TuningSession) -> Tuned:
+        study = of_session.study
+        if study is None:
+            raise UserError(NO_SCENARIO)
+        plan = plan_of(study)
+        check_exit_code(plan.kind, asked=session.tells_conclusion)
+        return execute(session.planned(plan, study), of_session)
+
+    return exit_code(session.perform(resumed), tells_conclusion=session.tells_conclusion)
+
+
+def check_exit_code(kind: Kind, *, asked: bool) -> None:
+    """Refuses to tell what a front recommends.
+
+    Raises:
+        UserError: it recommends nothing.
+    """
+    if asked and kind == "front":
+        message = "--exit-code tells what is recommended; a front (--pareto) recommends nothing"
+        raise UserError(message)
+
+
+class TuneFigure(FigureFile):
+    """Figure of a tuning, opened before the work begins. A context manager.
+
+    Raises:
+        UserError: a name of no known format, or two outputs that would mix.
+    """
+
+    def __init__(self, figure: str | None, target: str | None, *, plot: bool) -> None:
+        """Args: the file of the figure, that of the JSON, and whether to draw in the terminal."""
+        check_outputs(json=target, figure=figure)
+        if plot and STANDARD_OUTPUT in {figure, target}:
+            message = '--plot goes to standard output; expected a file name in place of "-"'
+            raise UserError(message)
+        super().__init__(figure)
+        self._plot = plot
+
+    def draw(self, plan: TuningPlan, outcome: Recommendation) -> None:
+        """Simulates both settings once more, and draws them."""
+        if self.file is None and not self._plot:
+            return
+        from vermilion.report.tuned_figure import tuned_figure
+        from vermilion.tuning.preparation import tuned_scenarios
+
+        [tuned] = tuned_scenarios(plan)
+        drawn = tuned_figure(
+            tuned.scenario,
+            outcome.parameters,
+            recommended=outcome.accepted,
+            reason=outcome.reason,
+            seed=outcome.seeds.comparison[0],
+        )
+        if self.file is not None:
+            self.file.write(drawn.rendered(self.kind, outcome._repr_html_()))
+        if self._plot:
+            from vermilion.cli.plot import show_panels
+
+            show_panels(drawn.panels())
+
+
+def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
+    """Searches a front, shows it, and writes what was asked for.
+
+    Args:
+        plan: of the front.
+        session: how long, with whom, kept where.
+        figure: a file for it; ``None`` for none.
+
+    Raises:
+        UserError: a file that cannot be written, or a figure of no known format.
+        ScenarioError: what is asked for does not fit the scenario.
+    """
+    from vermilion.tuning.execution import execute_front
+
+    kind = "" if figure is None else figure_format(figure)
+    with ExitStack() as outputs:
+        drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
+        front = session.perform(lambda of: execute_front(session.planned(plan, of.study), of))
+        if drawing:
+            from vermilion.report.front import rendered
+
+            drawing.write(rendered(front, kind))
+    return exit_code(front)
