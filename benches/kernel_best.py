@@ -28,7 +28,7 @@ from provenance import made_by
 from scipy.stats import qmc
 
 from vermilion.scenario import load_scenario
-from vermilion.simulate.bulk_flows import bulk_flows
+from vermilion.simulate.metric import bulk_flows
 from vermilion_lab.kernel_plant import run_on_kernel
 
 NETWORK: Final = Path(__file__).parent / "kernel_networks" / "load-red.toml"

@@ -28,12 +28,12 @@ from typing import TYPE_CHECKING, Final
 from provenance import made_by
 
 from vermilion.scenario import load_scenario
-from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion.simulate.metric import bulk_flows, slowest_share
 from vermilion.simulate.result import Result
 from vermilion_lab.kernel_plant.network import RunningNetwork
 
 if TYPE_CHECKING:
-    from vermilion.simulate.bulk_flows import BulkFlows
+    from vermilion.simulate.metric import BulkFlows
     from vermilion.simulate.result_data import LinkMetrics
 
 NETWORK: Final = Path(__file__).parent / "kernel_networks" / "load-red.toml"

@@ -30,7 +30,7 @@ import vermilion
 from vermilion.online import run_online
 from vermilion.scenario import load_scenario
 from vermilion.simulate import mean_interval
-from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion.simulate.metric import bulk_flows, slowest_share
 from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:

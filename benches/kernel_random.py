@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import parse_scenario
 from vermilion.online import run_online
-from vermilion.simulate.bulk_flows import bulk_flows
+from vermilion.simulate.metric import bulk_flows
 from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ from provenance import made_by
 
 from vermilion.online.drive.plant import SimulatedPlant
 from vermilion.scenario import load_scenario
-from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion.simulate.metric import bulk_flows, slowest_share
 from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from vermilion.objectives import objective_of
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate import mean_interval, run_many
-from vermilion.simulate.variants import make_variants
+from vermilion.simulate.sweeps import make_variants
 from vermilion.tuning import engine, horizon, model_search, simulations
 
 if TYPE_CHECKING:

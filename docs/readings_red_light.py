@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.simulate import mean_interval, run_many
 from vermilion.simulate.metric import metric_of
-from vermilion.simulate.variants import make_variants
+from vermilion.simulate.sweeps import make_variants
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

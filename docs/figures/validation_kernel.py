@@ -21,7 +21,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import parse_scenario, run, run_many
-from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion.simulate.metric import bulk_flows, slowest_share
 from vermilion_lab.kernel_plant import run_on_kernel
 
 HERE: Final = Path(__file__).parent

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         DisciplineError,
         PacketPredicateError,
     )
+    from vermilion.scenario.own_class import choice, number, switch
     from vermilion.scenario.own_congestion_control import (
         CongestionControl,
         register_congestion_control,
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
         unregister_discipline,
     )
     from vermilion.scenario.own_predicate import packet_predicate, unregister_packet_predicate
-    from vermilion.scenario.own_table import choice, number, switch
     from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, Sweep, frames, grid, run, run_many, sweep
     from vermilion.simulate.instruments import FlowSeries, PacketTrace, RawDistributions
@@ -158,14 +158,14 @@ _HOMES = {
     "TuningSession": ("vermilion.tuning", "TuningSession"),
     "Verdict": ("vermilion.scenario.own_discipline", "Verdict"),
     "__version__": ("vermilion._core", "VERSION"),
-    "choice": ("vermilion.scenario.own_table", "choice"),
+    "choice": ("vermilion.scenario.own_class", "choice"),
     "compare": ("vermilion.report", "compare"),
     "execute": ("vermilion.tuning", "execute"),
     "frames": ("vermilion.simulate", "frames"),
-    "grid": ("vermilion.simulate.variants", "grid"),
+    "grid": ("vermilion.simulate.sweeps", "grid"),
     "load_plugins": ("vermilion.scenario.plugins", "load_plugins"),
     "load_scenario": ("vermilion.scenario", "load_scenario"),
-    "number": ("vermilion.scenario.own_table", "number"),
+    "number": ("vermilion.scenario.own_class", "number"),
     "online_report": ("vermilion.report", "online_report"),
     "packet_predicate": ("vermilion.scenario.own_predicate", "packet_predicate"),
     "parse_scenario": ("vermilion.scenario", "parse_scenario"),
@@ -181,7 +181,7 @@ _HOMES = {
     "run_many": ("vermilion.simulate", "run_many"),
     "run_online": ("vermilion.online.drive.run", "run_online"),
     "sweep": ("vermilion.simulate", "sweep"),
-    "switch": ("vermilion.scenario.own_table", "switch"),
+    "switch": ("vermilion.scenario.own_class", "switch"),
     "tune": ("vermilion.tuning", "tune"),
     "tune_front": ("vermilion.tuning", "tune_front"),
     "tune_robust": ("vermilion.tuning", "tune_robust"),

@@ -120,7 +120,7 @@ def _measure() -> None:
     scenario = scenario.with_values(
         {"links.bottleneck.rate": "100 Mbit/s", "links.bottleneck.queue.limit": 500}
     )
-    from vermilion.scenario.carry_over import with_discipline
+    from vermilion.scenario.other_values import with_discipline
 
     reference = 0.0
     for name in ["drop-tail", "red", *(discipline.name for discipline in own)]:

@@ -22,8 +22,7 @@ import pytest
 from test_cli import SHORT, refused, strict, vermilion
 from vermilion.scenario import ScenarioError, load_scenario
 from vermilion.simulate import batches, run_many
-from vermilion.simulate.batches import BatchRunner, ClusterError, run_batch
-from vermilion.simulate.dask_cluster import dask_workers
+from vermilion.simulate.batches import BatchRunner, ClusterError, dask_workers, run_batch
 from vermilion.tuning import tune, tune_front, tune_robust
 from vermilion_lab.atlas import build_atlas, read_plan
 
@@ -266,7 +265,7 @@ def test_the_command_line_takes_the_address_of_a_scheduler(vermilion, cluster):
 
 
 def test_a_scheduler_that_is_not_there_is_one_line(vermilion, monkeypatch):
-    monkeypatch.setattr("vermilion.simulate.dask_cluster._CONNECT_S", 0.5)
+    monkeypatch.setattr("vermilion.simulate.batches._CONNECT_S", 0.5)
     message = refused(
         vermilion("tune", "varying-load", "--budget=2", "--dask=tcp://127.0.0.1:1", *SHORT)
     )

@@ -6,7 +6,7 @@ import pytest
 
 from vermilion import _core, load_scenario, parse_scenario
 from vermilion.scenario import CoreScenario, scenario_names
-from vermilion.scenario.shortening import CannotShortenError
+from vermilion.scenario.core_scenario import CannotShortenError
 
 WEIGHT = "links.bottleneck.queue.weight"
 

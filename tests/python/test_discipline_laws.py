@@ -5,7 +5,7 @@ from statistics import fmean
 import pytest
 
 from vermilion.simulate import run_many
-from vermilion.simulate.variants import make_variants
+from vermilion.simulate.sweeps import make_variants
 
 SEEDS = range(1, 7)
 

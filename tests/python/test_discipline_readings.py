@@ -14,7 +14,7 @@ import pytest
 
 import vermilion
 from vermilion.simulate import run_many
-from vermilion.simulate.variants import make_variants
+from vermilion.simulate.sweeps import make_variants
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs"))
 

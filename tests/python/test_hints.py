@@ -9,7 +9,7 @@ from test_cli import refused, vermilion
 from vermilion.cli.grid import Section, encodable
 from vermilion.objectives import OBJECTIVES
 from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
-from vermilion.simulate.variants import make_variants
+from vermilion.simulate.sweeps import make_variants
 
 __all__ = ["vermilion"]
 

@@ -18,7 +18,7 @@ from vermilion import (
     run,
     unregister_discipline,
 )
-from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.other_values import with_discipline
 from vermilion.simulate import comparison
 from vermilion.simulate.runs import run_many
 from vermilion_lab import atlas, emulator_plant, kernel_plant

@@ -13,8 +13,8 @@ import pytest
 from vermilion import parse_scenario, run
 from vermilion.routers.base import RouterError, RouterSilent
 from vermilion.scenario import load_scenario
+from vermilion.scenario.core_scenario import windows
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.windows import windows
 from vermilion_lab.kernel_plant.acceptance import check_scenario
 from vermilion_lab.kernel_plant.agent import reply_to
 from vermilion_lab.kernel_plant.calendar import Calendar

@@ -3,7 +3,7 @@
 import pytest
 
 from vermilion.objectives.metrics import FLOW_METRICS, METRICS
-from vermilion.objectives.shown_objective import METRIC_WORDS, shown_objective, shown_objectives
+from vermilion.objectives.price import METRIC_WORDS, shown_objective, shown_objectives
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from own_disciplines import ACCEPT, DROP, MARK, NOTIFY, OVERFLOW
 from vermilion.cli import main
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import disciplines, scenario_from_document
-from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.other_values import with_discipline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from vermilion.report.drawing import thinned
 from vermilion.report.numbers import percent, seconds, significant, with_interval
 from vermilion.report.online import gain_in_words
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.scenario.toml_text import toml_text
 from vermilion.simulate.statistics import Interval, RatioInterval
 

@@ -10,7 +10,7 @@ from vermilion.routers.conformance import RouterConformance
 from vermilion.routers.linux import LinuxRouter
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario, scenario_from_document
-from vermilion.simulate.bulk_flows import bulk_flows
+from vermilion.simulate.metric import bulk_flows
 from vermilion.simulate.result import result_of
 
 __all__ = ["vermilion"]

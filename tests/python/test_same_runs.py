@@ -3,8 +3,8 @@
 import pytest
 
 import vermilion
+from vermilion.simulate.compared_runs import are_nearly_the_same_run, are_the_same_run
 from vermilion.simulate.comparison import compare
-from vermilion.simulate.same_runs import are_nearly_the_same_run, are_the_same_run
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning import tune
 from vermilion.tuning.comparison import chance_warnings, chance_warnings_of_front

@@ -17,7 +17,7 @@ import pytest
 import vermilion
 from vermilion.scenario import load_scenario, scenario_names
 from vermilion.scenario.library import scenario_summaries, scenario_text
-from vermilion.simulate.variants import make_variants
+from vermilion.simulate.sweeps import make_variants
 
 ROOT = Path(__file__).parents[2]
 EVALUATED = [name for name in scenario_names() if name.startswith(("rfc7928-", "tcpeval-"))]

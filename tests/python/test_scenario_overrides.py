@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from test_scenario_errors import GOOD
 from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
-from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.other_values import with_discipline
 
 WEIGHT = "links.bottleneck.queue.weight"
 LIMIT = "links.bottleneck.queue.limit"

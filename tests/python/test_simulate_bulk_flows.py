@@ -4,7 +4,7 @@ import statistics
 
 import pytest
 
-from vermilion.simulate.bulk_flows import bulk_flows, slowest_share
+from vermilion.simulate.metric import bulk_flows, slowest_share
 
 
 def group(goodputs, starved):

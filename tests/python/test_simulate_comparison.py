@@ -7,7 +7,7 @@ import pytest
 
 import vermilion
 from vermilion.scenario import load_scenario, parse_scenario
-from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.other_values import with_discipline
 from vermilion.simulate import metric_of, run
 from vermilion.simulate.compared_runs import METRICS
 from vermilion.simulate.comparison import compare

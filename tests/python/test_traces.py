@@ -12,7 +12,7 @@ import pytest
 
 from vermilion.cli import main
 from vermilion.scenario import load_scenario
-from vermilion.scenario.carry_over import with_discipline
+from vermilion.scenario.other_values import with_discipline
 from vermilion.simulate import run, traces
 from vermilion.simulate.traces import SERIES_COLUMNS
 

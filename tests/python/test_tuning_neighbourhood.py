@@ -4,13 +4,12 @@ import pytest
 
 from vermilion import load_scenario
 from vermilion.scenario import parse_scenario
-from vermilion.scenario.distributions import SizeDistribution
-from vermilion.scenario.expectation import mean_of
-from vermilion.scenario.replaced_queues import with_queues
+from vermilion.scenario.distributions import SizeDistribution, mean_of
 from vermilion.scenario.variation import (
     is_same_network,
     with_ecn,
     with_flow_counts,
+    with_queues,
     with_round_trips,
     with_senders,
     with_web_traffic,

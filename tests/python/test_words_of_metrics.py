@@ -3,8 +3,7 @@
 import pytest
 
 from test_cli import vermilion
-from vermilion.objectives.metric_words import metric_in_words
-from vermilion.objectives.metrics import MetricPath
+from vermilion.objectives.metrics import MetricPath, metric_in_words
 from vermilion.online.entries import SettingInForce, setting_in_words
 from vermilion.online.record.journal import Journal
 from vermilion.routers import LinkConfiguration

@@ -20,6 +20,7 @@ mod delays;
 mod expected;
 mod held;
 mod laid;
+mod load;
 mod noted_packets;
 mod notes;
 mod observe;
@@ -179,7 +180,7 @@ impl Simulation {
         if Notes::are_wanted_by(&scenario) {
             laid.lines = Laid::part(&mut laid.groups, &laid.lines);
         }
-        held::check_expected(&scenario, &links, &laid.profiles)?;
+        load::check_expected(&scenario, &links, &laid.profiles)?;
         let measured = Measured::of(&scenario);
         let starts_and_stops = std::mem::take(&mut laid.events);
         let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);

@@ -25,8 +25,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.scenario import format_quantity, scenario_from_document
-from vermilion.scenario.how_many import how_many
-from vermilion.scenario.quantities import TIME
+from vermilion.scenario.quantities import TIME, how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

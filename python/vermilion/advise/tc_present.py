@@ -26,7 +26,7 @@ from vermilion.advise.tc_shaper import shaper_rate
 from vermilion.advise.transmit_queues import TransmitQueue, TransmitQueues
 from vermilion.scenario import RATE, disciplines, format_quantity
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

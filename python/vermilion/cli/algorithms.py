@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import console, output_file
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.other_names import accepted_algorithm
+from vermilion.scenario.algorithms import accepted_algorithm
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -157,7 +157,7 @@ def _variants(
     """Variants to compare, with a hint on several values in one setting."""
     from vermilion.cli.near_misses import meant_values
     from vermilion.scenario.errors import ScenarioError
-    from vermilion.simulate.variants import make_variants
+    from vermilion.simulate.sweeps import make_variants
 
     try:
         return make_variants(scenario, disciplines, overrides)

@@ -218,7 +218,7 @@ class Wanted:
         try:
             check_instruments(chosen, scenario)
             if self.flow_series is not None:
-                from vermilion.simulate.table_format import check_format
+                from vermilion.simulate.tables import check_format
 
                 if self.flow_series != STANDARD_OUTPUT:
                     check_format(self.flow_series)
@@ -285,7 +285,7 @@ class Wanted:
 
     def _interval(self, scenario: Scenario) -> float | Literal["automatic"] | None:
         from vermilion.cli import options
-        from vermilion.scenario.series_interval import SHORTEST_S
+        from vermilion.scenario.lowering import SHORTEST_S
 
         if self.flow_probe is None:
             return "automatic"

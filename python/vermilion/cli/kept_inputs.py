@@ -83,8 +83,8 @@ def _named_files(parameter: Any, value: object) -> Iterator[str]:  # noqa: ANN40
 def _files_of(scenario: str) -> list[str]:
     """The files that a scenario names, like traces: whatever text in it may be such a name."""
     from vermilion.scenario.load import LARGEST_FILE_BYTES
-    from vermilion.scenario.named_file import read_named_file
     from vermilion.scenario.toml_text import parse_toml
+    from vermilion.scenario.traces import read_named_file
 
     path = Path(scenario)
     try:

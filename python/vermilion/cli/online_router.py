@@ -24,7 +24,7 @@ from vermilion.cli.real_routers import check_privileges, real_router, takes_cred
 from vermilion.cli.user_error import UserError
 from vermilion.online.router_policy import Service
 from vermilion.scenario.errors import ScenarioError, not_text, printable
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

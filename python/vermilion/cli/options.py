@@ -124,8 +124,7 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
         UserError: they cannot be used.
     """
     from vermilion.cli.user_error import UserError
-    from vermilion.simulate.batches import ClusterError
-    from vermilion.simulate.dask_cluster import dask_workers
+    from vermilion.simulate.batches import ClusterError, dask_workers
 
     if address is None:
         yield None
@@ -153,8 +152,8 @@ def interval(option: str, text: str, shortest_s: float, duration_s: float) -> fl
         UserError: it is not a time, or too short or too long.
     """
     from vermilion.cli.user_error import UserError
+    from vermilion.scenario.lowering import parse_interval
     from vermilion.scenario.quantities import QuantityError
-    from vermilion.scenario.series_interval import parse_interval
 
     try:
         return parse_interval(text, shortest_s, duration_s)

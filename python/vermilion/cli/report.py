@@ -8,7 +8,7 @@ import typer
 from vermilion.cli.output import STANDARD_OUTPUT, output_file, say
 from vermilion.cli.progress import Busy
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 
 def report(

@@ -8,7 +8,7 @@ import typer
 from vermilion.cli import options
 from vermilion.cli.output import cell, console, output_file
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from vermilion.routers.linux import FoundInterface, FoundQueue

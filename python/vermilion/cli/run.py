@@ -243,7 +243,7 @@ def _interval(
         message = "--probe needs --series FILE or --flent FILE, which is where its time series go"
         raise UserError(message)
     if series is not None:
-        from vermilion.scenario.series_interval import shortest_interval_s, usual_interval_s
+        from vermilion.scenario.lowering import shortest_interval_s, usual_interval_s
 
         duration = scenario.duration
         if probe is None:
@@ -259,7 +259,7 @@ def _interval(
 def _loaded(scenario: str, overrides: "Sequence[str]", discipline: str | None) -> "Scenario":
     """The scenario that is meant, with remarks on what was carried over."""
     from vermilion.scenario import load_scenario
-    from vermilion.scenario.carry_over import with_discipline
+    from vermilion.scenario.other_values import with_discipline
 
     loaded = load_scenario(scenario, overrides)
     if discipline is not None:

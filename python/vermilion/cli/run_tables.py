@@ -8,8 +8,8 @@ from vermilion.cli.grid import Section, grid
 from vermilion.cli.numbers import at_least, fixed, megabits, percent, stretch, whole
 from vermilion.cli.output import console
 from vermilion.simulate import LinkResult, metric_of
-from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
-from vermilion.simulate.silent_numbers import silent_of_group, silent_of_link
+from vermilion.simulate.metric import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
+from vermilion.simulate.notebook import silent_of_group, silent_of_link
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -25,7 +25,7 @@ def series_output(option: str, target: str) -> Iterator[Callable[[Result], None]
     """
     from vermilion.simulate import traces
     from vermilion.simulate.extras import MissingPackageError
-    from vermilion.simulate.table_format import check_format, format_of
+    from vermilion.simulate.tables import check_format, format_of
 
     try:
         if target != STANDARD_OUTPUT:

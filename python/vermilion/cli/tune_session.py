@@ -19,7 +19,7 @@ from vermilion.cli.output import (
 )
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ from vermilion.link.masquerade import Masquerade, check_forwarding
 from vermilion.link.plan import WAYS
 from vermilion.link.recorder import Recorder
 from vermilion.monitor.privileges import CAP_NET_ADMIN, CAP_SYS_ADMIN, has_capabilities
-from vermilion.scenario.windows import windows
+from vermilion.scenario.core_scenario import windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vermilion.scenario import Scenario
-    from vermilion.scenario.windows import Window
+    from vermilion.scenario.core_scenario import Window
 
 INTERFACE: Final = "vermilion%d"
 """Name of the link's outer device; the kernel puts a number in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from vermilion.networks.host_network import HostNetwork
-from vermilion.networks.keywords import with_known_keywords
+from vermilion.networks.network import with_known_keywords
 from vermilion.networks.parking_lot import check_count
 from vermilion.scenario.errors import ScenarioError
 

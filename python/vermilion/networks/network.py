@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from copy import deepcopy
+from functools import wraps
+from inspect import Parameter, signature
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from vermilion.scenario import scenario_from_document
 from vermilion.scenario.checked import check_tables
-from vermilion.scenario.errors import FieldError, ScenarioError
-from vermilion.scenario.own_names import registered_name
+from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
 from vermilion.scenario.own_predicate import registered_predicate
+from vermilion.scenario.plugins import registered_name
+from vermilion.scenario.quantities import whole_number
 from vermilion.scenario.toml_text import toml_text
-from vermilion.scenario.whole_numbers import whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vermilion.scenario import Scenario
 
 
@@ -207,3 +211,27 @@ def _value(value: object) -> object:
     if isinstance(value, list | tuple):
         return [_value(entry) for entry in value]
     return value
+
+
+Arguments = ParamSpec("Arguments")
+Built = TypeVar("Built")
+
+
+def with_known_keywords(builder: Callable[Arguments, Built]) -> Callable[Arguments, Built]:
+    """The same builder, which knows its own keywords and those of a scenario, and no others."""
+    own = [
+        name
+        for name, parameter in signature(builder).parameters.items()
+        if parameter.kind is not Parameter.VAR_KEYWORD
+    ]
+
+    @wraps(builder)
+    def checked(*arguments: Arguments.args, **keywords: Arguments.kwargs) -> Built:
+        known = dict.fromkeys([*own, *OWN_KEYS])
+        for name, value in keywords.items():
+            if name not in known:
+                accepted = f"a keyword of {builder.__name__}: {did_you_mean(name, known)}"
+                raise ScenarioError(name, value, accepted)
+        return builder(*arguments, **keywords)
+
+    return checked

@@ -6,10 +6,9 @@
 
 from __future__ import annotations
 
-from vermilion.objectives.called_function import CalledFunction
-from vermilion.objectives.constraint import Constraint
-from vermilion.objectives.feasible_first import feasible_first
+from vermilion.objectives.constraint import Constraint, feasible_first
 from vermilion.objectives.interface import (
+    CalledFunction,
     FlowsObjective,
     LinkObjective,
     NotMeasuredError,

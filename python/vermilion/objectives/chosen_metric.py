@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import DIRECTION, METRIC
 from vermilion.objectives.interface import NotMeasuredError, WindowObjective
-from vermilion.objectives.metrics import UnitOfMetric
+from vermilion.objectives.metrics import UnitOfMetric, guards_of
 from vermilion.objectives.noticeable import KnowsRoundTrip, Noticeable
-from vermilion.objectives.own_average import guards_of
 from vermilion.objectives.windows import Window
 
 if TYPE_CHECKING:

@@ -25,6 +25,28 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
+BROKEN: Final = 1.0
+"""The value from which on a setting breaks a constraint."""
+
+
+def feasible_first(objective: float, violation: float, scale: float) -> float:
+    """The value of a setting for a search: below :data:`BROKEN` if it keeps the constraints.
+
+    Args:
+        objective: to be minimised, any finite number.
+        violation: the sum over the constraints of how badly each is broken, relative to its
+            bound; 0 if all are kept, ``math.inf`` if that cannot be computed.
+        scale: a typical size of the objective, such as the incumbent's value, above 0. Well
+            below it the squeezed objective is nearly proportional to the objective.
+    """
+    if violation > 0.0:
+        return BROKEN + violation
+    if math.isinf(objective):
+        return math.inf
+    ratio = objective / scale
+    return 0.5 * (1.0 + ratio / (1.0 + abs(ratio)))
+
+
 _PATH: Final = r"\s*(?P<path>(?:links|flows)\.[^.\s<>=]+\.[^\s<>=]+)"
 _FORM: Final = re.compile(
     _PATH + r"\s*(?P<relation>>=|<=)"

@@ -14,7 +14,7 @@ from vermilion.objectives.metrics import MetricPath
 from vermilion.objectives.windows import matching
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, RATIO, TIME, Quantity
-from vermilion.scenario.target import target_delay
+from vermilion.scenario.tuning_table import target_delay
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

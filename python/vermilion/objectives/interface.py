@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, Literal, Self, TypeVar
 
 from vermilion.objectives.fields import FLOWS, LINK, OVER
 from vermilion.objectives.metrics import MetricPath
@@ -22,11 +23,10 @@ from vermilion.simulate.metric import metric_of
 from vermilion.simulate.result_data import LinkMetrics, Stretch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
-
 
 WindowT = TypeVar("WindowT", bound=Stretch)
 """The metrics of a window: of a link, of flows, or of both."""
@@ -308,3 +308,77 @@ def _absent(name: str, keys: tuple[str, ...]) -> str:
     if keys[0] == "average_queue_packets":
         return f"{name} needs {keys[0]}, which the queue's discipline does not have"
     return f"{name} needs {'.'.join(keys)}, which was not measured in every phase"
+
+
+_LARGEST: Final = 1e75
+"""The fourth power of what is larger is no number any more, and statistics need it."""
+
+
+@dataclass(frozen=True)
+class CalledFunction(Objective):
+    """A function of a run's result.
+
+    The result has no single flows (``each``), because a tuning runs many.
+
+    Attributes:
+        function: returns the number, or ``None`` where the run does not have it.
+        title: what a report calls it; by default the function's own name.
+        maximise: whether high values are wanted.
+        needs_flow_delays: whether it asks for what :func:`vermilion.run` measures of groups of
+            flows only with ``flow_delays``: ``delay_ms``, ``packet_loss_rate`` and so on.
+    """
+
+    name: ClassVar[str] = "function"
+    summary: ClassVar[str] = "a function of a run's result, from Python"
+    unit: ClassVar[str] = ""
+    noticeable: ClassVar[float] = 0.0
+
+    function: Callable[[Result], float | None]
+    title: str = ""
+    maximise: bool = False
+    needs_flow_delays: bool = False
+
+    @property
+    def maximised(self) -> bool:
+        """Whether high values are wanted."""
+        return self.maximise
+
+    @property
+    def label(self) -> str:
+        """The title or the function's name."""
+        return self.title or getattr(self.function, "__name__", self.name)
+
+    def measure(self, result: Result) -> float:
+        """What the function returns."""
+        value = self.function(result)
+        try:
+            number = math.nan if isinstance(value, str | bytes | None) else float(value)
+        except (TypeError, ValueError, OverflowError):
+            number = math.nan
+        if not abs(number) <= _LARGEST:
+            message = (
+                f"{self.label} returned {value!r} where a number is needed, "
+                f"from -{_LARGEST:g} to {_LARGEST:g}"
+            )
+            raise NotMeasuredError(message)
+        return number
+
+
+def waiting_ms(name: str, window: LinkMetrics, key: str) -> float:
+    """A summary of the queueing delays of a window's packets, ms.
+
+    Where packets came and none got through, it is the window's length: whoever wanted to send has
+    waited for all of it. So a setting that shuts its queue is a bad one, and not one that nothing
+    is known of.
+
+    Args:
+        name: of the objective, for the message.
+        window: of the link.
+        key: "mean", or a percentile like "p95".
+
+    Raises:
+        NotMeasuredError: no packet came.
+    """
+    if metric_of(window, f"sojourn_ms.{key}") is None and window.get("arrivals"):
+        return 1e3 * (window["end_s"] - window["start_s"])
+    return measured(name, window, "sojourn_ms", key)

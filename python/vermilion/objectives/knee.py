@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import FLOWS, GOODPUT_SHARE, UPPER_PERCENTILE
-from vermilion.objectives.interface import LinkObjective
+from vermilion.objectives.interface import LinkObjective, waiting_ms
 from vermilion.objectives.noticeable import NoticesDelay
-from vermilion.objectives.waiting import waiting_ms
 from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.scenario.quantities import number_text
 

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from vermilion.objectives.interface import LinkObjective
+from vermilion.objectives.interface import LinkObjective, waiting_ms
 from vermilion.objectives.noticeable import NoticesDelay
-from vermilion.objectives.waiting import waiting_ms
 
 if TYPE_CHECKING:
     from vermilion.simulate.result_data import LinkMetrics

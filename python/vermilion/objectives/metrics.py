@@ -25,6 +25,37 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 
+_IN_PER_CENT: Final = {
+    "utilization", "drop_rate", "mark_rate", "loss_rate", "packet_loss_rate", "slowest_share",
+}  # fmt: skip
+
+
+def metric_in_words(path: MetricPath, value: float, half_width: float | None = None) -> str:
+    """A metric's value with its unit.
+
+    Args:
+        path: of the metric.
+        value: in the metric's own unit.
+        half_width: of its interval, likewise; ``None`` where there is none.
+    """
+    factor, unit = _shown(path)
+    text = f"{factor * value:.4g}"
+    if half_width is not None:
+        text += f" +- {factor * half_width:.2g}"
+    return f"{text} {unit}".rstrip()
+
+
+def _shown(path: MetricPath) -> tuple[float, str]:
+    """The factor from the metric's own unit to the one that is shown, and that unit."""
+    if path.metric in _IN_PER_CENT:
+        return 100.0, "%"
+    if path.dimension is RATE:
+        return 1e-6, "Mbit/s"
+    if path.dimension is TIME and path.unit != "ms":
+        return 1.0, "s"
+    return 1.0, path.unit
+
+
 _STATISTICS: Final = ("mean", "sd", "p5", "p50", "p95", "p99", "max")
 
 
@@ -207,3 +238,15 @@ class UnitOfMetric:
     def __get__(self, objective: _OfMetric | None, owner: type | None = None) -> str:
         """The unit, "" for a plain number."""
         return "the metric's" if objective is None else objective.path.unit
+
+
+STEADY_QUEUE: Final = "links.{link}.queue_packets.sd <= 1 of reference"
+"""With ``{link}`` for the link."""
+
+_OWN: Final = "average_queue_packets"
+
+
+def guards_of(path: MetricPath) -> tuple[str, ...]:
+    """The constraints without which a metric could be gamed; of most there is none."""
+    own = path.room == "links" and path.metric.partition(".")[0] == _OWN
+    return (STEADY_QUEUE.format(link=path.name),) if own else ()

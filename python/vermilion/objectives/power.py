@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, cast
 
 from vermilion.objectives.fields import BASE_DELAY, FLOWS
-from vermilion.objectives.interface import LinkObjective, measured
-from vermilion.objectives.waiting import waiting_ms
+from vermilion.objectives.interface import LinkObjective, measured, waiting_ms
 from vermilion.objectives.windows import ALL_FLOWS, flow_windows, is_idle, link_windows
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.interface import mean_squared_distance
-from vermilion.objectives.own_average import STEADY_QUEUE
-from vermilion.objectives.queue_target import QueueTargetObjective
+from vermilion.objectives.metrics import STEADY_QUEUE
+from vermilion.objectives.queue_deviation import QueueTargetObjective
 
 if TYPE_CHECKING:
     from vermilion.simulate.result_data import LinkMetrics

@@ -18,7 +18,7 @@ from vermilion.objectives.knee import Knee
 from vermilion.objectives.latency_under_load import LatencyUnderLoad
 from vermilion.objectives.mark_rate import MarkRate
 from vermilion.objectives.mean_sojourn import MeanSojourn
-from vermilion.objectives.own_average import guards_of
+from vermilion.objectives.metrics import guards_of
 from vermilion.objectives.power import Power
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation

@@ -6,9 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from vermilion.objectives.fields import PERCENTILE
-from vermilion.objectives.interface import LinkObjective
+from vermilion.objectives.interface import LinkObjective, waiting_ms
 from vermilion.objectives.noticeable import NoticesDelay
-from vermilion.objectives.waiting import waiting_ms
 
 if TYPE_CHECKING:
     from vermilion.simulate.result_data import LinkMetrics

@@ -15,7 +15,7 @@ import math
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Final, Literal, cast
 
-from vermilion.simulate.bulk_flows import STARVED
+from vermilion.simulate.metric import STARVED
 from vermilion.simulate.result_data import GroupMetrics, LinkMetrics
 
 if TYPE_CHECKING:

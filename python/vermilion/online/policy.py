@@ -37,7 +37,7 @@ from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.objectives.windows import ALL_FLOWS
 from vermilion.routers.queue_set import BETWEEN, joint_name
 from vermilion.scenario.errors import FieldError, ScenarioError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.search.space import searched_box
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from vermilion.simulate import comparison as simulated
 from vermilion.simulate.accepted import given_scenarios
 from vermilion.simulate.comparison import Comparison
 from vermilion.simulate.notebook import stretch
-from vermilion.simulate.variants import chosen_seeds, make_variants
+from vermilion.simulate.sweeps import chosen_seeds, make_variants
 
 if TYPE_CHECKING:
     import os

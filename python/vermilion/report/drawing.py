@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report.numbers import significant
+from vermilion.scenario.checked import mean_packet_bytes
 from vermilion.scenario.errors import ScenarioError, one_of
-from vermilion.scenario.how_many import how_many
-from vermilion.scenario.queue_target import mean_packet_bytes
+from vermilion.scenario.quantities import how_many
 from vermilion.scenario.wire import nominal_rate
 
 if TYPE_CHECKING:

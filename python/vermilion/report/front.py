@@ -12,7 +12,7 @@ from vermilion.report.drawing import picture, plain_numbers
 from vermilion.report.numbers import typeset
 from vermilion.report.study_figures import is_wide
 from vermilion.report.study_parts import how_to_repeat, parameter_names, queue_figures
-from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+from vermilion.scenario.quantities import shown_unit, with_shown_unit
 from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning.front import Front
 

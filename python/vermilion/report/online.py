@@ -33,8 +33,8 @@ from vermilion.report.price_line import (
 )
 from vermilion.report.queue_figure import parameter_figure, queue_figure
 from vermilion.scenario import RATE, format_quantity
-from vermilion.scenario.how_many import how_many
 from vermilion.scenario.library import scenario_text
+from vermilion.scenario.quantities import how_many
 from vermilion.scenario.toml_text import parse_toml, toml_text
 from vermilion.scenario.wire import nominal_rate
 from vermilion.simulate.statistics import mean_interval

@@ -17,7 +17,7 @@ from vermilion.report.drawing import (
 )
 from vermilion.report.numbers import significant
 from vermilion.report.phases import events_of
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

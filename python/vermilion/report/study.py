@@ -30,8 +30,8 @@ from vermilion.report.study_parts import (
     tuned_links,
     with_units,
 )
-from vermilion.scenario.how_many import how_many
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.quantities import how_many
 from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning import StudyError
 from vermilion.tuning.evaluation import Joining

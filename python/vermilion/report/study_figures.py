@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from vermilion.objectives.queue_target import QueueTargetObjective
+    from vermilion.objectives.queue_deviation import QueueTargetObjective
     from vermilion.report.study_outcome import Share
     from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval

@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.queue_target import QueueTargetObjective
+from vermilion.objectives.queue_deviation import QueueTargetObjective
 from vermilion.objectives.registry import objective_from_text, objective_of
 from vermilion.report import study_figures
 from vermilion.report.drawing import milliseconds_per_packet

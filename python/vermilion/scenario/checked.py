@@ -9,19 +9,19 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from vermilion import _core
 from vermilion.scenario.algorithms import disciplines, senders
-from vermilion.scenario.errors import (
-    MISSING,
-    FieldError,
-    ScenarioError,
-    did_you_mean,
-    from_core,
-)
+from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean, from_core
 from vermilion.scenario.lowering import lowered
-from vermilion.scenario.paths import fields_at
-from vermilion.scenario.quantities import Quantity, QuantityRange
-from vermilion.scenario.queue_target import with_target_in_packets
-from vermilion.scenario.structure import check_structure
+from vermilion.scenario.quantities import (
+    TIME,
+    Quantity,
+    QuantityRange,
+    format_quantity,
+    number_text,
+)
+from vermilion.scenario.structure import check_structure, fields_at
 from vermilion.scenario.tables import Duration, FlowGroup, Link, names_are_plain
+from vermilion.scenario.tuning_table import LARGEST_TARGET, TARGET_PACKETS
+from vermilion.scenario.wire import nominal_rate
 from vermilion.scenario.written_scenario import AnyScenario, Source, WrittenScenario
 
 if TYPE_CHECKING:
@@ -29,6 +29,67 @@ if TYPE_CHECKING:
 
     from pydantic.fields import FieldInfo
     from pydantic_core import ErrorDetails
+
+
+def with_target_in_packets(scenario: AnyScenario) -> AnyScenario:
+    """The scenario with the packets of its objective's target, where that was given as a time.
+
+    Raises:
+        FieldError: the link is not said, or what it sends in that time is not known.
+    """
+    tuning = scenario.tuning
+    if tuning is None or tuning.objective.target_delay_s is None:
+        return scenario
+    objective, time_s = tuning.objective, tuning.objective.target_delay_s
+    if objective.link is None:
+        raise FieldError("tuning.objective.link", MISSING, "the link whose queue has the target")
+    try:
+        packets = packets_sent_in(scenario, objective.link, time_s)
+    except FieldError as error:
+        raise error.under("tuning.objective.target") from None
+    objective = objective.model_copy(update={"target": packets})
+    return scenario.model_copy(
+        update={"tuning": tuning.model_copy(update={"objective": objective})}
+    )
+
+
+def mean_packet_bytes(scenario: WrittenScenario, link: str) -> float | None:
+    """The mean packet size of the flows whose data crosses a link; ``None`` if none does."""
+    crossing = [group for group in scenario.flows.values() if link in group.path]
+    flows = sum(group.count for group in crossing)
+    if not flows:
+        return None
+    return sum(group.count * group.packet_size for group in crossing) / flows
+
+
+def packets_sent_in(scenario: WrittenScenario, link: str, time_s: float) -> float:
+    """How many packets a link sends in a time.
+
+    Args:
+        scenario: of the link.
+        link: its name.
+        time_s: seconds.
+
+    Raises:
+        FieldError: no flow's data crosses the link, or it sends nothing, or more than is accepted.
+    """
+    size = mean_packet_bytes(scenario, link)
+    rate = nominal_rate(scenario, link)
+    shown = format_quantity(time_s, TIME)
+    if size is None or rate <= 0.0:
+        why = "no flow's data crosses the link" if size is None else "the link's rate is 0"
+        raise FieldError("", shown, f"{TARGET_PACKETS.accepted()}, because {why}")
+    packets = time_s * rate / (8.0 * size)
+    if packets > LARGEST_TARGET:
+        raise FieldError("", shown, f"a time in which {link} sends at most 10^9 packets")
+    return packets
+
+
+def in_both_units(time_s: float, packets: float) -> str:
+    """A target that was given as a time, for people: "20 ms, about 25 packets"."""
+    count = number_text(float(f"{packets:.2g}"))
+    unit = "packet" if count == "1" else "packets"
+    return f"{format_quantity(time_s, TIME)}, about {count} {unit}"
 
 
 def checked(kind: type[AnyScenario], document: Mapping[str, Any], origin: str) -> AnyScenario:

@@ -11,16 +11,81 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario.core_json import members
-from vermilion.scenario.core_network import CoreChange, CoreFlowGroup, CoreLink
-from vermilion.scenario.shortening import CannotShortenError, Shortening
+from vermilion.scenario.core_network import CoreChange, CoreFlowGroup, CoreLink, members
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from vermilion.scenario.algorithms import ParameterValue
+
+LEAST_ROUND_TRIPS: Final = 10
+"""Of the longest base round trip; a sender reacts once in each, so fewer show no behaviour."""
+
+_NANOSECONDS: Final = 1_000_000_000
+_FIXED_TRAFFIC: Final = ("trace", "transfer")
+
+
+class CannotShortenError(ValueError):
+    """The scenario cannot be shortened; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shortening:
+    """When things happen if of what is measured of each phase only a fraction is left.
+
+    Attributes:
+        spans_ns: beginning and end of what is measured of each phase, ascending, in ns.
+        fraction: of the measured time that is left, in (0, 1].
+    """
+
+    spans_ns: tuple[tuple[int, int], ...]
+    fraction: float
+
+    @classmethod
+    def of_windows(cls, windows: Sequence[tuple[float, float]], fraction: float) -> Shortening:
+        """With the beginnings and ends in seconds, as a result's phases have them."""
+        spans = [(round(start * _NANOSECONDS), round(end * _NANOSECONDS)) for start, end in windows]
+        return cls(tuple(spans), fraction)
+
+    def moved(self, time_ns: int) -> int:
+        """When something happens in the shortened scenario."""
+        cut = sum(max(0, min(time_ns, end) - start) for start, end in self.spans_ns)
+        return time_ns - round((1.0 - self.fraction) * cut)
+
+    def both_moved(self, ends_ns: tuple[int, int]) -> tuple[int, int]:
+        """The same of both ends of a range."""
+        return self.moved(ends_ns[0]), self.moved(ends_ns[1])
+
+    def check(self, links: Sequence[CoreLink], flows: Sequence[CoreFlowGroup]) -> None:
+        """Refuses a network that would not be the same with less time.
+
+        Raises:
+            CannotShortenError: it has a time table, or a phase would be too short.
+        """
+        spans = self.spans_ns
+        if not spans or any(one[1] > other[0] for one, other in pairwise(spans)):
+            message = "it has no phases one after the other"
+            raise CannotShortenError(message)
+        for link in links:
+            if link.varies:
+                message = f"the rate of link {link.name} follows a time table"
+                raise CannotShortenError(message)
+        for group in flows:
+            if group.traffic["kind"] in _FIXED_TRAFFIC:
+                message = f"flows {group.name} have a time table or an end of their own"
+                raise CannotShortenError(message)
+        longest = max((group.longest_rtt_ns for group in flows), default=0)
+        for number, (start, end) in enumerate(spans, start=1):
+            left = self.fraction * (end - start)
+            if left < LEAST_ROUND_TRIPS * longest:
+                message = (
+                    f"phase {number} would have {left / _NANOSECONDS:.2g} s, "
+                    f"less than {LEAST_ROUND_TRIPS} round trips of {longest / 1e6:.3g} ms"
+                )
+                raise CannotShortenError(message)
 
 
 @dataclass(frozen=True)
@@ -264,3 +329,25 @@ class CoreScenario:
         if self.flow_delays:
             rest["flow_delays"] = True
         return f"{{{head}, ", f", {members(rest)}}}"
+
+
+Window = tuple[int, int]
+"""Beginning and end, ns."""
+
+
+def windows(scenario: CoreScenario) -> tuple[Window, list[Window]]:
+    """The whole measured time, and that of each phase of which something is left."""
+    instants = {change.at_ns for change in scenario.changes}
+    for group in scenario.flows:
+        for begin, end in (group.start_ns, *([group.stop_ns] if group.stop_ns else [])):
+            instants.add(begin)
+            if end - begin > scenario.settle_ns:
+                instants.add(end)
+    inner = sorted(each for each in instants if 0 < each < scenario.duration_ns)
+    phases = []
+    for begin, end in pairwise([0, *inner, scenario.duration_ns]):
+        settled = 0 if begin == 0 else begin + scenario.settle_ns
+        measured = max(settled, scenario.warm_up_ns)
+        if measured < end:
+            phases.append((measured, end))
+    return (scenario.warm_up_ns, scenario.duration_ns), phases

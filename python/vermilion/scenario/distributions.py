@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, ClassVar, Final, Literal
 
 from pydantic import Field, model_validator
 
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
-from vermilion.scenario.quantities import (
-    RATIO,
-    SIZE,
-    TIME,
-    Quantity,
-    QuantityError,
-    number_text,
-)
+from vermilion.scenario.quantities import RATIO, SIZE, TIME, Quantity, QuantityError, number_text
 from vermilion.scenario.table import Table
 
 if TYPE_CHECKING:
@@ -174,3 +168,42 @@ class TimeDistribution(Distribution):
     minimum: Annotated[float, Time] | None = None
     maximum: Annotated[float, Time] | None = None
     median: Annotated[float, Time] | None = None
+
+
+def mean_of(distribution: SizeDistribution | TimeDistribution) -> float:
+    """The mean, in bytes or seconds, before anything is cut to what the core can draw."""
+    name = distribution.distribution
+    if name == "bounded-pareto":
+        return _bounded_pareto(
+            distribution.minimum or 0.0, distribution.maximum or 0.0, distribution.shape or 1.0
+        )
+    if name == "lognormal":
+        return (distribution.median or 0.0) * math.exp((distribution.sigma or 0.0) ** 2 / 2.0)
+    if name == "empirical":
+        return _empirical(
+            distribution.table or (), logarithmic=distribution.interpolation == "logarithmic"
+        )
+    return (distribution.value if name == "constant" else distribution.mean) or 0.0
+
+
+def _bounded_pareto(low: float, high: float, shape: float) -> float:
+    """The mean of a Pareto distribution of which what lies above ``high`` is drawn again."""
+    if low >= high:
+        return low
+    share = float(1.0 - (low / high) ** shape)
+    if shape == 1.0:
+        return low * math.log(high / low) / share
+    return float(shape / (shape - 1.0) * low * (1.0 - (low / high) ** (shape - 1.0)) / share)
+
+
+def _empirical(table: tuple[tuple[float, float], ...], *, logarithmic: bool) -> float:
+    """The mean of a table of values and cumulative probabilities, interpolated between them."""
+    before, below = table[0]
+    total = below * before
+    for value, probability in table[1:]:
+        between = (
+            (value - before) / math.log(value / before) if logarithmic else (value + before) / 2.0
+        )
+        total += (probability - below) * between
+        before, below = value, probability
+    return total

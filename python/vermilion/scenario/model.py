@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from vermilion.scenario.lowering import lowered
 from vermilion.scenario.other_values import with_values
-from vermilion.scenario.paths import parameter_at, value_at
-from vermilion.scenario.structure import notes
+from vermilion.scenario.structure import notes, parameter_at, value_at
 from vermilion.scenario.toml_text import toml_text
 from vermilion.scenario.written_scenario import WrittenScenario
 

@@ -19,9 +19,7 @@ from vermilion.scenario.errors import (
     FieldError,
     did_you_mean,
 )
-from vermilion.scenario.own_class import OwnClassAdapter
-from vermilion.scenario.own_kind import OwnKind
-from vermilion.scenario.own_table import check_class, check_table
+from vermilion.scenario.own_class import OwnClassAdapter, OwnKind, check_class, check_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -12,9 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vermilion.scenario import algorithms
 from vermilion.scenario.errors import DisciplineError
-from vermilion.scenario.own_class import OwnClassAdapter
-from vermilion.scenario.own_kind import OwnKind
-from vermilion.scenario.own_table import check_class, check_table
+from vermilion.scenario.own_class import OwnClassAdapter, OwnKind, check_class, check_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

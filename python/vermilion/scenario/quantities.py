@@ -3,28 +3,104 @@
 Every quantity is held in one SI unit: seconds, bit/s, bytes, packets, or a plain ratio.
 The usual units are read from a table, because loading a scenario should take milliseconds;
 only a unit that is not in it (``"2 hours"``, ``"3 kibibytes"``) makes pint be imported. The
-spellings of Linux's ``tc`` are among them (:mod:`vermilion.scenario.tc_units`).
+spellings of Linux's ``tc`` are among them (:mod:`vermilion.scenario.quantities`).
 """
 
 from __future__ import annotations
 
 import math
+import operator
 import re
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import product
 from typing import TYPE_CHECKING, Any, Final, TypeGuard
 
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.tc_units import (
-    TC_DOUBTFUL_RATES,
-    TC_DOUBTFUL_SIZES,
-    TC_RATES,
-    TC_SIZES,
-    TC_TIMES,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    Sizes = Mapping[str, tuple[float, float]]
+    Readings = Mapping[str, tuple[str, str]]
+
+_OF_RATES: Final = ("", "k", "m", "g", "t")
+_OF_SIZES: Final = ("k", "m", "g")
+_SI: Final = {"": "", "k": "k", "m": "M", "g": "G", "t": "T"}
+_IEC: Final = {"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti"}
+
+
+def _either_case(spelling: str) -> list[str]:
+    return ["".join(letters) for letters in product(*({c.lower(), c.upper()} for c in spelling))]
+
+
+TC_RATES: Final[Sizes] = {
+    spelling: (base**power, 1.0)
+    for power, prefix in enumerate(_OF_RATES)
+    for infix, base in (("", 1e3), ("i", 1024.0))[: 2 if prefix else 1]
+    for spelling in _either_case(f"{prefix}{infix}bit")
+}
+"""The size of each in bit/s, as a fraction: numerator, denominator."""
+
+TC_SIZES: Final[Sizes] = {
+    "b": (1.0, 1.0),
+    **{
+        spelling: (1024.0**power, 1.0)
+        for power, prefix in enumerate(_OF_SIZES, 1)
+        # Not in capitals throughout: MB is a million bytes.
+        for spelling in (f"{prefix}b", f"{prefix.upper()}b", prefix, prefix.upper())
+    },
+}
+"""The same in bytes."""
+
+TC_TIMES: Final[Sizes] = {
+    f"{prefix}{unit}": (1.0, denominator)
+    for prefix, denominator in (("", 1.0), ("m", 1e3), ("u", 1e6), ("n", 1e9))
+    for unit in ("s", "sec", "secs")
+}
+"""The same in seconds."""
+
+TC_DOUBTFUL_RATES: Final[Readings] = {
+    spelling: (f"{si}B/s", f"{si}bit/s")
+    for prefix in _OF_RATES
+    for infix, si in (("", _SI[prefix]), ("i", _IEC.get(prefix, "")))[: 2 if prefix else 1]
+    for spelling in _either_case(f"{prefix}{infix}bps")
+}
+"""What ``tc`` takes spellings for, and what others do, each as it may be written here."""
+
+TC_DOUBTFUL_SIZES: Final[Readings] = {
+    spelling: (f"{_IEC[prefix]}{unit}", f"{_SI[prefix]}{unit}")
+    for prefix in _OF_SIZES
+    for unit in ("B", "bit")
+    for spelling in _either_case(f"{prefix}{unit}")
+}
+"""The same of sizes."""
+
+
+def whole_number(value: object) -> int | None:
+    """A whole number of any kind as Python's own; ``None`` for whatever else."""
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        return None
+    try:
+        return operator.index(value)
+    except TypeError:  # an array of several
+        return None
+
+
+def how_many(count: float, noun: str, several: str = "", *, grouped: bool = False) -> str:
+    """The count and the noun, in the singular for one.
+
+    Args:
+        count: of the things; a target of 12.5 packets is one, too.
+        noun: for one of them.
+        several: for more than one, or none; the noun with an "s" unless given.
+        grouped: whether large numbers have commas.
+    """
+    shown = f"{count:g}" if isinstance(count, float) else f"{count:,}" if grouped else str(count)
+    return f"{shown} {noun if count == 1 else several or f'{noun}s'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,3 +444,26 @@ def _pint_registry() -> Any:  # noqa: ANN401 - pint is imported late, and its ty
     import pint
 
     return pint.UnitRegistry(cache_folder=None)
+
+
+_SHOWN: Final[Mapping[str, tuple[str, float]]] = {
+    "seconds": ("ms", 1e3),
+    "bit/s": ("Mbit/s", 1e-6),
+    "probability": ("", 1.0),
+    "1": ("", 1.0),
+}
+
+
+def shown_unit(unit: str) -> tuple[str, float]:
+    """The unit to be shown for one of the parameter tables, and the factor that leads to it.
+
+    >>> shown_unit("seconds"), shown_unit("packets"), shown_unit("1")
+    (('ms', 1000.0), ('packets', 1.0), ('', 1.0))
+    """
+    return _SHOWN.get(unit, (unit, 1.0))
+
+
+def with_shown_unit(name: str, unit: str) -> str:
+    """A name with the unit that is shown, as a heading or a label: "target (ms)"."""
+    shown, _ = shown_unit(unit)
+    return f"{name} ({shown})" if shown else name

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import PlainValidator
 
-from vermilion.scenario.core_round_trips import CoreRoundTrips, DrawnRoundTrips
+from vermilion.scenario.core_network import CoreRoundTrips, DrawnRoundTrips
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean
 from vermilion.scenario.quantities import (
     RATIO,

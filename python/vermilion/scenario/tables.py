@@ -9,11 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, StrictStr, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Field,
+    PlainValidator,
+    StrictStr,
+    model_validator,
+)
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import MISSING, FieldError, printable
-from vermilion.scenario.loss import Loss
+from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, printable
 from vermilion.scenario.quantities import (
     PACKETS,
     RATE,
@@ -21,16 +27,104 @@ from vermilion.scenario.quantities import (
     SIZE,
     TIME,
     Quantity,
+    QuantityError,
     QuantityRange,
     format_quantity,
 )
-from vermilion.scenario.rate_schedule import Steps
 from vermilion.scenario.round_trips import LONGEST_DELAY_S, RoundTrips
 from vermilion.scenario.table import Table
 from vermilion.scenario.traffic import Rate, Traffic
 
 if TYPE_CHECKING:
     from vermilion.scenario.algorithms import Algorithm
+
+_PROBABILITY: Final = Quantity(RATIO, minimum=0.0, maximum=1.0)
+
+_LOSS_KEYS: Final = {
+    "bernoulli": ("probability",),
+    "gilbert-elliott": ("good_to_bad", "bad_to_good", "loss_in_good", "loss_in_bad"),
+}
+
+
+class Loss(Table):
+    """``loss`` of a link: how its wire loses packets after their transmission.
+
+    Attributes:
+        model: each packet on its own, or a wire that is good or bad for a while.
+        probability: of a loss, where each packet is on its own.
+        good_to_bad: that a good wire turns bad before a packet.
+        bad_to_good: that a bad wire turns good before a packet.
+        loss_in_good: that a good wire loses a packet.
+        loss_in_bad: that a bad wire loses a packet.
+    """
+
+    model: Literal["bernoulli", "gilbert-elliott"]
+    probability: Annotated[float, _PROBABILITY] | None = None
+    good_to_bad: Annotated[float, _PROBABILITY] | None = None
+    bad_to_good: Annotated[float, _PROBABILITY] | None = None
+    loss_in_good: Annotated[float, _PROBABILITY] | None = None
+    loss_in_bad: Annotated[float, _PROBABILITY] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keys_fit_the_model(cls, value: object) -> object:
+        if not isinstance(value, dict):
+            raise FieldError("", value, 'a table, like { model = "bernoulli", probability = 0.01 }')
+        given = dict(value)
+        if given.get("model") == "gilbert-elliott":
+            # Gilbert's own model: a good wire loses nothing, a bad one everything.
+            given = {"loss_in_good": 0.0, "loss_in_bad": 1.0, **given}
+        model = given.get("model")
+        if not isinstance(model, str) or model not in _LOSS_KEYS:
+            shown = model if "model" in given else "a loss without a model"
+            expected = did_you_mean(model if isinstance(model, str) else "", _LOSS_KEYS)
+            raise FieldError("model" if "model" in given else "", shown, expected)
+        keys = _LOSS_KEYS[model]
+        for key in given:
+            if key != "model" and key not in keys:
+                expected = f"a key of {model}: {did_you_mean(key, ('model', *keys))}"
+                raise FieldError(key, given[key], expected)
+        for key in keys:
+            if key not in given:
+                raise FieldError(key, "nothing", _PROBABILITY.accepted())
+        return given
+
+    def to_core(self) -> dict[str, object]:
+        """The loss as the core reads it."""
+        return {"model": self.model} | {key: getattr(self, key) for key in _LOSS_KEYS[self.model]}
+
+
+LONGEST_SCHEDULE: Final = 1_000_000
+"""Steps."""
+
+_STEP_TIME: Final = Quantity(TIME, minimum=0.0, maximum=1e6)
+_STEP_RATE: Final = Quantity(RATE, minimum=0.0, maximum=1e13)
+
+
+def _read_steps(value: object) -> tuple[tuple[float, float], ...]:
+    example = 'a list like [["0 s", "10 Mbit/s"], ["20 s", "100 Mbit/s"]]'
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= LONGEST_SCHEDULE:
+        raise FieldError("", value, f"{example}, of at most {LONGEST_SCHEDULE:,} steps")
+    steps: list[tuple[float, float]] = []
+    for index, step in enumerate(value):
+        if not isinstance(step, list | tuple) or len(step) != 2:  # noqa: PLR2004 - a pair
+            raise FieldError(str(index), step, 'a time and a rate, like ["20 s", "100 Mbit/s"]')
+        try:
+            time = float(_STEP_TIME.parse(step[0]))
+            rate = float(_STEP_RATE.parse(step[1]))
+        except QuantityError as error:
+            raise FieldError(str(index), error.value, error.accepted) from None
+        if index == 0 and time != 0:
+            raise FieldError("0", step[0], 'a first step at "0 s"')
+        if steps and time <= steps[-1][0]:
+            raise FieldError(str(index), step[0], "a time after that of the step before")
+        steps.append((time, rate))
+    return tuple(steps)
+
+
+Steps = Annotated[tuple[tuple[float, float], ...], PlainValidator(_read_steps)]
+"""Seconds and bit/s, the first at 0 s."""
+
 
 LONGEST_DURATION_S: Final = 1e6
 """Seconds; 10^15 ns leave a factor of 9000 before a 64-bit count of nanoseconds overflows."""

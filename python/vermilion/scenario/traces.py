@@ -1,26 +1,48 @@
-"""Trace files: transfers that were seen somewhere, to be begun again at the same times.
+"""Files that a scenario names, and the transfers in those of groups of flows.
 
-A trace is a CSV file with a header. Columns, in any order: ``start_s`` (seconds after the group's
-start), ``size_bytes`` (whole bytes) and, optionally, ``path``: the name of the flow group, and
-so of the path, that carries the transfer. ``start`` and ``size`` mean the same two columns.
-Rows need not be in the order of their starts. A file is named relative to the scenario's.
+A file that a scenario names may be anything, somebody's secret too: no message quotes it.
+
+Transfers: a CSV file with a header. Columns, in any order: ``start_s`` (seconds after the group's
+start), ``size_bytes`` (whole bytes) and, optionally, ``path``: the name of the flow group that
+carries the transfer. ``start`` and ``size`` mean the same two columns. Rows may be in any order.
 """
 
 from __future__ import annotations
 
+import errno
 import io
+import os
+import stat
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.distributions import LARGEST_TRANSFER_BYTES, LONGEST_TIME_S
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.named_file import read_named_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+
+def read_named_file(path: Path, most_bytes: int) -> bytes:
+    """Content of a regular file. No message about it may quote it.
+
+    Raises:
+        OSError: it cannot be read, is no regular file, or is larger.
+        ValueError: no file can have this name.
+    """
+    # Without waiting: opening a pipe that nobody writes into would never end.
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "is a directory, a pipe or a device, and no file")
+        content = file.read(most_bytes + 1)
+    if len(content) > most_bytes:
+        raise OSError(errno.EFBIG, f"is larger than {most_bytes >> 20} MiB")
+    return content
+
 
 LARGEST_FILE_BYTES: Final = 256 * 1024 * 1024
 MOST_ROWS: Final = 1_000_000

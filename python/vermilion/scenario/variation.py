@@ -11,7 +11,7 @@ from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.expectation import mean_of
+from vermilion.scenario.distributions import mean_of
 from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.quantities import TIME, exact_text
 from vermilion.scenario.round_trips import RoundTripDistribution, smallest
@@ -23,6 +23,38 @@ if TYPE_CHECKING:
     from vermilion.scenario.core_scenario import CoreScenario
     from vermilion.scenario.model import Scenario
     from vermilion.scenario.tables import FlowGroup
+
+
+def with_queues(scenario: Scenario, queues: Mapping[str, Mapping[str, object]]) -> Scenario:
+    """A checked copy in which some links have other queues.
+
+    What changes during the scenario about the queues that are gone, and a ``[tuning]`` table,
+    speak of parameters that may be no more; both are left out.
+
+    Args:
+        scenario: itself.
+        queues: by link, a table like ``{"discipline": "drop-tail", "limit": "31 packets"}``.
+
+    Raises:
+        ScenarioError: there is no such discipline, or it does not accept a value.
+    """
+    document = deepcopy(dict(scenario.document))
+    for link, queue in queues.items():
+        document["links"][link]["queue"] = dict(queue)
+    document.pop("tuning", None)
+    changes = [
+        {key: value for key, value in change.items() if key != "queue"}
+        if change["link"] in queues
+        else change
+        for change in document.get("changes", ())
+    ]
+    # A change of nothing but the queue has become a change of nothing.
+    kept = [change for change in changes if change.keys() - {"at", "link"}]
+    document.pop("changes", None)
+    if kept:
+        document["changes"] = kept
+    return scenario_from_document(document, scenario.origin)
+
 
 NANOSECONDS: Final = 1_000_000_000
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.named_file import read_named_file
+from vermilion.scenario.traces import read_named_file
 
 if TYPE_CHECKING:
     from vermilion.scenario.tables import Link

@@ -9,8 +9,7 @@ from vermilion.simulate.metric import metric_of
 from vermilion.simulate.result import Result
 from vermilion.simulate.runs import run, run_many
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.simulate.sweeps import Sweep, sweep
-from vermilion.simulate.variants import grid
+from vermilion.simulate.sweeps import Sweep, grid, sweep
 
 __all__ = [
     "FlowsResult",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import Scenario, load_scenario
 from vermilion.scenario.errors import ScenarioError
-from vermilion.scenario.whole_numbers import whole_number
+from vermilion.scenario.quantities import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

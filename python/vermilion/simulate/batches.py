@@ -3,7 +3,7 @@
 :func:`run_many` of :mod:`vermilion.simulate.runs` keeps the cores of this machine busy. A
 :class:`BatchRunner` stands in its place where there is more than this machine: it hands batches to
 a :class:`concurrent.futures.Executor`, which may be of threads, processes or a cluster
-(:mod:`vermilion.simulate.dask_cluster`). What comes back does not depend on where it was simulated,
+(:mod:`vermilion.simulate.batches`). What comes back does not depend on where it was simulated,
 for a simulation depends on its text and its seed alone.
 
 - A batch is about a second of work (``least_s``), so that the way there and back costs little.
@@ -15,16 +15,19 @@ for a simulation depends on its text and its seed alone.
 
 from __future__ import annotations
 
+import logging
 import math
+import os
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate.accepted import check_seeds
-from vermilion.simulate.cores import cores
+from vermilion.simulate.extras import MissingPackageError, optional
 from vermilion.simulate.runs import run_jobs, run_many
 
 if TYPE_CHECKING:
@@ -32,6 +35,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from vermilion.simulate.result import Result
+
+
+def cores() -> int:
+    """The processors that this process may use; where the system does not say, all there are."""
+    if hasattr(os, "sched_getaffinity"):  # Linux; not macOS, not Windows
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
 
 Jobs = list[tuple[int, int]]
 """Which text, and which seed."""
@@ -368,3 +379,78 @@ def _outcome(future: Future[Any]) -> Any:  # noqa: ANN401 - of a batch or a task
         raise ClusterError(message) from None
     except (Exception, CancelledError) as error:
         raise LostError from error
+
+
+_CONNECT_S: Final = 10.0
+"""Seconds within which a scheduler has to answer, and to have a worker."""
+
+_PATIENCE_S: Final = 15.0
+"""Seconds without any worker after which waiting is given up; one that is restarted needs a few."""
+
+_RETRIES: Final = 2
+"""How often a batch that fails on a worker is given to another."""
+
+
+@contextmanager
+def dask_workers(
+    address: str, *, least_s: float = LEAST_S, connect_s: float | None = None
+) -> Iterator[BatchRunner]:
+    """The workers that a Dask scheduler has, for as long as the context lasts.
+
+    Args:
+        address: of the scheduler, like ``tcp://10.0.0.1:8786``.
+        least_s: seconds of work in a batch.
+        connect_s: within which the scheduler has to answer; ten by default.
+
+    Raises:
+        ClusterError: there is no Dask, no scheduler, or no worker.
+    """
+    try:
+        distributed = optional("distributed", "--dask", "dask")
+    except MissingPackageError as error:
+        raise ClusterError(str(error)) from None
+    connect_s = connect_s or _CONNECT_S
+    # What Dask would log about workers that go is in the outcome's count of rescued batches.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout=connect_s, set_as_default=False)
+    except (OSError, ValueError, TypeError) as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        message = (
+            f'"{address}" is not reached ({reason}); expected the address of a Dask scheduler, '
+            "like tcp://10.0.0.1:8786"
+        )
+        raise ClusterError(message) from None
+    try:
+        yield _runner(client, address, least_s, connect_s)
+    finally:
+        client.close()
+
+
+def _runner(client: Any, address: str, least_s: float, connect_s: float) -> BatchRunner:  # noqa: ANN401 - an optional package has no types here
+    try:
+        client.wait_for_workers(1, timeout=connect_s)
+    except TimeoutError:
+        message = f'the scheduler "{address}" has no worker; expected at least one'
+        raise ClusterError(message) from None
+    cores = sum(client.nthreads().values())
+    executor = client.get_executor(pure=False, retries=_RETRIES)
+    return BatchRunner(executor, max(1, cores), least_s=least_s, alive=_Pulse(client).beats)
+
+
+class _Pulse:
+    """Whether a cluster still has workers, or had some a moment ago."""
+
+    def __init__(self, client: Any) -> None:  # noqa: ANN401 - dask has no types
+        self._client = client
+        self._last = time.monotonic()
+
+    def beats(self) -> bool:
+        """Asked while nothing comes back."""
+        now = time.monotonic()
+        try:
+            if self._client.status == "running" and self._client.nthreads():
+                self._last = now
+        except (OSError, TimeoutError):
+            pass
+        return now - self._last < _PATIENCE_S

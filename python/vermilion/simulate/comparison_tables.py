@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.simulate.bulk_flows import SLOWEST_SHARE, STARVED
-from vermilion.simulate.compared_runs import BULK_FLOWS, COMPLETION_TIME, GOODPUT
+from vermilion.simulate.compared_runs import (
+    BULK_FLOWS,
+    COMPLETION_TIME,
+    GOODPUT,
+    are_nearly_the_same_run,
+)
+from vermilion.simulate.metric import SLOWEST_SHARE, STARVED
 from vermilion.simulate.notebook import stretch
-from vermilion.simulate.same_runs import are_nearly_the_same_run
 from vermilion.simulate.tables import Section, ShownTable
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from vermilion.simulate.instruments.recorded import Recorded
 from vermilion.simulate.measured_run import MeasuredRun
+from vermilion.simulate.metric import WindowMetrics
 from vermilion.simulate.notebook import result_html, result_text
 from vermilion.simulate.result_frames import flows_frame, result_frame, series_frame
 from vermilion.simulate.traces import save_series
-from vermilion.simulate.window_metrics import WindowMetrics
 
 if TYPE_CHECKING:
     import os

@@ -2,26 +2,225 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from copy import deepcopy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import product
+from operator import index
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario import disciplines as known_disciplines
+from vermilion.scenario import load_scenario, scenario_from_document
+from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.other_values import with_discipline, with_sender
+from vermilion.scenario.overrides import apply_overrides
+from vermilion.scenario.plugins import registered_name
 from vermilion.simulate.accepted import given_scenario
 from vermilion.simulate.metric import metric_of
 from vermilion.simulate.result_data import WITH_FLOW_DELAYS
 from vermilion.simulate.result_frames import COLUMNS, pandas_package, rows_of
 from vermilion.simulate.runs import run_many
-from vermilion.simulate.variants import chosen_seeds, combinations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Iterator, Sequence
 
     import pandas as pd
 
     from vermilion.scenario import Scenario
     from vermilion.simulate.result import Result
+
+ALL: Final = "all"
+"""In place of a discipline's name: every one there is."""
+
+DISCIPLINE: Final = "discipline"
+"""What :func:`grid` takes for the discipline of all links."""
+
+SENDER: Final = "sender"
+"""What :func:`grid` takes for the sender of all flows that have one."""
+
+
+def make_variants(
+    scenario: Scenario | str | Path, disciplines: Sequence[str] = (), settings: Sequence[str] = ()
+) -> tuple[dict[str, Scenario], list[str]]:
+    """Every combination of the disciplines and of the values of paths that are set repeatedly.
+
+    Args:
+        scenario: itself, or the name or path from which it is loaded.
+        disciplines: the name of each, and after a colon parameters of its own if it is to have
+            any: "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline
+            keeps its parameters; others take over those that they share with it, and have
+            their defaults for the rest. "all" means every discipline there is.
+        settings: texts "path=value". The same path given several times makes a variant of each
+            of its values; a path given once is set in all variants.
+
+    Returns:
+        The scenarios by what sets them apart, and remarks: one for each discipline replaced, and
+        one if the scenario's own is none of the variants.
+
+    Raises:
+        ScenarioError: a variant that is not accepted.
+    """
+    for field, given in (("disciplines", disciplines), ("settings", settings)):
+        if isinstance(given, str):
+            raise ScenarioError(field, given, f'a list of them, like ["{given}"]')
+    by_path: dict[str, list[str]] = {}
+    for setting in settings:
+        by_path.setdefault(setting.partition("=")[0].strip(), []).append(setting)
+    repeated = [choices for choices in by_path.values() if len(choices) > 1]
+    common = [choices[0] for choices in by_path.values() if len(choices) == 1]
+
+    variants: dict[str, Scenario] = {}
+    remarks: dict[str, None] = {}
+    for choice in product(*repeated):
+        changed = _with_settings(scenario, [*common, *choice])
+        if not disciplines:
+            variants[", ".join(choice) or "as written"] = changed
+        for discipline in _named(disciplines):
+            variant, reports = with_discipline(changed, discipline)
+            variants[", ".join([discipline, *choice])] = variant
+            remarks.update((str(report), None) for report in reports)
+        if disciplines:
+            remarks.update(dict.fromkeys(_left_out(changed, disciplines)))
+    return variants, list(remarks)
+
+
+def _left_out(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
+    """A remark where the queue that the scenario has itself is none of the variants."""
+    own = dict.fromkeys(link.queue.discipline for link in scenario.links.values())
+    named = {each.partition(":")[0] for each in _named(disciplines)}
+    if named & set(own):
+        return []
+    if len(own) > 1:
+        return [f"the queues as written ({', '.join(own)}) are not among them"]
+    [name] = own
+    return [f"the queue as written ({name}) is not among them; to see it beside them, name it too"]
+
+
+def grid(
+    scenario: Scenario | str | Path, values: Mapping[str, Iterable[object]]
+) -> dict[str, Scenario]:
+    """Every combination of the values of some paths: a full factorial design.
+
+        >>> weights = {"links.bottleneck.queue.weight": [0.002, 0.01], "flows.early.count": [4, 16]}
+        >>> results = vermilion.run_many(vermilion.grid(scenario, weights), seeds=range(1, 11))
+        >>> frame = vermilion.frames(results)
+
+    Disciplines are values too. Each takes over from the scenario's own as in :func:`compare`: what
+    both have with the same unit stays, the rest has its defaults, and parameters of its own
+    follow a colon.
+
+        >>> queues = {"discipline": ["red", "fq-codel", "codel:target=10 ms"]}
+        >>> print(vermilion.compare(vermilion.grid(scenario, queues), seeds=10))
+
+    So are senders, under the key ``sender``, and classes of your own, which are registered then.
+
+    Args:
+        scenario: what all of them have in common, or the name or path from which it is loaded.
+        values: by path, as :meth:`Scenario.with_values` takes them. ``links.NAME.queue.discipline``
+            is the discipline of one link, and the key ``discipline`` that of all links; among
+            their values "all" stands for every discipline there is. The key ``sender`` is the
+            sender of all flows that have one. A value that is there twice counts once.
+
+    Returns:
+        The scenarios by what sets them apart, like "flows.early.count=4, ...", the values of the
+        last path changing fastest.
+
+    Raises:
+        ScenarioError: an unknown path, a value that is not accepted, or one where a list is
+            expected.
+    """
+    return {
+        ", ".join(f"{path}={value}" for path, value in chosen.items()): variant
+        for chosen, variant in combinations(scenario, values)
+    }
+
+
+def combinations(
+    scenario: Scenario | str | Path, values: Mapping[str, Iterable[object]]
+) -> Iterator[tuple[dict[str, object], Scenario]]:
+    """What :func:`grid` makes, each scenario with its values by path.
+
+    Raises:
+        ScenarioError: as there.
+    """
+    scenario = given_scenario(scenario)
+    if not isinstance(values, Mapping):
+        accepted = 'lists of values by path, like {"links.bottleneck.queue.weight": [0.002, 0.01]}'
+        raise ScenarioError("values", values, accepted, scenario.origin)
+    choices = {path: _choices(scenario, path, given) for path, given in values.items()}
+    for combination in product(*choices.values()):
+        chosen = dict(zip(choices, combination, strict=True))
+        rest = {path: value for path, value in chosen.items() if path != SENDER}
+        variant = with_sender(scenario, chosen[SENDER]) if SENDER in chosen else scenario
+        yield chosen, variant.with_values(_of_all_links(scenario, rest))
+
+
+def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[object]:
+    if isinstance(given, str) or not isinstance(given, Iterable):
+        accepted = "a list of values, even of a single one"
+        raise ScenarioError(path, given, accepted, scenario.origin)
+    choices = [registered_name(value) if isinstance(value, type) else value for value in given]
+    if path == DISCIPLINE or path.endswith(f".queue.{DISCIPLINE}"):
+        choices = [
+            name
+            for choice in choices
+            for name in (known_disciplines() if choice == ALL else [choice])
+        ]
+    # Values may be lists, which no set can hold. True is no 1 here.
+    told_apart = [(isinstance(choice, bool), choice) for choice in choices]
+    return [each[1] for number, each in enumerate(told_apart) if each not in told_apart[:number]]
+
+
+def _of_all_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str, object]:
+    """The values by path, those of "discipline" at the path of every link."""
+    values: dict[str, object] = {}
+    for path, value in chosen.items():
+        if path == DISCIPLINE:
+            values |= {f"links.{link}.queue.{DISCIPLINE}": value for link in scenario.links}
+        else:
+            values[path] = value
+    return values
+
+
+def _named(choices: Iterable[str]) -> list[str]:
+    """Each discipline once, every one there is in place of "all"."""
+    named: dict[str, None] = {}
+    for choice in choices:
+        named.update(dict.fromkeys(known_disciplines() if choice == ALL else [choice]))
+    return list(named)
+
+
+def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> Scenario:
+    if isinstance(scenario, str | Path):
+        return load_scenario(scenario, settings)
+    scenario = given_scenario(scenario)
+    if not settings:
+        return scenario
+    document = deepcopy(dict(scenario.document))
+    try:
+        apply_overrides(document, settings)
+    except FieldError as error:
+        raise error.at(scenario.origin) from None
+    return scenario_from_document(document, scenario.origin)
+
+
+def chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
+    """The seeds that are meant: so many from 1 on, or those that are listed.
+
+    Raises:
+        ScenarioError: there are none, or one is there twice: the same run again says nothing more,
+            and an interval would be narrower than it is.
+    """
+    chosen = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(map(index, seeds))
+    if not chosen:
+        raise ScenarioError("seeds", seeds, "at least one seed")
+    met: set[int] = set()
+    for seed in chosen:
+        if seed in met:
+            raise ScenarioError("seeds", f"{seed}, which is there twice,", "each of them once")
+        met.add(seed)
+    return chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 from vermilion.files.whole_file import whole_file
 from vermilion.simulate.extras import optional
-from vermilion.simulate.table_format import check_format, format_of
+from vermilion.simulate.tables import check_format, format_of
 
 if TYPE_CHECKING:
     import os

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
-from vermilion.objectives.feasible_first import BROKEN
+from vermilion.objectives.constraint import BROKEN
 from vermilion.tuning.verdict import mean_margins
 
 if TYPE_CHECKING:

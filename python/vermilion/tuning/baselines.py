@@ -28,7 +28,7 @@ from vermilion.profiles import PROFILES, Device
 from vermilion.scenario.algorithms import discipline
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, SIZE, TIME, format_quantity
-from vermilion.scenario.replaced_queues import with_queues
+from vermilion.scenario.variation import with_queues
 from vermilion.scenario.wire import nominal_rate
 from vermilion.search import Dimension, Space
 from vermilion.simulate.runs import run_many

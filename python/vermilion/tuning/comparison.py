@@ -22,8 +22,8 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.scenario.how_many import how_many
-from vermilion.simulate.same_runs import are_nearly_the_same_run, are_the_same_run
+from vermilion.scenario.quantities import how_many
+from vermilion.simulate.compared_runs import are_nearly_the_same_run, are_the_same_run
 from vermilion.simulate.statistics import (
     Interval,
     RatioInterval,

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from vermilion.objectives.feasible_first import BROKEN
+from vermilion.objectives.constraint import BROKEN
 from vermilion.search.fitted_surface import FittedSurface, Shape, fitted, single_thread
 from vermilion.tuning.state import AT_ONCE, Length
 from vermilion.tuning.verdict import paired_margins

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
 from vermilion.objectives import NotMeasuredError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.tuning.memory import KeptSimulation
 
 if TYPE_CHECKING:

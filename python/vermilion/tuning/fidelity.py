@@ -24,7 +24,7 @@ from itertools import groupby
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

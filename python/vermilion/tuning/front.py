@@ -8,11 +8,9 @@ from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.objectives.price import PRICE
-from vermilion.objectives.shown_objective import METRIC_WORDS, shown_objectives
+from vermilion.objectives.price import METRIC_WORDS, PRICE, shown_objectives
 from vermilion.scenario.algorithms import AUTOMATIC
-from vermilion.scenario.how_many import how_many
-from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+from vermilion.scenario.quantities import how_many, shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.evaluation import Seeds
@@ -21,8 +19,7 @@ from vermilion.tuning.recommendation import ABSENT, ended_by, interval_data
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.objectives.price import PriceRow
-    from vermilion.objectives.shown_objective import ShownObjective
+    from vermilion.objectives.price import PriceRow, ShownObjective
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.state import End
 

@@ -20,8 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import WindowObjective, feasible_first
-from vermilion.scenario.core_scenario import CoreScenario
-from vermilion.scenario.shortening import CannotShortenError
+from vermilion.scenario.core_scenario import CannotShortenError, CoreScenario
 from vermilion.simulate.statistics import t_quantile
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.fidelity import (

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, Protocol, cast
 
 from vermilion.simulate import Result
-from vermilion.simulate.cores import cores
+from vermilion.simulate.batches import cores
 from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 from vermilion.profiles import Place
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.scenario.load import scenario_from_document
-from vermilion.scenario.whole_numbers import whole_number
+from vermilion.scenario.quantities import whole_number
 from vermilion.search import AUTOMATIC, SEARCHES
 from vermilion.simulate.accepted import check_seed, given_in_order
 from vermilion.tuning.evaluation import Seeds

@@ -23,9 +23,9 @@ from vermilion.objectives import (
 )
 from vermilion.objectives.harm import harm_bounds
 from vermilion.profiles import Device
-from vermilion.scenario.carry_over import CarriedOver, with_discipline
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.load import scenario_from_document
+from vermilion.scenario.other_values import CarriedOver, with_discipline
 from vermilion.search import CountedFromBelow, SettableSpace, Space, chosen_search, setting_names
 from vermilion.search.space import searchable
 from vermilion.simulate.runs import run_many

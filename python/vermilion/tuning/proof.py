@@ -26,7 +26,7 @@ import math
 from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.feasible_first import BROKEN, feasible_first
+from vermilion.objectives.constraint import BROKEN, feasible_first
 from vermilion.tuning.alternatives import SHARES, between, front_of_distance
 from vermilion.tuning.verdict import judge, mean_margins, mean_violation
 

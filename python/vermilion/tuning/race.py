@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import feasible_first
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.verdict import judge
 

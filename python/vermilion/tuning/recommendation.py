@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives.constraint import path_in
 from vermilion.objectives.price import PRICE, PriceRow
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.verdict import at_confidence
 

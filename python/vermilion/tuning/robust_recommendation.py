@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.recommendation import (
     Recommendation,

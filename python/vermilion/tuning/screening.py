@@ -27,7 +27,7 @@ import math
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from vermilion.objectives.feasible_first import BROKEN
+from vermilion.objectives.constraint import BROKEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -28,7 +28,7 @@ class TuningSession:
     Attributes:
         deadline_s: wall seconds for everything.
         threads: simulations at a time; ``None`` for one on each core.
-        workers: of a cluster (:func:`vermilion.simulate.dask_cluster.dask_workers`), which do
+        workers: of a cluster (:func:`vermilion.simulate.batches.dask_workers`), which do
             the longer simulations; the outcome is the same.
         progress: called now and then.
         study: keeps all of it in a file while it goes. If this tuning is the one that the study

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, cast
 from vermilion.objectives import MetricPath, NotMeasuredError
 from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
-from vermilion.simulate.cores import cores
+from vermilion.simulate.batches import cores
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.memory import KEPT_WHOLE
 

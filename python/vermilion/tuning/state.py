@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.objectives.feasible_first import BROKEN
+from vermilion.objectives.constraint import BROKEN
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.screening import Screening
 

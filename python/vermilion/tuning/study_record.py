@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.files.sqlite import NONSENSE, bounded
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.tuning.memory import Used
 from vermilion.tuning.study import fidelity_from_json
 from vermilion.tuning.study_file import StudyError, damaged, open_to_read

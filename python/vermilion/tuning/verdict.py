@@ -12,8 +12,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.objectives.constraint import Constraint, path_in, relative_violation
-from vermilion.objectives.metric_words import metric_in_words
-from vermilion.objectives.metrics import MetricPath
+from vermilion.objectives.metrics import MetricPath, metric_in_words
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from vermilion.scenario import scenario_from_document
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 from vermilion.scenario.toml_text import toml_text
 from vermilion.twin.fitting import fit_arrivals, fit_sizes, fitting_depth
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.report import drawing
 from vermilion.report.numbers import significant
 from vermilion.scenario import RATE, format_quantity
-from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+from vermilion.scenario.quantities import shown_unit, with_shown_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

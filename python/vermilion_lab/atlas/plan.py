@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario import RATE, RATIO, SIZE, TIME, ScenarioError, format_quantity
 from vermilion.scenario.errors import did_you_mean
-from vermilion.scenario.how_many import how_many
-from vermilion.scenario.quantities import Quantity, QuantityError
+from vermilion.scenario.quantities import Quantity, QuantityError, how_many
 from vermilion.scenario.toml_text import parse_toml
 
 if TYPE_CHECKING:

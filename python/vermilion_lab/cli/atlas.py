@@ -267,7 +267,7 @@ def _build(plan: "Plan", keep: Path | None, threads: int | None, dask: str | Non
 
 def _check_suffixes(table: str | None, figures: dict[str, str | None]) -> None:
     from vermilion.simulate import MissingPackageError
-    from vermilion.simulate.table_format import check_format
+    from vermilion.simulate.tables import check_format
 
     if table is not None and table != STANDARD_OUTPUT:
         try:

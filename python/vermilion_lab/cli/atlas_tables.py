@@ -17,7 +17,7 @@ def print_atlas(atlas: Atlas) -> None:
     """The settings, what they cost, the laws, and how far the rules are from the best."""
     from vermilion.scenario import RATE, TIME, disciplines, format_quantity
     from vermilion.scenario.algorithms import AUTOMATIC
-    from vermilion.scenario.shown_units import shown_unit, with_shown_unit
+    from vermilion.scenario.quantities import shown_unit, with_shown_unit
     from vermilion_lab.atlas.cell import DEFAULTS, TUNED
     from vermilion_lab.atlas.summary import laws_table, rules_table, sentences
 

@@ -10,7 +10,7 @@ from vermilion.cli import options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
 from vermilion.cli.user_error import UserError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

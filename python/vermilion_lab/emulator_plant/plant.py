@@ -19,8 +19,8 @@ from vermilion.link.plan import DOWNLINK, UPLINK, Options, plan_of_scenario
 from vermilion.link.recorder import Recorder
 from vermilion.routers.base import RouterError
 from vermilion.routers.emulated import EmulatedRouter
+from vermilion.scenario.core_scenario import windows
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.windows import windows
 from vermilion.simulate.accepted import check_seed
 from vermilion.simulate.result import Result
 from vermilion_lab.emulator_plant.acceptance import ways_of

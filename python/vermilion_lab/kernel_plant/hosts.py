@@ -11,7 +11,7 @@ import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario.core_round_trips import DrawnRoundTrips
+from vermilion.scenario.core_network import DrawnRoundTrips
 from vermilion.scenario.errors import FieldError
 from vermilion_lab.kernel_plant.acceptance import HEADER_BYTES, MOST_HOSTS
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from vermilion.scenario.core_scenario import CoreScenario
-    from vermilion.scenario.windows import Window
+    from vermilion.scenario.core_scenario import CoreScenario, Window
     from vermilion.simulate.result_data import Measured
     from vermilion_lab.kernel_plant.traffic_plan import PlannedFlow
 

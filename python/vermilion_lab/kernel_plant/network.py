@@ -9,8 +9,8 @@ import numpy as np
 
 from vermilion import _core
 from vermilion.routers.base import RouterError
+from vermilion.scenario.core_scenario import windows
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.windows import windows
 from vermilion_lab.kernel_plant.acceptance import check_scenario
 from vermilion_lab.kernel_plant.guest import Guest
 from vermilion_lab.kernel_plant.hosts import hosts_of

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import TYPE_CHECKING, TypeVar
 
 from vermilion import simulate
-from vermilion.simulate.cores import cores
+from vermilion.simulate.batches import cores
 from vermilion_lab.papers.processes import in_processes
 
 if TYPE_CHECKING:

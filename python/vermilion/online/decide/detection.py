@@ -52,7 +52,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.online.sense.flow_activity import STARVED_SHARE
 from vermilion.online.sense.picture import SetPicture, round_trip_distance
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from vermilion.online.sense.flow_activity import FlowActivity

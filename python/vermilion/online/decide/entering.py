@@ -28,7 +28,7 @@ from vermilion.online.model.traffic import least_queue_packets
 from vermilion.online.plan.memory import condition_distance
 from vermilion.online.policy import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

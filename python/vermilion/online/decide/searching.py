@@ -6,13 +6,13 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.objectives.metric_words import metric_in_words
+from vermilion.objectives.metrics import metric_in_words
 from vermilion.online.decide import entering, silence, stepping
 from vermilion.online.decide.states import RouterChange, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.entries import DecisionKind, setting_in_words
 from vermilion.online.plan.examination import FEWEST_COMPARED, before_silence, misfits
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

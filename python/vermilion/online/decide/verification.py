@@ -26,7 +26,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.objectives.metric_words import metric_in_words
+from vermilion.objectives.metrics import metric_in_words
 from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:

@@ -39,7 +39,7 @@ from vermilion.online.model.possibilities import Possibility, by_turns, load, po
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import disciplines, scenario_from_document, senders
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

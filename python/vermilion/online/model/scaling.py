@@ -45,8 +45,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from vermilion.online.model.network import UNRESPONSIVE
 from vermilion.scenario import disciplines
 from vermilion.simulate import Result
-from vermilion.simulate.batches import BatchRunner
-from vermilion.simulate.cores import cores
+from vermilion.simulate.batches import BatchRunner, cores
 from vermilion.simulate.runs import run_many
 
 if TYPE_CHECKING:

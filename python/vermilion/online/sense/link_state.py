@@ -32,7 +32,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

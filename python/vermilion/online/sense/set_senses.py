@@ -30,7 +30,7 @@ from vermilion.online.sense.round_trips import BaseRoundTrips
 from vermilion.online.sense.sampler import SetSample
 from vermilion.online.sense.senses import HISTORY_S, Senses
 from vermilion.online.sense.stretch import SetStretch
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -36,7 +36,7 @@ from vermilion.routers.linux.options import (
     whole,
 )
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.how_many import how_many
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

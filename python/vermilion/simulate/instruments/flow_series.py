@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from vermilion.files.whole_file import whole_file
 from vermilion.scenario.errors import FieldError
-from vermilion.scenario.flow_choice import chosen_flows
-from vermilion.scenario.series_interval import SHORTEST_S, accepted_seconds, usual_interval_s
+from vermilion.scenario.lowering import SHORTEST_S, accepted_seconds, usual_interval_s
+from vermilion.scenario.scripted_losses import chosen_flows
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
-from vermilion.simulate.table_format import check_format, format_of
+from vermilion.simulate.tables import check_format, format_of
 
 if TYPE_CHECKING:
     import os
