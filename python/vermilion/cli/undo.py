@@ -178,38 +178,15 @@ def _command(
     interface: str | None,
 ) -> str:
     """As tc writes it; "" where Linux has no such queue, or does not take the values."""
-    from vermilion.profiles import LINUX_PROFILES, Place
-    from vermilion.scenario import disciplines, scenario_from_document
+    from vermilion.profiles import Place
+    from vermilion.routers.linux.tc_command import profile_command
+    from vermilion.scenario import disciplines
 
-    if discipline not in LINUX_PROFILES:
-        return ""
-    table = disciplines()[discipline].parameters
-    given = {name: value for name, value in original.items() if name in table}
-    link = "link"
+    place = Place(device=None if interface is None else shlex.quote(interface))
     try:
-        texts = {
-            name: table[name].exact_text(value)
-            for name, value in given.items()
-            if value is not None
-        }
-        scenario = scenario_from_document(
-            {
-                "title": queue.title,
-                "duration": "1 s",
-                "links": {
-                    link: {
-                        "rate": f"{queue.rate_bit_per_s or _UNKNOWN_RATE:.0f} bit/s",
-                        "delay": "1 ms",
-                        "queue": {"discipline": discipline, **texts},
-                    }
-                },
-                "flows": {"any": {"path": [link], "rtt": "10 ms", "sender": "newreno"}},
-            }
-        )
-        place = Place(device=None if interface is None else shlex.quote(interface), verb="change")
-        return LINUX_PROFILES[discipline](scenario, link).command({}, place)
+        table = disciplines()[discipline].parameters
+        given = {name: value for name, value in original.items() if value is not None}
+        known = {name: value for name, value in given.items() if name in table}
+        return profile_command(discipline, known, place, queue.rate_bit_per_s or 1e9) or ""
     except NONSENSE:  # a journal may hold anything
         return ""
-
-
-_UNKNOWN_RATE: Final = 1e9  # where the journal has seen no traffic; only red's idle times use it

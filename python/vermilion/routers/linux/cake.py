@@ -30,6 +30,25 @@ FLOW_MODES: Final = (
 )
 """tc's words, by the kernel's numbers."""
 
+_OPTIONS: Final = [
+    "base_rate",
+    "diffserv_mode",
+    "atm",
+    "flow_mode",
+    "overhead",
+    "rtt_us",
+    "target_us",
+    "autorate",
+    "memory",
+    "nat",
+    "raw",
+    "wash",
+    "mpu",
+    "ingress",
+    "ack_filter",
+    "split_gso",
+    "fwmark",
+]
 _TINS: Final = 10
 _TIN_COUNTERS: Final = {
     2: "sent_packets",
@@ -69,23 +88,7 @@ class CakeOptions(NumberOptions):
     kind: ClassVar[str] = "cake"
     marks: ClassVar[Sequence[str] | None] = ("ecn_marked",)
     numbers_sent: ClassVar[Mapping[str, int]] = {
-        "base_rate": 2,
-        "diffserv_mode": 3,
-        "atm": 4,
-        "flow_mode": 5,
-        "overhead": 6,
-        "rtt_us": 7,
-        "target_us": 8,
-        "autorate": 9,
-        "memory": 10,
-        "nat": 11,
-        "raw": 12,
-        "wash": 13,
-        "mpu": 14,
-        "ingress": 15,
-        "ack_filter": 16,
-        "split_gso": 17,
-        "fwmark": 18,
+        name: number for number, name in enumerate(_OPTIONS, 2)
     }
 
     base_rate: int | None = None

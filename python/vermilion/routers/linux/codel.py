@@ -74,6 +74,7 @@ class CodelOptions(NumberOptions):
     kind: ClassVar[str] = "codel"
     discipline: ClassVar[str | None] = "codel"
     settable: ClassVar[Sequence[str]] = ("limit", *CODEL_TIMES, "ecn")
+    counts: ClassVar[Sequence[str]] = ("limit",)
     marks: ClassVar[Sequence[str] | None] = ("ecn_mark", "ce_mark")
     numbers_sent: ClassVar[Mapping[str, int]] = {
         "limit": 2,
@@ -107,13 +108,39 @@ class CodelOptions(NumberOptions):
         return u32_counters(told, _COUNTERS, cls.kind)
 
     def parameters(self, around: Surroundings) -> Parameters:
-        """As Vermilion's ``codel`` has them."""
-        return codel_parameters(self, around)
+        """As Vermilion's discipline has them."""
+        own = self.numbers()
+        found: Parameters = {"dialect": "linux", "ce_threshold": None}
+        if "limit" in own:
+            found["limit"] = own["limit"]
+        for name, word in CODEL_TIMES.items():
+            if word in own:
+                found[name] = codel_to_tell(own[word]) * _MICROSECOND
+        if "ecn" in own:
+            found["ecn"] = bool(own["ecn"])
+        if around.maximum_packet_bytes is not None:
+            found["maximum_packet_size"] = around.maximum_packet_bytes
+        return found
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:
         """The options that have to be told."""
-        own = refuse_built_in(changes, around)
-        return self.changed_only(codel_options(own))
+        own = refuse_fixed(changes, {"dialect": "linux"}, "it is Linux")
+        if around.maximum_packet_bytes is not None:
+            packet: Parameters = {"maximum_packet_size": around.maximum_packet_bytes}
+            own = refuse_fixed(own, packet, "the kernel takes it from the interface's MTU")
+        told: dict[str, int | None] = {}
+        for name, value in own.items():
+            if name in self.counts:
+                told[name] = whole(name, value)
+            elif name == "ce_threshold" and value is None:
+                told["ce_threshold_us"] = None
+            elif name in CODEL_TIMES:
+                told[CODEL_TIMES[name]] = microseconds(name, value)
+            elif name == "ecn":
+                told["ecn"] = int(bool(value))
+            else:
+                raise FieldError(name, value, "nothing: the kernel has no such option")
+        return self.changed_only(told)
 
     def price(self, request: Self, waiting: int) -> Price:
         """A lower limit drops what it has no room for."""
@@ -121,72 +148,17 @@ class CodelOptions(NumberOptions):
 
     def words(self) -> str:
         """The settings in plain words."""
-        return codel_words(self)
-
-
-def refuse_built_in(changes: Parameters, around: Surroundings) -> Parameters:
-    """The changes without what the kernel has no option for.
-
-    Raises:
-        FieldError: such a parameter is to have another value.
-    """
-    own = refuse_fixed(changes, {"dialect": "linux"}, "it is Linux")
-    if around.maximum_packet_bytes is None:
-        return own
-    packet: Parameters = {"maximum_packet_size": around.maximum_packet_bytes}
-    return refuse_fixed(own, packet, "the kernel takes it from the interface's MTU")
-
-
-def codel_parameters(options: NumberOptions, around: Surroundings) -> Parameters:
-    """What ``codel`` and ``fq_codel`` have in common, as parameters."""
-    own = options.numbers()
-    found: Parameters = {"dialect": "linux", "ce_threshold": None}
-    if "limit" in own:
-        found["limit"] = own["limit"]
-    for name, word in CODEL_TIMES.items():
-        if word in own:
-            found[name] = codel_to_tell(own[word]) * _MICROSECOND
-    if "ecn" in own:
-        found["ecn"] = bool(own["ecn"])
-    if around.maximum_packet_bytes is not None:
-        found["maximum_packet_size"] = around.maximum_packet_bytes
-    return found
-
-
-def codel_options(changes: Parameters) -> dict[str, int | None]:
-    """Options to tell the kernel for parameters that ``codel`` and ``fq_codel`` have in common.
-
-    Raises:
-        FieldError: a value that the kernel does not have, or a parameter that it does not.
-    """
-    told: dict[str, int | None] = {}
-    for name, value in changes.items():
-        if name == "limit":
-            told["limit"] = whole(name, value)
-        elif name == "ce_threshold" and value is None:
-            told["ce_threshold_us"] = None
-        elif name in CODEL_TIMES:
-            told[CODEL_TIMES[name]] = microseconds(name, value)
-        elif name == "ecn":
-            told["ecn"] = int(bool(value))
-        else:
-            raise FieldError(name, value, "nothing: the kernel has no such option")
-    return told
-
-
-def codel_words(options: NumberOptions) -> str:
-    """The settings of ``codel`` and ``fq_codel`` in plain words."""
-    own = options.numbers()
-    parts = []
-    for name, word in CODEL_TIMES.items():
-        if word in own:
-            title = "every packet marked above" if name == "ce_threshold" else name
-            parts.append(f"{title} {codel_to_tell(own[word]) / 1000:g} ms")
-    if "limit" in own:
-        parts.append(f"at most {how_many(own['limit'], 'packet')}")
-    if "ecn" in own:
-        parts.append("ECN marks" if own["ecn"] else "no ECN marks")
-    return ", ".join(parts)
+        own = self.numbers()
+        parts = []
+        for name, word in CODEL_TIMES.items():
+            if word in own:
+                title = "every packet marked above" if name == "ce_threshold" else name
+                parts.append(f"{title} {codel_to_tell(own[word]) / 1000:g} ms")
+        if "limit" in own:
+            parts.append(f"at most {how_many(own['limit'], 'packet')}")
+        if "ecn" in own:
+            parts.append("ECN marks" if own["ecn"] else "no ECN marks")
+        return ", ".join(parts)
 
 
 _LEAST_QUANTUM: Final = 256
@@ -206,32 +178,20 @@ _FQ_COUNTERS: Final = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class FqCodelOptions(NumberOptions):
+class FqCodelOptions(CodelOptions):
     """The options of one ``fq_codel``.
 
     Attributes:
-        target_us: sojourn time that a flow's queue may keep up.
-        limit: packets the buffer holds, of all flows together.
-        interval_us: how long the sojourn must exceed the target.
-        ecn: whether packets are marked.
         flows: queues into which flows are hashed.
         quantum: bytes that a flow may send in a turn.
-        ce_threshold_us: sojourn time above which every ECN-capable packet is marked; absent: off.
         drop_batch: at most so many packets are dropped at a time when the buffer is full.
         memory_limit: bytes of memory the buffer holds.
     """
 
     kind: ClassVar[str] = "fq_codel"
     discipline: ClassVar[str | None] = "fq-codel"
-    settable: ClassVar[Sequence[str]] = (
-        "limit",
-        *CODEL_TIMES,
-        "ecn",
-        "quantum",
-        "memory_limit",
-        "drop_batch",
-    )
-    marks: ClassVar[Sequence[str] | None] = ("ecn_mark", "ce_mark")
+    counts: ClassVar[Sequence[str]] = ("limit", *_TURNS)
+    settable: ClassVar[Sequence[str]] = (*CodelOptions.settable, *_TURNS[1:])
     numbers_sent: ClassVar[Mapping[str, int]] = {
         "limit": 2,
         "flows": 5,
@@ -244,31 +204,18 @@ class FqCodelOptions(NumberOptions):
         "drop_batch": 8,
     }
 
-    target_us: int | None = None
-    limit: int | None = None
-    interval_us: int | None = None
-    ecn: int | None = None
     flows: int | None = None
     quantum: int | None = None
-    ce_threshold_us: int | None = None
     drop_batch: int | None = None
     memory_limit: int | None = None
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - of all queues
+    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:
         """Times in units of 1024 ns; a least quantum and a largest memory limit."""
-        if name in CODEL_TIMES.values():
-            return codel_said_back(told)
         if name == "quantum":
             return max(told, _LEAST_QUANTUM)
-        return min(told, _MOST_MEMORY) if name == "memory_limit" else told
-
-    def to_tell(self, name: str, said: int) -> int:
-        """The way back."""
-        return codel_to_tell(said) if name in CODEL_TIMES.values() else said
-
-    def to_tell_absent(self, name: str) -> int | None:
-        """Only the CE threshold can be absent."""
-        return CODEL_OFF_US if name == "ce_threshold_us" else None
+        if name == "memory_limit":
+            return min(told, _MOST_MEMORY)
+        return super().said_back(name, told, timer_hz)
 
     @classmethod
     def counters(cls, told: bytes) -> dict[str, int]:
@@ -281,25 +228,17 @@ class FqCodelOptions(NumberOptions):
         """As Vermilion's ``fq-codel`` has them."""
         own = self.numbers()
         turns: Parameters = {name: own[name] for name in _TURNS if name in own}
-        return {**codel_parameters(self, around), **turns}
+        return {**super().parameters(around), **turns}
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:
         """The options that have to be told."""
         own = refuse_fixed(changes, {"flows": self.flows}, "it is fixed once the queue is there")
-        own = refuse_built_in(own, around)
-        turns: dict[str, int | None] = {
-            name: whole(name, own.pop(name)) for name in _TURNS if name in own
-        }
-        return self.changed_only({**codel_options(own), **turns})
-
-    def price(self, request: Self, waiting: int) -> Price:
-        """A lower limit drops what it has no room for."""
-        return limit_price(request.limit, waiting)
+        return super().request(own, around)
 
     def words(self) -> str:
         """The settings in plain words."""
         parts = [] if self.flows is None else [f"{self.flows} flow queues"]
-        parts.append(codel_words(self))
+        parts.append(super().words())
         if self.quantum is not None:
             parts.append(f"{self.quantum} bytes in a turn")
         return ", ".join(parts)

@@ -122,52 +122,8 @@ class UnreadOptions(QueueOptions):
         return {}
 
 
-@dataclass(frozen=True, kw_only=True)
-class HtbOptions(UnreadOptions):
-    """``htb``: classes with rates, a queue below each."""
-
-    kind: ClassVar[str] = "htb"
-    container: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class TbfOptions(UnreadOptions):
-    """``tbf``: one rate, one queue below it."""
-
-    kind: ClassVar[str] = "tbf"
-    container: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class HfscOptions(UnreadOptions):
-    """``hfsc``: classes with service curves, a queue below each."""
-
-    kind: ClassVar[str] = "hfsc"
-    container: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class MqOptions(UnreadOptions):
-    """``mq``: one queue for each transmit queue of the interface."""
-
-    kind: ClassVar[str] = "mq"
-    container: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class MqprioOptions(UnreadOptions):
-    """``mqprio``: as ``mq``, with priorities."""
-
-    kind: ClassVar[str] = "mqprio"
-    container: ClassVar[bool] = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class PrioOptions(UnreadOptions):
-    """``prio``: bands, the first always before the next."""
-
-    kind: ClassVar[str] = "prio"
-    container: ClassVar[bool] = True
+def _container(kind: str) -> type[UnreadOptions]:
+    return type("ContainerOptions", (UnreadOptions,), {"kind": kind, "container": True})
 
 
 _KINDS: Final[tuple[type[QueueOptions], ...]] = (
@@ -184,12 +140,7 @@ _KINDS: Final[tuple[type[QueueOptions], ...]] = (
     FastFifoOptions,
     CakeOptions,
     SfqOptions,
-    HtbOptions,
-    TbfOptions,
-    HfscOptions,
-    MqOptions,
-    MqprioOptions,
-    PrioOptions,
+    *map(_container, ("htb", "tbf", "hfsc", "mq", "mqprio", "prio")),
 )
 
 KINDS: Final[Mapping[str, type[QueueOptions]]] = {kind.kind: kind for kind in _KINDS}

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from vermilion.routers.base import RouterError
+from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -320,9 +321,8 @@ def _refusal(number: int, own: bytes, what: str) -> Refusal:
     """A refusal with the message's own attributes."""
     told = by_type(parse_attributes(own, what))
     text = told.get(_TEXT, b"").partition(b"\0")[0].decode("utf-8", errors="replace")
-    words = "".join(letter if letter.isprintable() else "?" for letter in text)
     offset = number_of(told[_OFFSET], what) if _OFFSET in told else None
-    return Refusal(abs(number), words or None, offset)
+    return Refusal(abs(number), printable(text) or None, offset)
 
 
 def _start_of_told(message: Message) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 import struct
 from abc import abstractmethod
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from vermilion.routers.linux.message import (
@@ -137,15 +137,7 @@ class RedBlock:
 
     def encode(self) -> bytes:
         """The block's bytes."""
-        return _BLOCK_FORM.pack(
-            self.limit,
-            self.low,
-            self.high,
-            self.weight_log,
-            self.probability_log,
-            self.cell_log,
-            self.flags,
-        )
+        return _BLOCK_FORM.pack(*astuple(self))
 
 
 def decode_block(payload: bytes, kind: str) -> RedBlock:

@@ -14,7 +14,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from vermilion.profiles import PROFILES, Place
+from vermilion.profiles import LINUX_PROFILES, Place
 from vermilion.profiles.linux_red import (
     nearest_probability,
     packet_and_burst,
@@ -114,42 +114,48 @@ def _by_profile(
     rate: float,
 ) -> str | None:
     discipline = options_of(kind).discipline
-    profile = next(
-        (
-            each
-            for each in PROFILES.values()
-            if each.name.startswith("linux") and discipline in each.settable
-        ),
-        None,
-    )
-    if discipline is None or profile is None:
+    if discipline is None:
+        return None
+    command = profile_command(discipline, values, place, rate)
+    return command and " ".join([command, *_left_out(kind, values, command)])
+
+
+def profile_command(
+    discipline: str,
+    values: Mapping[str, ParameterValue],
+    place: Place,
+    rate_bit_per_s: float | None = None,
+) -> str | None:
+    """The call of tc for a discipline, by its device profile; ``None``: Linux has no such queue.
+
+    Args:
+        discipline: Vermilion's.
+        values: its parameters; those that are left away are as tc has them.
+        place: of the queue.
+        rate_bit_per_s: of the link, which only RED's table of decay uses; ``None``: not known.
+
+    Raises:
+        ScenarioError: a value that is not accepted.
+    """
+    profile = LINUX_PROFILES.get(discipline)
+    if profile is None:
         return None
     table = disciplines()[discipline].parameters
     own = {name: table[name].exact_text(value) for name, value in values.items()}
-    group = {
+    link = {
+        "rate": f"{rate_bit_per_s or _RATE_BIT_PER_S!r} bit/s",
+        "delay": "0 s",
+        "queue": {"discipline": discipline, **own},
+    }
+    flow = {
         "path": [_LINK],
         "rtt": "10 ms",
         "sender": "reno",
         "packet_size": f"{_USUAL_PACKET} bytes",
-        "start": "0 s",
     }
-    scenario = scenario_from_document(
-        {
-            "title": "one queue",
-            "duration": "1 s",
-            "links": {
-                _LINK: {
-                    "rate": f"{rate!r} bit/s",
-                    "delay": "0 s",
-                    "queue": {"discipline": discipline, **own},
-                }
-            },
-            "flows": {"any": {**group, "count": 1}},
-        },
-        "linux",
-    )
-    command = profile(scenario, _LINK).command({}, place)
-    return " ".join([command, *_left_out(kind, values, command)])
+    document = {"title": "one queue", "duration": "1 s", "links": {_LINK: link}}
+    scenario = scenario_from_document({**document, "flows": {"any": flow}}, "linux")
+    return profile(scenario, _LINK).command({}, place)
 
 
 def _left_out(kind: str, values: Mapping[str, ParameterValue], command: str) -> list[str]:
