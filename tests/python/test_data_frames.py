@@ -17,8 +17,9 @@ from vermilion.scenario import load_scenario
 from vermilion.scenario.quantities import PACKETS
 from vermilion.simulate import MissingPackageError, run, run_many
 from vermilion.simulate.comparison import COMPARISON_COLUMNS
+from vermilion.simulate.data_frames import MANY_COLUMNS
 from vermilion.simulate.extras import EXTRAS
-from vermilion.simulate.result_frames import COLUMNS, MANY_COLUMNS, unit_of
+from vermilion.simulate.result_frames import COLUMNS, unit_of
 
 ROOT = Path(__file__).parents[2]
 
