@@ -262,7 +262,7 @@ def link(
         except LinkError as error:
             raise UserError(str(error)) from None
         write(plan, emulation)
-    from vermilion.cli.link_tables import print_emulation
+    from vermilion.cli.link_outputs import print_emulation
 
     # Of a command that was not there, the message has said all there is to say.
     sent = any(each["total"]["packets_forwarded"] for each in emulation.data["links"].values())

@@ -1,4 +1,6 @@
-"""``vermilion monitor``: what a passive monitor knows of a capture, or of an interface."""
+"""``vermilion monitor``: flows and round trips of a capture, or of an interface."""
+
+from __future__ import annotations
 
 import contextlib
 import json
@@ -10,14 +12,23 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.output import note, output_file, say
+from vermilion.cli.numbers import ABSENT, fixed, percent, whole
+from vermilion.cli.output import cell, console, note, output_file, say
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
-    from vermilion.monitor import CaptureSummary, Listening
+    from rich.table import Table
+
+    from vermilion.monitor import (
+        CaptureSummary,
+        DirectionSummary,
+        FlowSummary,
+        Listening,
+        RoundTripTimes,
+    )
 
 _LOOK_S = 0.05
 
@@ -112,8 +123,6 @@ def monitor(
         with output_file("--json", target) as file:
             file.write(f"{json.dumps(document, indent=2)}\n")
     else:
-        from vermilion.cli.monitor_tables import show
-
         show(summary, listening)
     if stopped:
         note("interrupted: this counts the packets that were read by then")
@@ -126,10 +135,10 @@ def _read(
     flows: int,
     largest_packet: int | None,
     most: int,
-    interrupted: "Callable[[], object]",
+    interrupted: Callable[[], object],
     *,
     cut_short: bool,
-) -> "CaptureSummary":
+) -> CaptureSummary:
     from vermilion.monitor import CaptureFileError, read_capture
 
     try:
@@ -149,7 +158,7 @@ def _read(
 
 def _listen(
     interface: str, for_s: float | None, flows: int, largest_packet: int | None, most: int
-) -> "tuple[CaptureSummary, Listening]":
+) -> tuple[CaptureSummary, Listening]:
     """Watch an interface for a time, or until stopped."""
     from vermilion.monitor import InterfaceError, InterfaceWatch
     from vermilion.monitor.privileges import CAP_NET_RAW, give_up
@@ -178,7 +187,7 @@ def _listen(
 
 
 @contextlib.contextmanager
-def _stopped_by_signals() -> "Iterator[list[int]]":
+def _stopped_by_signals() -> Iterator[list[int]]:
     """A list that gets an entry when somebody says stop: Ctrl-C or SIGTERM."""
     said: list[int] = []
     numbers = (signal.SIGINT, signal.SIGTERM)
@@ -190,7 +199,134 @@ def _stopped_by_signals() -> "Iterator[list[int]]":
             signal.signal(number, handler)
 
 
-def _as_document(listening: "Listening") -> dict[str, object]:
+def _as_document(listening: Listening) -> dict[str, object]:
     from dataclasses import asdict
 
     return asdict(listening)
+
+
+def show(summary: CaptureSummary, listening: Listening | None = None) -> None:
+    """Shows a summary: an overview, then the largest flows."""
+    screen = console()
+    screen.print(_overview(summary, listening))
+    if summary.flows:
+        screen.print()
+        screen.print(_flows(summary))
+    if summary.flows_left_out:
+        screen.print(f"smaller flows that are not shown: {whole(summary.flows_left_out)}")
+
+
+def _overview(summary: CaptureSummary, listening: Listening | None) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, show_header=False)
+    size = (
+        f"mean {fixed(summary.mean_packet_bytes, 0)} bytes, "
+        f"largest {whole(summary.largest_packet_bytes)}"
+    )
+    for name, value in (
+        ("packets", f"{whole(summary.packets)} in {fixed(summary.duration_s, 3)} s, {size}"),
+        ("traffic (bytes)", _traffic(summary)),
+        ("flows", f"{whole(summary.flows_seen)}; openings seen: {whole(summary.openings)}"),
+        ("whole round trips", _round_trips(summary.whole_ms)),
+        ("beyond the monitor", _round_trips(summary.beyond_ms)),
+        ("handshakes", _round_trips(summary.handshake_ms)),
+        ("not timed", _counts(summary.not_timed)),
+        ("data segments", _counts(summary.order)),
+        ("ECN", f"{_counts(summary.ecn)}; ECE {whole(summary.ece)}, CWR {whole(summary.cwr)}"),
+        ("not read", _counts(summary.undecoded)),
+        ("not followed", _counts(summary.not_tracked)),
+        ("merged", _merged(summary)),
+        ("acknowledged, but not seen", whole(summary.acknowledged_unseen)),
+    ):
+        table.add_row(name, value)
+    if listening is not None:
+        table.add_row("lost by the ring", _lost(listening))
+        table.add_row("flows looked at", _share(listening))
+        table.add_row("CPU time", f"{listening.cpu_s:.3f} s")
+    return table
+
+
+def _lost(listening: Listening) -> str:
+    return f"{whole(listening.lost_packets)} of {whole(listening.packets)} packets"
+
+
+def _share(listening: Listening) -> str:
+    if listening.coarsest_one_in == 1:
+        return "all"
+    return f"one in {listening.one_in}; at times one in {listening.coarsest_one_in}"
+
+
+def _traffic(summary: CaptureSummary) -> str:
+    amounts = {kind: amount.bytes for kind, amount in summary.traffic.items()}
+    return f"{_counts(amounts)}; unresponsive {percent(summary.unresponsive_share)}"
+
+
+def _merged(summary: CaptureSummary) -> str:
+    if not summary.merged_packets:
+        return "0"
+    carried = whole(summary.merged_carried_at_least)
+    return f"{whole(summary.merged_packets)} packets, at least {carried} on the link"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    """Counts that are not zero."""
+    shown = [f"{name} {whole(count)}" for name, count in counts.items() if count]
+    return ", ".join(shown) or "0"
+
+
+def _round_trips(times: RoundTripTimes | None) -> str:
+    if times is None:
+        return ABSENT
+    return (
+        f"{whole(times.count)}: min {times.min:.2f}, median {fixed(times.p50, 2)}, "
+        f"p95 {fixed(times.p95, 2)}, max {times.max:.2f} ms"
+    )
+
+
+def _flows(summary: CaptureSummary) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False)
+    for name in ("from", "to", "protocol"):
+        table.add_column(name)
+    for name in ("packets", "bytes", "sent again", "CE", "whole RTT ms", "beyond ms"):
+        table.add_column(name, justify="right")
+    for name in ("ECN", "ended"):
+        table.add_column(name)
+    for flow in summary.flows:
+        for row in _rows(flow):
+            table.add_row(*row)
+    return table
+
+
+def _rows(flow: FlowSummary) -> list[tuple[str, ...]]:
+    """A row for each direction that was seen."""
+    return [
+        (
+            cell(source),
+            cell(target),
+            flow.traffic,
+            whole(side.packets),
+            whole(side.bytes),
+            whole(_sent_again(side)),
+            whole(side.ecn["ce"]),
+            _mean(side.whole_ms),
+            _mean(side.beyond_ms),
+            flow.ecn if flow.protocol == "tcp" else ABSENT,
+            flow.ended or ABSENT,
+        )
+        for source, target, side in (
+            (flow.initiator, flow.responder, flow.from_initiator),
+            (flow.responder, flow.initiator, flow.from_responder),
+        )
+        if side.packets
+    ]
+
+
+def _sent_again(side: DirectionSummary) -> int:
+    return side.order["sent-again"] + side.order["sent-again-lost-before-monitor"]
+
+
+def _mean(times: RoundTripTimes | None) -> str:
+    return ABSENT if times is None else f"{times.mean:.2f}"
