@@ -78,7 +78,7 @@ class ParseError(ValueError):
 
 
 def payload_length(head: bytes) -> int:
-    """How many octets follow a header.
+    """Number of octets that follow a header.
 
     Args:
         head: the 20 octets of the header.
@@ -251,7 +251,7 @@ class _Reader:
 
 
 def _body(number: int, reader: _Reader) -> Body:
-    """What follows the header, and the context where there is one."""
+    """Body of a message after its header and context."""
     if number in _HEADER_ONLY:
         return _HEADER_ONLY[number]()
     if number not in _PARSERS:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vermilion.agentx.subagent import Reaction, Subagent
 
 STANDARD_SOCKET: Final = "/var/agentx/master"
-"""Where a master listens (RFC 2741, 8.2)."""
+"""Socket of a master (RFC 2741, 8.2)."""
 
 LONGEST_PAUSE_S: Final = 15.0
 """Between two attempts to reach the master."""
@@ -143,7 +143,7 @@ class SubagentDriver:
 
 
 def why_not(path: str, error: OSError) -> str:
-    """Why a master cannot be reached, and what would help."""
+    """Reason why a master cannot be reached, and the cure."""
     match error.errno:
         case errno.ENOENT:
             return (

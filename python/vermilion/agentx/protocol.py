@@ -29,7 +29,7 @@ def dotted(name: ObjectIdentifier) -> str:
 
 
 def below(name: ObjectIdentifier, top: ObjectIdentifier) -> bool:
-    """Whether a name is in the part of the tree that begins at another."""
+    """Return whether a name is in the part of the tree that begins at another."""
     return name[: len(top)] == top
 
 
@@ -57,7 +57,7 @@ class ValueType(IntEnum):
 
 
 class Status(IntEnum):
-    """What a response says of a request (6.2.16; those below 200 are of SNMP, RFC 3416)."""
+    """Status of a request (6.2.16; those below 200 are of SNMP, RFC 3416)."""
 
     NO_ERROR = 0
     GENERAL_ERROR = 5
@@ -89,7 +89,7 @@ class Status(IntEnum):
 
 
 class CloseReason(IntEnum):
-    """Why a session is closed (6.2.2)."""
+    """Reason for which a session is closed (6.2.2)."""
 
     OTHER = 1
     PARSE_ERROR = 2
@@ -120,7 +120,7 @@ class Binding:
 
 @dataclass(frozen=True, slots=True)
 class SearchRange:
-    """Where to look for the next object (5.2).
+    """Range in which to look for the next object (5.2).
 
     Attributes:
         start: the object looked for comes after it.
@@ -215,7 +215,7 @@ class GetBulk:
 
 @dataclass(frozen=True, slots=True)
 class TestSet:
-    """Whether values could be set."""
+    """Test whether values could be set."""
 
     number: ClassVar[int] = 8
     __test__: ClassVar[bool] = False  # pytest shall not take it for one of its own
@@ -296,7 +296,7 @@ Body: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What stands before each message (6.1).
+    """Header of a message (6.1).
 
     Attributes:
         number: of the kind of message.

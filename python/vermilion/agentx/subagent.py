@@ -150,7 +150,7 @@ MOST: Final = 64
 
 @dataclass(slots=True)
 class _Transaction:
-    """What a master has begun.
+    """Transaction that a master has begun.
 
     Attributes:
         bindings: all that were tested.
@@ -166,7 +166,7 @@ class _Transaction:
 
 
 class Transactions:
-    """Those of one session.
+    """Transactions of one session.
 
     Args:
         objects: that are set.
@@ -177,7 +177,7 @@ class Transactions:
         self._under_way: dict[int, _Transaction] = {}
 
     def test(self, number: int, bindings: Sequence[Binding]) -> tuple[Status, int, str]:
-        """Whether values can be set: the answer, the binding to blame, and why."""
+        """Test values: the status, the binding to blame, and why."""
         own = self._under_way.setdefault(number, _Transaction())
         while len(self._under_way) > MOST:
             self._under_way.pop(next(iter(self._under_way)))
@@ -255,7 +255,7 @@ class Region:
 
 @dataclass(slots=True)
 class Reaction:
-    """What came of something.
+    """Outcome of an event.
 
     Attributes:
         send: octets for the master.
@@ -308,7 +308,7 @@ class Subagent:
 
     @property
     def is_serving(self) -> bool:
-        """Whether the master passes questions on."""
+        """Return whether the master passes questions on."""
         return self._state == "serving"
 
     def begin(self, now_s: float) -> Reaction:
@@ -357,7 +357,7 @@ class Subagent:
         return Reaction()
 
     def end(self) -> bytes:
-        """What to say before the connection is closed; empty where nothing was agreed."""
+        """Farewell before the connection is closed; empty where nothing was agreed."""
         if self._session == 0:
             return b""
         return self._message(Header(0, self._session), Close(CloseReason.SHUTDOWN))

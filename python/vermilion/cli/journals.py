@@ -1,4 +1,4 @@
-"""Where journals of the on-line controller lie, for the commands that read them."""
+"""Places of the on-line controller's journals, for the commands that read them."""
 
 import os
 from pathlib import Path
@@ -51,7 +51,7 @@ def check_journal(path: Path) -> None:
 
 
 def unreadable(path: Path, reason: BaseException) -> UserError:
-    """That a journal says what cannot be."""
+    """Error for a journal that says what cannot be."""
     shown = printable(str(reason) or type(reason).__name__)
     message = f'JOURNAL: "{path}" is not accepted ({shown}); expected the file of online --journal'
     return UserError(message)

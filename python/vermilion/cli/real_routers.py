@@ -54,7 +54,7 @@ def real_router(
 
 
 def takes_credentials(address: str) -> bool:
-    """Whether a queue of such an address asks for a user.
+    """Return whether a queue of such an address asks for a user.
 
     Raises:
         UserError: there is no such kind of router.
@@ -68,7 +68,7 @@ def takes_credentials(address: str) -> bool:
 
 
 def check_privileges(router: OperatedRouter, address: str, mode: Mode) -> None:
-    """Whether the queue may be changed.
+    """Check that the queue may be changed.
 
     Raises:
         UserError: it may not; the message says what is missing and how to give it.

@@ -96,7 +96,7 @@ def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
 
 
 def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str]:
-    """Of several queues, what puts each back; empty for one queue.
+    """Commands that put each of several queues back; empty for one queue.
 
     What a run on real routers has written down is what counts. Of other queues the link's name
     stands for the interface.

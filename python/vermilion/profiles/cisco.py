@@ -1,4 +1,4 @@
-"""What ``random-detect`` of a Cisco-style router can be set to.
+"""Settings of ``random-detect`` of a Cisco-style router.
 
 Source: the command references of Cisco IOS (ME 3800X, MWR 2941; "random-detect precedence",
 "random-detect exponential-weighting-constant"): thresholds are 1 to 4096 packets, the

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a setting is to be written; each profile takes what it needs.
+    """Place where a setting is written; each profile takes what it needs.
 
     Attributes:
         device: the network interface ("eth0") or the name of the WRED profile; ``None`` for a
@@ -37,7 +37,7 @@ class Place:
 
 
 class DeviceProfile(ABC):
-    """What the queue of one link can be set to on a kind of device.
+    """Settings of one link's queue on a kind of device.
 
     To write one, implement ``nearest`` and ``command`` and add its line to
     ``vermilion.profiles.registry``.
@@ -78,7 +78,7 @@ class DeviceProfile(ABC):
         return None if value is None else float(value)
 
     def is_set(self, name: str) -> bool:
-        """Whether one of the queue's switches is on."""
+        """Return whether one of the queue's switches is on."""
         return bool(self.scenario.get(f"links.{self.link}.queue.{name}"))
 
     def packet_size(self) -> int:
@@ -105,7 +105,7 @@ class DeviceProfile(ABC):
         """The device's own words for the nearest setting, one command for each line."""
 
     def notes(self, values: Mapping[str, float]) -> list[str]:
-        """What is lost on the device, a sentence each."""
+        """Losses on the device, a sentence each."""
         exact = self.nearest(values)
         others = {
             name: self.in_force(name)

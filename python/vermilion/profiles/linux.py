@@ -1,4 +1,4 @@
-"""What queues of the Linux kernel other than RED can be set to, as tc says it.
+"""Settings of the Linux kernel's queues other than RED, as tc says them.
 
 Sources: tc-codel(8), tc-pie(8), tc-fq(8), tc-fq_codel(8), tc-fq_pie(8), tc-pfifo(8), the same files
 of tc/ (iproute2 6.1) and of net/sched/ (Linux 6.12). Times are whole microseconds, limits whole
@@ -40,7 +40,7 @@ _GAIN_UNIT: Final = 16
 
 
 class LinuxDelay(DeviceProfile):
-    """What all have in common: a buffer in packets, and times.
+    """Common part of all: a buffer in packets, and times.
 
     Attributes:
         kind: of queue, as tc names it.
@@ -76,11 +76,11 @@ class LinuxDelay(DeviceProfile):
         return " ".join([*words, *self.further(setting), *self.marking()])
 
     def further(self, setting: Mapping[str, float]) -> list[str]:  # noqa: ARG002 - for those below
-        """What else a kind of queue is told."""
+        """Further words for a kind of queue."""
         return []
 
     def marking(self) -> list[str]:
-        """Whether it marks."""
+        """Words for ECN."""
         return ["ecn" if self.is_set("ecn") else "noecn"]
 
     def _nearest(self, name: str, value: float) -> float:
@@ -144,10 +144,10 @@ _MOST_PERCENTS: Final = 99
 
 
 class _LinuxFlowQueue(LinuxDelay):
-    """What both have in common: flows that are there before."""
+    """Common part of both: the number of flows is fixed before."""
 
     def notes(self, values: Mapping[str, float]) -> list[str]:
-        """What is lost on the device, and that the flows have to be there already."""
+        """Losses on the device, and that the number of flows is fixed before."""
         flows = self.in_force("flows")
         said = super().notes(values)
         if flows is not None and flows != _USUAL_FLOWS:

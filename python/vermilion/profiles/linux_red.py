@@ -1,4 +1,4 @@
-"""What RED of the Linux kernel can be set to, as tc says it.
+"""Settings of RED of the Linux kernel, as tc says them.
 
 Sources: net/sched/sch_red.c and include/net/red.h (Linux 6.12), tc/q_red.c and tc/tc_red.c
 (iproute2 6.1), tc-red(8).

@@ -105,7 +105,7 @@ class Device:
         return "\n".join(texts)
 
     def notes(self, values: Mapping[str, float]) -> list[str]:
-        """What of the scenario's fixed values is lost on the devices, a sentence each."""
+        """Fixed values of the scenario that the devices lack, a sentence each."""
         return [
             note
             for link, queue in self._links.items()

@@ -1,4 +1,4 @@
-"""What the WRED of a SONiC switch can be set to, as a JSON patch of its CONFIG_DB.
+"""Settings of the WRED of a SONiC switch, as a JSON patch of its CONFIG_DB.
 
 Source: sonic-wred-profile.yang of sonic-buildimage (revisions 2021-04-01 and 2026-06-23):
 thresholds are whole bytes, max not below min; drop probabilities are whole percents from 0 to

@@ -29,7 +29,7 @@ ParameterValue: TypeAlias = float | bool | str | None
 """A discipline parameter: a number, a switch, a choice, or ``None`` for "automatic"."""
 
 Knowledge: TypeAlias = Literal["full", "flow count", "counters"]
-"""What is known of the traffic: the flows and their round trips; only how many there are; nothing
+"""Knowledge of the traffic: the flows and their round trips; only how many there are; nothing
 but the router's counters."""
 
 
@@ -91,7 +91,7 @@ class RttSamples:
 
 @dataclass(frozen=True, slots=True)
 class FlowTraffic:
-    """What each flow sent through the queue since the monitor was last asked.
+    """Packets and bytes of each flow through the queue since the monitor was last asked.
 
     Attributes:
         flows: which flow, by the same integers as :attr:`RttSamples.flows`; each at most once.
@@ -139,7 +139,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class PushPrice:
-    """What it costs the traffic to change a parameter of this kind of queue.
+    """Price of changing a parameter of this kind of queue.
 
     Attributes:
         flushes_queue: whether the packets that wait are dropped.
@@ -152,7 +152,7 @@ class PushPrice:
 
 @dataclass(frozen=True, slots=True)
 class HeldValues:
-    """What a kind of queue makes of the values that it is told.
+    """Values that a kind of queue holds when it is told others.
 
     A search walks over numbers, and a device has steps. So whoever finds a setting asks for the
     nearest that the device has, and judges that one. Some devices also move a parameter themselves.
@@ -179,7 +179,7 @@ class HeldValues:
         return {name: value for name, value in parameters.items() if name not in moving}
 
     def is_same(self, asked: ParameterValue, found: ParameterValue) -> bool:
-        """Whether a value is the one that was asked for, give or take the tolerance."""
+        """Return whether a value is the one that was asked for, give or take the tolerance."""
         if _is_number(asked) and _is_number(found):
             one, other = float(asked or 0.0), float(found or 0.0)
             return abs(other - one) <= self.tolerance * abs(one)
@@ -188,7 +188,7 @@ class HeldValues:
     def missed(
         self, asked: Mapping[str, ParameterValue], in_force: Mapping[str, ParameterValue]
     ) -> dict[str, ParameterValue]:
-        """Those of the values asked for, each the nearest that the queue has, not in force."""
+        """Values asked for, each the nearest that the queue has, that are not in force."""
         moving = self.moving(in_force)
         return {
             name: value
@@ -199,13 +199,13 @@ class HeldValues:
     def holds(
         self, asked: Mapping[str, ParameterValue], in_force: Mapping[str, ParameterValue]
     ) -> bool:
-        """Whether what was asked for is in force, as far as the queue can hold it."""
+        """Return whether a setting is in force, as far as the queue can hold it."""
         return not self.missed(asked, in_force)
 
     def is_unchanged(
         self, found: Mapping[str, ParameterValue], known: Mapping[str, ParameterValue]
     ) -> bool:
-        """Whether the queue says what it has said before, but for what it moves by itself."""
+        """Return whether the queue says what it said before, but for what it moves by itself."""
         return self.still(found) == self.still(known)
 
 
@@ -215,7 +215,7 @@ def _is_number(value: ParameterValue) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class LinkConfiguration:
-    """What the operator configured, and nothing about the traffic.
+    """Configuration of a link by its operator; nothing about the traffic.
 
     Attributes:
         link: the link's name.
@@ -231,7 +231,7 @@ class LinkConfiguration:
 
 
 class QueueName(Protocol):
-    """How a queue of a real machine is named; its text is what a person writes."""
+    """Name of a queue of a real machine; its text is what a person writes."""
 
     @property
     def interface(self) -> str:
@@ -254,10 +254,10 @@ class ManagedQueue(ABC):
     """The kind's name in the registry."""
 
     push_price: PushPrice = PushPrice()
-    """What a change of parameters costs the traffic, whatever is changed."""
+    """Price of any change of parameters."""
 
     held: HeldValues = HeldValues(tolerance=0.01)
-    """What becomes of the values that the queue is told: which it has, and which it moves."""
+    """Values that the queue has, and those that it moves."""
 
     reading_interval_s: float = 0.0
     """The least time between two observations, in seconds; more often it should not be asked."""
@@ -283,7 +283,7 @@ class ManagedQueue(ABC):
         return None
 
     def flow_traffic(self) -> FlowTraffic | None:
-        """What each flow sent since the last call; ``None`` where nobody looks at packets."""
+        """Traffic of each flow since the last call; ``None`` where nobody looks at packets."""
         return None
 
     def observe(self) -> Observation:
@@ -321,7 +321,7 @@ class ManagedQueue(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """What an operator has said of how a real queue is reached, and what is known of its link.
+    """Access to a real queue as configured by its operator, and facts about its link.
 
     Attributes:
         credentials: a file with a user of the machine's agent; ``None``: the usual one.
@@ -350,7 +350,7 @@ class OperatedRouter(ManagedQueue):
     takes_credentials: ClassVar[bool] = False
 
     address: QueueName
-    """How the queue is named."""
+    """Name of the queue."""
 
     @classmethod
     def reached(cls, address: str, reach: Reach) -> Self:
@@ -364,7 +364,7 @@ class OperatedRouter(ManagedQueue):
         raise RouterError(message)
 
     def why_not_changed(self) -> str | None:
-        """Why this process may not change the queue and what would let it; ``None``: it may."""
+        """Reason why this process may not change the queue, and the cure; ``None``: it may."""
         return None
 
     @property

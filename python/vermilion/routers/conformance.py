@@ -1,4 +1,4 @@
-"""What every managed queue must do, as tests to be inherited by whoever writes a kind of router.
+"""Conformance of managed queues, as tests to be inherited by whoever writes a kind of router.
 
 Four lines in a file that pytest collects (it finds the inherited methods) test a kind of your own::
 
@@ -260,7 +260,7 @@ class RouterConformance:
 
 
 def _is(value: ParameterValue, wanted: ParameterValue) -> bool:
-    """Whether a parameter is what was wanted, up to a device's rounding."""
+    """Return whether a parameter is what was wanted, up to a device's rounding."""
     if isinstance(value, (int, float)) and isinstance(wanted, (int, float)):
         return math.isclose(value, wanted, rel_tol=_ROUNDED)
     return value == wanted

@@ -198,7 +198,7 @@ class EmulatedRouter(OperatedRouter):
         )
 
     def active_flows(self) -> int | None:
-        """How many flows have begun and not ended."""
+        """Number of flows that have begun and not ended."""
         return self.observe().active_flows
 
     def rtt_samples(self) -> RttSamples | None:
@@ -206,7 +206,7 @@ class EmulatedRouter(OperatedRouter):
         return self.observe().round_trips
 
     def flow_traffic(self) -> FlowTraffic | None:
-        """What each flow sent since the last call."""
+        """Packets and bytes of each flow since the last call."""
         return self.observe().traffic
 
     def parameters(self) -> dict[str, ParameterValue]:

@@ -43,7 +43,7 @@ AND: Final = "+"
 
 
 def joint_name(link: str, parameter: str) -> str:
-    """What a set calls a parameter of one of its queues."""
+    """Name of a parameter of one queue in a set."""
     return f"{link}{BETWEEN}{parameter}"
 
 
@@ -90,7 +90,7 @@ def _discipline_with(parameters: Iterable[str], names: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SetValues(HeldValues):
-    """What the queues of a set make of the values that they are told, by their joint names.
+    """Values that the queues of a set hold, by their joint names.
 
     Attributes:
         queues: the same of each, by its link.
@@ -108,7 +108,7 @@ class SetValues(HeldValues):
         return {name: near[name] for name in setting}
 
     def moving(self, parameters: Mapping[str, ParameterValue]) -> frozenset[str]:
-        """What any of the queues moves by itself."""
+        """Parameters that any of the queues moves by itself."""
         return frozenset(
             joint_name(link, name)
             for link, own in by_queue(parameters).items()
@@ -173,7 +173,7 @@ class QueueSet(ManagedQueue):
         return _sum([_asked(link, queue.read) for link, queue in self._queues.items()])
 
     def observe(self) -> Observation:
-        """What is seen of every queue.
+        """Observation of every queue.
 
         Raises:
             RouterSilent: one of them does not answer.
@@ -221,7 +221,7 @@ class QueueSet(ManagedQueue):
                 self._take_back(told, before, f"{link}: {obstacle}")
 
     def _before(self, wanted: Mapping[str, object]) -> dict[str, dict[str, ParameterValue]]:
-        """What is in force in the queues concerned; a change begins only when all of them answer.
+        """Parameters of the queues concerned; a change begins only when all answer.
 
         Raises:
             RouterError: one does not, and none was changed.
@@ -250,7 +250,7 @@ class QueueSet(ManagedQueue):
         setting: Mapping[str, ParameterValue],
         in_force: Mapping[str, ParameterValue],
     ) -> dict[str, ParameterValue]:
-        """What of a setting is not in force, but for what the queue moves by itself anyway."""
+        """Part of a setting that is not in force, but for what the queue moves by itself."""
         held = self._queues[link].held
         moving = held.moving(in_force) & held.moving({**in_force, **setting})
         return {
@@ -279,7 +279,7 @@ class QueueSet(ManagedQueue):
         raise RouterError(message)
 
     def _give_back(self, link: str, before: Mapping[str, ParameterValue]) -> bool:
-        """Whether a queue has again what it had."""
+        """Return whether a queue has its former parameters."""
         queue = self._queues[link]
         try:
             found = queue.parameters()

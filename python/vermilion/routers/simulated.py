@@ -125,7 +125,7 @@ class SimulatedRouter(ManagedQueue):
         return RttSamples(flows, nanoseconds / _NS_PER_S, timed_by_senders=True)
 
     def flow_traffic(self) -> FlowTraffic | None:
-        """What each flow sent through the link since the last call.
+        """Packets and bytes of each flow through the link since the last call.
 
         Acknowledgements that cross it are flows of their own, with numbers below 0; like traffic of
         a constant rate they do not slow down for being lost.
@@ -164,7 +164,7 @@ class SimulatedRouter(ManagedQueue):
             raise from_core(refusal, "") from None
 
     def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
-        """What the network measured up to now: (result JSON, time series per link).
+        """Measurements of the network up to now: (result JSON, time series per link).
 
         For the experimenter who compares networks; a controller must not call it.
         """
@@ -215,7 +215,7 @@ class SimulatedNetwork(QueueSet):
         )
 
     def result(self) -> tuple[str, dict[str, dict[str, NDArray[np.float64]]]]:
-        """What the network measured up to now: (result JSON, time series per link).
+        """Measurements of the network up to now: (result JSON, time series per link).
 
         For the experimenter who compares networks; a controller must not call it.
         """
@@ -242,12 +242,12 @@ class _QueueOfNetwork(SimulatedRouter):
         return None if self._monitors is None else self._monitors.round_trips(self._link)
 
     def flow_traffic(self) -> FlowTraffic | None:
-        """What each flow sent through the link since the last call."""
+        """Packets and bytes of each flow through the link since the last call."""
         return None if self._monitors is None else self._monitors.traffic(self._link)
 
 
 class _Monitors:
-    """What the monitors beside all links have heard and not told yet.
+    """Traffic that the monitors beside all links have heard and not told yet.
 
     The simulation hands every sample out once; each monitor keeps its own.
     """
@@ -266,7 +266,7 @@ class _Monitors:
             self._trips[link], self._traffic[link] = [], []
 
     def round_trips(self, link: str) -> RttSamples:
-        """Those of the flows that have crossed the link."""
+        """Round trips of the flows that have crossed the link."""
         import numpy as np
 
         self._listen()
@@ -277,7 +277,7 @@ class _Monitors:
         )
 
     def traffic(self, link: str) -> FlowTraffic:
-        """What each flow sent through the link."""
+        """Packets and bytes of each flow through the link."""
         import numpy as np
 
         self._listen()

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """What will be sent, what it costs, and what would undo it.
+    """Request, price and rollback of a change.
 
     Attributes:
         before: the queue as it was when the change was planned.
@@ -43,7 +43,7 @@ class PlannedChange:
     price: Price
 
     def disagreements(self, found: QueueOptions) -> list[str]:
-        """Where the kernel's answer is not what the request means, in words.
+        """Differences of the kernel's answer from the request, in words.
 
         How often the kernel's timer ticks is not told: whatever rate explains the answer is
         taken for it.
@@ -51,14 +51,14 @@ class PlannedChange:
         return _least_differences(self.before.options, self.request, found)
 
     def undo_disagreements(self, found: QueueOptions) -> list[str]:
-        """Where the kernel's answer after the undoing is not what was there before."""
+        """Differences of the kernel's answer after a rollback from the state before."""
         return found.differences(self.before.options)
 
 
 def plan_change(
     before: QueueState, parameters: Mapping[str, ParameterValue], around: Surroundings
 ) -> PlannedChange | None:
-    """What has to be sent so that the parameters hold; ``None`` if they do already.
+    """Plan a change to these parameters; ``None`` if they hold already.
 
     Raises:
         RouterError: a parameter that is not accepted; the message names it.
@@ -108,7 +108,7 @@ _LIMITS = ("limit", "limit_bytes", "memory_limit")
 
 
 def push_price(queue: QueueState, around: Surroundings) -> PushPrice:
-    """What a change costs that is not of the limit; nothing where the queue has no other."""
+    """Price of a change of anything but the limit."""
     waiting = replace(queue, statistics=replace(queue.statistics, backlog_packets=1))
     values = queue.options.parameters(around)
     for name in queue.options.settable:
@@ -183,7 +183,7 @@ def _nearest(discipline: str, name: str, value: ParameterValue) -> ParameterValu
 
 @dataclass(frozen=True, slots=True)
 class LinuxValues(HeldValues):
-    """Those of a kernel's queue: its steps, and what it moves by itself.
+    """Values of a kernel's queue: its steps, and what it moves by itself.
 
     Attributes:
         discipline: by its name in Vermilion, like "choke".
@@ -197,7 +197,7 @@ class LinuxValues(HeldValues):
         return nearest_settable(self.discipline, setting)
 
     def moving(self, parameters: Mapping[str, ParameterValue]) -> frozenset[str]:
-        """What the kind says that the kernel moves while a switch is on."""
+        """Parameters that the kernel moves while a switch is on."""
         return frozenset(
             name
             for kind in KINDS.values()

@@ -111,7 +111,7 @@ class ChokeOptions(RedFamilyOptions):
         return replace(self, table=self.table_in_force(self.block), unknown=())
 
     def after(self, request: Self, timer_hz: int) -> Self:  # noqa: ARG002 - no time in it
-        """What was told."""
+        """The block that was told."""
         if request.block is None:
             return self
         max_p = probability_said_back(request.max_p, request.block)

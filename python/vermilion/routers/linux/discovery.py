@@ -103,7 +103,7 @@ class FoundQueue:
 
     @property
     def address(self) -> QueueAddress:
-        """How it is named."""
+        """Name of the queue."""
         return QueueAddress(self.interface.name, self.state.parent)
 
     @property
@@ -211,7 +211,7 @@ def _root_first(path: list[tuple[int, int]]) -> list[tuple[int, int]]:
 
 
 def _why_not(interface: Interface, queue: QueueState) -> str | None:
-    """Why a queue cannot be controlled; ``None`` if it can."""
+    """Reason why a queue cannot be controlled; ``None`` if it can."""
     options = queue.options
     if options.container:
         return f"{queue.kind} holds other queues; control one of those"
@@ -229,7 +229,7 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
 
 
 def _cure(interface: Interface, queue: QueueState) -> str:
-    """How to get a queue that can be controlled, in tc's words."""
+    """Calls of tc that make a queue which can be controlled."""
     name = printable(shlex.quote(interface.name))
     if queue.parent == ROOT:
         return f"put one here first: tc qdisc replace dev {name} root fq_codel"

@@ -122,5 +122,5 @@ class FastFifoOptions(QueueOptions):
         return cls()
 
     def words(self) -> str:
-        """What is always so."""
+        """The fixed settings."""
         return "three bands, the limit is the interface's txqueuelen"

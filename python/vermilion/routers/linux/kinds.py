@@ -85,7 +85,7 @@ class SfqOptions(QueueOptions):
         return cls(**known)
 
     def marked(self, counters: Mapping[str, int]) -> int | None:  # noqa: ARG002 - in the options
-        """What its RED has marked."""
+        """Packets that its RED has marked."""
         return self.red_marks
 
     def words(self) -> str:

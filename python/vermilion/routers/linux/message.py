@@ -185,7 +185,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the kernel refused a request.
+    """Reason for which the kernel refused a request.
 
     Attributes:
         number: its error number, above 0.
@@ -244,7 +244,7 @@ def request(kind: int, flags: int, sequence: int, body: bytes) -> bytes:
 
 
 def queue_body(interface: int, handle: int, parent: int) -> bytes:
-    """What a message about one queue begins with."""
+    """Head of a message about one queue."""
     return _QUEUE_HEADER.pack(0, interface, handle, parent, 0)
 
 
@@ -254,12 +254,12 @@ def queue_settings(kind: str, options: bytes, *, nested: int = OPTIONS) -> bytes
 
 
 def links_body() -> bytes:
-    """What a request for all interfaces has to say."""
+    """Body of a request for all interfaces."""
     return _LINK_HEADER.pack(0, 0, 0, 0, 0)
 
 
 def link_body(name: str) -> bytes:
-    """What a request for the interface of a name has to say."""
+    """Body of a request for the interface of a name."""
     return links_body() + attribute_bytes(INTERFACE_NAME, name.encode() + b"\0")
 
 
@@ -283,7 +283,7 @@ def parse_messages(data: bytes) -> list[Message]:
 
 
 def parse_refusal(message: Message) -> Refusal | None:
-    """What an error message says; ``None`` for the acknowledgement of a request that was obeyed.
+    """Refusal in an error message; ``None`` for an acknowledgement.
 
     Raises:
         AnswerError: it is too short.
@@ -296,7 +296,7 @@ def parse_refusal(message: Message) -> Refusal | None:
 
 
 def parse_end(message: Message) -> Refusal | None:
-    """Why a list ends before it is whole; ``None`` where it is whole.
+    """Reason why a list is cut short; ``None`` for a whole one.
 
     Linux ends a list so that it cannot go on with, and not with an error message
     (``netlink_dump_done`` in net/netlink/af_netlink.c).
@@ -326,7 +326,7 @@ def _refusal(number: int, own: bytes, what: str) -> Refusal:
 
 
 def _start_of_told(message: Message) -> int:
-    """Where an error message's own attributes begin: behind the request, or behind its header."""
+    """Start of an error message's own attributes: behind the request, or behind its header."""
     start = _ERROR_NUMBER.size + _HEADER.size
     check_length(message.payload, start, "error message")
     if message.flags & _CAPPED:

@@ -54,7 +54,7 @@ CODEL_OFF_US: Final = 2_199_023_255
 
 
 def codel_said_back(told_us: int) -> int | None:
-    """What CoDel says back for a time in microseconds; ``None`` for the threshold that is off."""
+    """Time that CoDel says back for one in microseconds; ``None`` for the threshold that is off."""
     units = (told_us * _NS_PER_US >> _CODEL_SHIFT) & _U32
     if units == _NEVER:
         return None
@@ -67,7 +67,7 @@ def codel_to_tell(said_us: int) -> int:
 
 
 def target_said_back(told_us: int) -> int:
-    """What PIE says back for a target in microseconds; above 4.29 s the kernel says it wrong."""
+    """Target that PIE says back for one in microseconds; above 4.29 s the kernel says it wrong."""
     ticks = told_us * _NS_PER_US >> _TICK_SHIFT
     return (ticks << _TICK_SHIFT & _U32) // _NS_PER_US
 
@@ -78,7 +78,7 @@ def target_to_tell(said_us: int) -> int:
 
 
 def interval_said_back(told_us: int, timer_hz: int) -> int:
-    """What PIE says back for an update interval, where the timer ticks so often a second."""
+    """Update interval that PIE says back, by the timer's ticks a second."""
     ticks = -(-told_us * timer_hz // _US_PER_S)
     return ticks * _US_PER_S // timer_hz
 
@@ -96,7 +96,7 @@ Parameters = dict[str, ParameterValue]
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What is known about the place of a queue.
+    """Facts about the place of a queue.
 
     Attributes:
         maximum_packet_bytes: of a packet with its link header; ``None`` where it is not known.
@@ -111,7 +111,7 @@ class Surroundings:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a change costs the traffic at the moment it is made.
+    """Price of a change for the traffic at the moment it is made.
 
     Attributes:
         packets: that wait now and would be dropped by the change itself.
@@ -176,7 +176,7 @@ class QueueOptions(ABC):
         return ""
 
     def numbers(self) -> dict[str, Any]:
-        """What the kernel has said, for a machine; what is absent stays away."""
+        """Options that the kernel has said, for a machine."""
         own = {
             each.name: getattr(self, each.name) for each in fields(self) if each.name != "unknown"
         }
@@ -202,7 +202,7 @@ class QueueOptions(ABC):
         return {}
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002 - for those that override it
-        """What to tell the kernel so that these parameters hold; ``None`` if they do already.
+        """Request that puts parameters in force; ``None`` if they are already.
 
         Raises:
             FieldError: a value that the kernel does not have.
@@ -212,7 +212,7 @@ class QueueOptions(ABC):
         return None
 
     def restoring(self, changed: Self) -> Self:
-        """What to tell the kernel so that these options hold again after a change."""
+        """Request that puts these options back after a change."""
         raise NotImplementedError(changed.kind)
 
     def after(self, request: Self, timer_hz: int) -> Self:
@@ -225,7 +225,7 @@ class QueueOptions(ABC):
         raise NotImplementedError(request.kind, timer_hz)
 
     def differences(self, expected: Self) -> list[str]:
-        """Where the options that the kernel has said are not those expected, in words."""
+        """Differences of the kernel's options from those expected, in words."""
         own, other = self.numbers(), expected.numbers()
         return [
             f"{name} is {own.get(name, 'absent')}, expected {other.get(name, 'absent')}"
@@ -234,7 +234,7 @@ class QueueOptions(ABC):
         ]
 
     def price(self, request: Self, waiting: int) -> Price:  # noqa: ARG002 - for those below
-        """What obeying a request costs, with so many packets waiting."""
+        """Price of a request while so many packets wait."""
         return Price()
 
 
@@ -272,19 +272,19 @@ class NumberOptions(QueueOptions):
         return told + b"".join(attribute_bytes(each.type, each.payload) for each in self.unknown)
 
     def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - for those that override it
-        """What the kernel says of an option that it was told; ``None`` if it then says nothing."""
+        """Value that the kernel says of an option it was told; ``None`` for none."""
         return told
 
     def to_tell(self, name: str, said: int) -> int:  # noqa: ARG002 - for those below
-        """What to tell the kernel so that it says this of an option."""
+        """Value to tell for the kernel to say this one."""
         return said
 
     def to_tell_absent(self, name: str) -> int | None:  # noqa: ARG002 - for those below
-        """What to tell the kernel so that it says nothing of an option; ``None``: not possible."""
+        """Value that removes an option; ``None``: not possible."""
         return None
 
     def after(self, request: Self, timer_hz: int) -> Self:
-        """What was told, rounded as the kernel does, over what was there."""
+        """The request, rounded as the kernel does, over the present options."""
         told: dict[str, Any] = {
             name: self.said_back(name, value, timer_hz)
             for name in self.numbers_sent
@@ -293,7 +293,7 @@ class NumberOptions(QueueOptions):
         return replace(self, **told)
 
     def restoring(self, changed: Self) -> Self:
-        """Those that the change has touched, as they were."""
+        """Options that the change has touched, as they were."""
         back: dict[str, Any] = {}
         for name in self.numbers_sent:
             if getattr(changed, name) is None:
@@ -319,7 +319,7 @@ class NumberOptions(QueueOptions):
         return type(self)(**told) if told else None
 
     def _is_in_force(self, name: str, value: int, said: int) -> bool:
-        """Whether telling a value would certainly change nothing.
+        """Return whether telling a value would certainly change nothing.
 
         How fast the timer ticks is not known: where it matters, all that are usual have to agree.
         """
@@ -329,7 +329,7 @@ class NumberOptions(QueueOptions):
 
 
 def limit_price(limit: int | None, waiting: int) -> Price:
-    """What a limit in packets costs: those that it has no room for."""
+    """Price of a limit: the packets that it has no room for."""
     return Price() if limit is None else Price(packets=max(waiting - limit, 0))
 
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from vermilion.routers.linux.options import Parameters, Surroundings
 
 BUILT_IN: Final[Parameters] = {"burst_allowance": 0.15}
-"""What the kernel has no option for."""
+"""Parameters without an option in the kernel."""
 
 EXACT: Final = 1e-9
 """By so much a number may miss one that the kernel has."""
@@ -113,7 +113,7 @@ class PieFamilyOptions(NumberOptions):
         return target_to_tell(said) if name == "target_us" else said
 
     def parameters(self, around: Surroundings) -> Parameters:
-        """Those of PIE's controller; what the kernel does not say stays away."""
+        """Parameters of PIE's controller that the kernel says."""
         own = self.numbers()
         found: Parameters = {}
         if "limit" in own:

@@ -193,7 +193,7 @@ class RedOptions(RedFamilyOptions):
         return told.limit
 
     def _packet_units(self, changes: Parameters, around: Surroundings) -> float | None:
-        """How long a packet takes in the table's unit, where somebody says it.
+        """Packet time in the table's unit, where somebody says it.
 
         The two parameters are taken out of the changes.
         """
@@ -225,7 +225,7 @@ class RedOptions(RedFamilyOptions):
         )
 
     def after(self, request: Self, timer_hz: int) -> Self:  # noqa: ARG002 - no time in it
-        """What was told; flags that the request does not name stay."""
+        """The request; flags that it does not name stay."""
         block = request.block
         if block is None:
             return self

@@ -1,4 +1,4 @@
-"""What ``red`` and ``choke`` of Linux have in common: one block, a table of decay, a probability.
+"""Common parts of ``red`` and ``choke`` of Linux: one block, a table of decay, a probability.
 
 Source: net/sched/sch_red.c, sch_choke.c, include/net/red.h and include/uapi/linux/pkt_sched.h
 (``tc_red_qopt``; Linux 6.12), tc/q_red.c, q_choke.c and tc_red.c (iproute2 6.1,
@@ -58,7 +58,7 @@ _TC_PACKET: Final = 1000.0
 
 
 def packet_time(packet_bytes: float, rate_bit_per_s: float, *, unit: str = "tc") -> float:
-    """How long a packet takes, in the unit of a table: "tc" (ticks) or "microseconds"."""
+    """Time of a packet in the unit of a table: "tc" (ticks) or "microseconds"."""
     microseconds = _US_PER_S * _BITS_PER_BYTE * packet_bytes / rate_bit_per_s
     if unit == "tc":
         # tc cuts off twice: to whole microseconds, and to whole ticks.
@@ -84,7 +84,7 @@ def idle_table(weight_log: int, packet_units: float) -> tuple[int, bytes]:
 
 
 def implied_packet_time(weight_log: int, cell_log: int) -> float:
-    """How long a packet was taken to last by whoever wrote a table with this ``Scell_log``.
+    """Packet time that was assumed by whoever wrote a table with this ``Scell_log``.
 
     tc's own usual packet and rate, where they lead to it; else the middle of what does.
     """
@@ -258,7 +258,7 @@ class RedFamilyOptions(QueueOptions):
 
     @classmethod
     def _decode_own(cls, attribute: Attribute) -> dict[str, int] | None:  # noqa: ARG003 - for red
-        """What an attribute says that only this kind has; ``None`` if it is not known."""
+        """Options in an attribute that only this kind has; ``None`` if it is not known."""
         return None
 
     def encode(self) -> bytes:
@@ -284,11 +284,11 @@ class RedFamilyOptions(QueueOptions):
 
     @property
     def limit(self) -> int | None:
-        """What the buffer holds; ``None`` where nothing says it."""
+        """Limit of the buffer; ``None`` where nothing says it."""
         return None if self.block is None else self.block.limit
 
     def numbers(self) -> dict[str, Any]:
-        """What is said of the queue; the table never is."""
+        """Numbers that the kernel says; never the table."""
         if self.block is None:
             return {}
         own = {
@@ -325,7 +325,7 @@ class RedFamilyOptions(QueueOptions):
         return found
 
     def told_block(self) -> RedBlock:
-        """What the kernel says, which a request begins with.
+        """The kernel's block, which a request begins with.
 
         Raises:
             FieldError: it says nothing.

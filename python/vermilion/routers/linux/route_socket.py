@@ -80,7 +80,7 @@ class KernelError(RouterError):
 
 
 class Kernel(Protocol):
-    """What the kernel can be asked; :class:`RouteSocket` asks the real one."""
+    """Questions to the kernel; :class:`RouteSocket` asks the real one."""
 
     def interfaces(self) -> list[Interface]:
         """Every interface."""
@@ -207,7 +207,7 @@ class RouteSocket:
             raise KernelError(refusal)
 
     def _acknowledgement(self) -> Refusal | None:
-        """Why the last request was refused; ``None``: it was obeyed."""
+        """Reason for which the last request was refused; ``None``: it was obeyed."""
         return next(parse_refusal(each) for each in self._answers() if each.type == ERROR)
 
     def _dump(self, kind: int, body: bytes) -> list[Message]:

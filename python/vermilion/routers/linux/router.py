@@ -68,7 +68,7 @@ _SIBLINGS: Final = 1 << 10
 
 
 class PacketMonitor:
-    """What a watch of the queue's interface knows, in the words of a managed queue.
+    """Traffic of the queue's interface for a managed queue.
 
     Where the watch looks at one flow in so many, each stands for as many: the number of flows is
     multiplied, and so is what each sends. Round trips are those of the flows that are looked at.
@@ -102,7 +102,7 @@ class PacketMonitor:
         return RttSamples(flows * _SIBLINGS, nanoseconds / 1e9)
 
     def flow_traffic(self) -> FlowTraffic:
-        """What each flow sent through the queue since the last call.
+        """Packets and bytes of each flow through the queue since the last call.
 
         Flows of which only acknowledgements leave have numbers below 0.
         """
@@ -136,7 +136,7 @@ def _for_each(values: NDArray[np.int64], one_in: int) -> NDArray[np.int64]:
 
 
 def may_change_queues(status: str) -> bool | None:
-    """Whether a process has the capability; ``None`` where that is not told.
+    """Return whether a process has CAP_NET_ADMIN; ``None`` where that is not told.
 
     Args:
         status: what ``/proc/PID/status`` says of it.
@@ -147,7 +147,7 @@ def may_change_queues(status: str) -> bool | None:
 
 
 class TrafficMonitor(Protocol):
-    """What a passive monitor beside the queue knows."""
+    """Passive monitor beside the queue."""
 
     def take_in(self) -> None:
         """Take in what has passed since the last call."""
@@ -159,7 +159,7 @@ class TrafficMonitor(Protocol):
         """The round-trip samples since the last call."""
 
     def flow_traffic(self) -> FlowTraffic:
-        """What each flow sent through the queue since the last call."""
+        """Packets and bytes of each flow through the queue since the last call."""
 
 
 class LinuxRouter(OperatedRouter):
@@ -223,7 +223,7 @@ class LinuxRouter(OperatedRouter):
         )
 
     def why_not_changed(self) -> str | None:
-        """What this process lacks."""
+        """Capability that this process lacks."""
         try:
             status = Path("/proc/self/status").read_text(encoding="utf-8", errors="replace")
         except OSError:
@@ -284,7 +284,7 @@ class LinuxRouter(OperatedRouter):
         return None if self._monitor is None else self._monitor.rtt_samples()
 
     def flow_traffic(self) -> FlowTraffic | None:
-        """What each flow sent since the last call, from the monitor; ``None`` without one."""
+        """Traffic of each flow since the last call, from the monitor; ``None`` without one."""
         return None if self._monitor is None else self._monitor.flow_traffic()
 
     def observe(self) -> Observation:
@@ -298,7 +298,7 @@ class LinuxRouter(OperatedRouter):
         return self.state().options.parameters(self._found.around)
 
     def price(self, parameters: Mapping[str, ParameterValue]) -> Price | None:
-        """What it would cost now to put parameters in force; ``None``: they are already.
+        """Price of putting parameters in force now; ``None``: they are already.
 
         Raises:
             RouterError: they are not accepted.
@@ -394,7 +394,7 @@ class LinuxRouter(OperatedRouter):
         return kind(f"{self.address}: {error}")
 
     def _failed(self, planned: PlannedChange, why: str) -> RouterError:
-        """What to raise for a change that was not made as asked, once what was there is put back.
+        """Roll back a change that was not made as asked, and return the error to raise.
 
         Some kinds have changed a part when they refuse. So the queue is read, and it is a refusal
         only where nothing has changed any more.
@@ -418,7 +418,7 @@ class LinuxRouter(OperatedRouter):
         return RouterError(f"{why}. What was there is in force again")
 
     def _changed(self, planned: PlannedChange) -> list[str]:
-        """What is not as it was before a change, in words."""
+        """Differences from the state before a change, in words."""
         return planned.undo_disagreements(self.state().options)
 
 

@@ -88,7 +88,7 @@ _QUEUE_BLOCK: Final = struct.Struct("=5I")
 
 @dataclass(frozen=True, slots=True)
 class QueueStatistics:
-    """What a queue has counted.
+    """Counters of a queue.
 
     Attributes:
         sent_bytes: sent since its counters began.

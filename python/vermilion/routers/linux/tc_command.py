@@ -159,7 +159,7 @@ def profile_command(
 
 
 def _left_out(kind: str, values: Mapping[str, ParameterValue], command: str) -> list[str]:
-    """What tc can say of a queue beyond what a profile tunes."""
+    """Words of tc for what no profile tunes."""
     words = []
     if kind in {"pie", "fq_pie"}:
         words.append("bytemode" if values["byte_mode"] else "nobytemode")

@@ -109,7 +109,7 @@ def credentials_file(environment: Mapping[str, str], told: Path | None = None) -
 
 
 def read_credentials(path: Path, host: str) -> Credentials:
-    """What a file says of a host.
+    """Credentials for a host in a file.
 
     Raises:
         RouterError: it cannot be read, others may read it, or it says what is not accepted. The
@@ -146,7 +146,7 @@ def read_credentials(path: Path, host: str) -> Credentials:
 
 
 def parse_credentials(text: str, host: str) -> Credentials:
-    """What the text of such a file says of a host.
+    """Credentials for a host in the text of such a file.
 
     Raises:
         FieldError: it says nothing, or what is not accepted; no secret is in the message.

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, order=True)
 class QueuePlace:
-    """Where a queue is.
+    """Place of a queue.
 
     Attributes:
         interface: the number of its interface (``ifIndex``).
@@ -44,7 +44,7 @@ class QueuePlace:
 
 @dataclass(frozen=True, slots=True)
 class TrafficSeen:
-    """What a passive monitor knows of the traffic of one queue; what it does not is ``None``.
+    """Traffic of one queue as a passive monitor knows it; ``None``: not known.
 
     Attributes:
         flows: that have begun and not ended.
@@ -103,7 +103,7 @@ class QueueRegistry(Protocol):
         """
 
     def check(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
-        """Whether these could be put in force over the present ones.
+        """Check that these could be put in force over the present ones.
 
         Raises:
             RouterError: not; the message says which and why.
@@ -127,7 +127,7 @@ TAKE_IN_S: Final = 0.1
 
 @dataclass(slots=True)
 class _Heard:
-    """Of one interface.
+    """Traffic heard on one interface.
 
     Attributes:
         watch: its monitor.
@@ -170,7 +170,7 @@ class SeenTraffic:
                 self._take_in(heard)
 
     def of(self, queue: QueueAddress) -> TrafficSeen:
-        """What is known of the traffic of a queue; nothing where nobody listens."""
+        """Traffic of a queue; nothing where nobody listens."""
         with self._lock:
             heard = self._heard.get(queue.interface)
             if heard is None or heard.is_gone:
@@ -221,7 +221,7 @@ _FULL: Final = "pdrop"
 
 @dataclass(slots=True)
 class _Known:
-    """What is remembered of one queue.
+    """Memory of one queue.
 
     Attributes:
         unwrapped: its counters.
@@ -278,7 +278,7 @@ class LinuxQueues:
         return [self._served(each, now_s) for each in found]
 
     def check(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
-        """Whether the kernel would take these.
+        """Check that the kernel would take these.
 
         Raises:
             RouterError: not; the message names the parameter and what is accepted.

@@ -196,7 +196,7 @@ def number_said(setting: Setting, value: ParameterValue) -> int:
 
 
 def is_close(one: ParameterValue, other: ParameterValue) -> bool:
-    """Whether they are the same but for rounding."""
+    """Return whether they are the same but for rounding."""
     if isinstance(one, int | float) and isinstance(other, int | float):
         return math.isclose(one, other, rel_tol=_CLOSE, abs_tol=_CLOSE)
     return one == other
@@ -274,7 +274,7 @@ class SettingsTable:
 
     @property
     def entry(self) -> ObjectIdentifier:
-        """What the names of its objects begin with."""
+        """Prefix of the names of its objects."""
         return (*OBJECTS, self.number, 1)
 
 
@@ -428,7 +428,7 @@ PRICE_OF: Final[Mapping[str, PushPrice]] = {
     "red": PushPrice(flushes_queue=True, forgets_average=True),
     "choke": PushPrice(flushes_queue=False, forgets_average=True),
 }
-"""What a change costs, for the kinds where it costs anything (net/sched/sch_red.c, sch_choke.c)."""
+"""Price of a change, for the kinds where it costs anything (net/sched/sch_red.c, sch_choke.c)."""
 
 THRESHOLD: Final = Setting(5, "diffServAlgDropQThreshold", "limit", COUNT)
 """Of an algorithmic dropper."""

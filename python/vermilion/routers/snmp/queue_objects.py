@@ -97,7 +97,7 @@ KINDS_OF_OBJECTS: Final = frozenset(
         *NEXT_FREE,
     ]
 )
-"""What the names of all objects begin with, the index left away."""
+"""Prefixes of the names of all objects, without the index."""
 
 
 def rows(queues: Sequence[ServedQueue]) -> Iterator[Binding]:
@@ -240,7 +240,7 @@ _INDEX_LENGTH: Final = 2
 
 
 class QueueObjects:
-    """What an agent serves of a registry.
+    """Objects that an agent serves of a registry.
 
     Args:
         queues: that are served.
@@ -303,7 +303,7 @@ class QueueObjects:
 
 @dataclass(slots=True)
 class _Wanted:
-    """What is to become of one queue.
+    """Change of one queue.
 
     Attributes:
         queue: as it was.

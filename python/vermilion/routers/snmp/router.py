@@ -159,11 +159,11 @@ class SnmpRouter(OperatedRouter):
 
     @property
     def may_change(self) -> bool:
-        """Whether the agent lets the queue be changed by anybody; of users it says nothing."""
+        """Return whether the agent lets anybody change the queue."""
         return self._may_change
 
     def why_not_changed(self) -> str | None:
-        """What the agent was not told; whether this user may write, it says to a change alone."""
+        """Option that the agent lacks; a user's rights show at a change alone."""
         if self._may_change:
             return None
         return (
@@ -299,7 +299,7 @@ class SnmpRouter(OperatedRouter):
     # --- what there is ---------------------------------------------------------------------
 
     def _find(self) -> QueuePlace:
-        """Where the queue is in the agent's tables.
+        """Find the queue in the agent's tables.
 
         Raises:
             RouterError: it is not there; the message names those that are.
@@ -328,7 +328,7 @@ class SnmpRouter(OperatedRouter):
         raise RouterError(message)
 
     def _learn(self, delay_s: float) -> None:
-        """What the queue is.
+        """Read the kind of the queue.
 
         Raises:
             RouterError: of a kind that is not known, or the agent does not show enough of it.
@@ -354,7 +354,7 @@ class SnmpRouter(OperatedRouter):
     def _told(
         self, facts: Sequence[Fact], settings: Sequence[Setting] = ()
     ) -> Mapping[ObjectIdentifier, Value]:
-        """What the agent says of the queue, in one question unless the queue has another number.
+        """Ask about the queue: one question, unless it has another number now.
 
         Raises:
             RouterSilent: no answer came, or the queue is not there.
@@ -371,7 +371,7 @@ class SnmpRouter(OperatedRouter):
         return told
 
     def _is_found_again(self) -> bool:
-        """Whether the queue is in the tables, perhaps at another place; then it counts anew."""
+        """Find the queue again; at another place it counts anew."""
         try:
             place = self._find()
         except RouterError:
@@ -442,7 +442,7 @@ class SnmpRouter(OperatedRouter):
         return {**BUILT_INTO[self._queue_kind], **own}
 
     def _wanted(self, parameters: Mapping[str, ParameterValue]) -> dict[Setting, int]:
-        """What to say for the parameters; those that the kind has fixed are left away.
+        """Numbers for the parameters; those that the kind has fixed are left away.
 
         Raises:
             RouterError: one that is not accepted; the message names it.
@@ -470,7 +470,7 @@ class SnmpRouter(OperatedRouter):
     def _check_fixed(
         self, name: str, value: ParameterValue, fixed: Mapping[str, ParameterValue]
     ) -> None:
-        """Whether a parameter that cannot be set is what is wanted.
+        """Check that a parameter that cannot be set is what is wanted.
 
         Raises:
             FieldError: it is not.
@@ -526,7 +526,7 @@ class SnmpRouter(OperatedRouter):
         place: QueuePlace,
         silence: RouterSilent,
     ) -> bool:
-        """Whether a change without an answer is in force; where it is not, what was there is.
+        """Return whether a change without an answer is in force.
 
         Raises:
             RouterSilent: it cannot be told, or neither of them is.
@@ -541,7 +541,7 @@ class SnmpRouter(OperatedRouter):
         raise RouterSilent(message)
 
     def _is_as_before(self, now: Mapping[Setting, int], before: Mapping[Setting, int]) -> bool:
-        """Whether nothing has changed, but for what the queue moves by itself."""
+        """Return whether nothing has changed, but for what the queue moves itself."""
         return self.held.is_unchanged(self._meant(now), self._meant(before))
 
     def _set_again(

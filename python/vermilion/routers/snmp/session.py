@@ -116,7 +116,7 @@ class AgentRefused(RouterError):  # noqa: N818 - reads as what it says
 
 
 class SnmpAgent(Protocol):
-    """What an agent can be asked; :class:`SnmpSession` asks a real one."""
+    """Questions to an agent; :class:`SnmpSession` asks a real one."""
 
     def get(self, names: Sequence[ObjectIdentifier]) -> Mapping[ObjectIdentifier, Value]:
         """The values of objects; those that there are not are left away."""
