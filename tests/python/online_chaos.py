@@ -348,7 +348,6 @@ class ChaosRun:
                 self.policy,
                 self.configuration,
                 evaluations=self.evaluations,
-                regimes=journal.regimes(LINK, self.policy.goal),
                 remembered=journal.remembered(),
             )
             log = Log(journal, self.decided.append)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import queue
@@ -229,20 +228,3 @@ def test_when_nobody_can_answer_any_more_proposals_are_declined():
         assert talk.heard() == Command("decline", 7)
         talk.terminal.ask(Propose(8, {}, ""))
         assert talk.heard() == Command("decline", 8)
-
-
-@pytest.mark.usefixtures("kernel")
-def test_nonsense_in_the_journal_is_a_line_of_the_log_or_the_last_one(vermilion, tmp_path):
-    path = tmp_path / "journal.sqlite"
-    again = (*ROUTER, "--for=0.2 s", f"--journal={path}")
-    assert vermilion(*again)[0] == 0
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("INSERT INTO regime (run, link, regime) VALUES (1, 'linux:dummy0', '{}')")
-        database.commit()
-    code, out, err = vermilion(*again)
-    assert (code, err) == (0, "")
-    assert "the journal has conditions met before that make no sense ('picture' is missing)" in out
-    with contextlib.closing(sqlite3.connect(path)) as database:
-        database.execute("DROP TABLE regime")
-        database.commit()
-    assert "journal: what is in it makes no sense" in refused(vermilion(*again))

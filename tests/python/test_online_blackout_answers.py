@@ -13,7 +13,6 @@ from vermilion.online.decide.states import Applying, Observing, Paused
 from vermilion.online.decide.turn import Turn
 from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.events import Record
-from vermilion.online.plan.regimes import Regime, Regimes
 from vermilion.online.sense.link_state import Blackout
 from vermilion.routers.linux.change import LinuxValues
 
@@ -81,25 +80,14 @@ def test_what_puts_an_old_setting_back_needs_no_limit_and_is_looked_at_after_hal
 @pytest.mark.parametrize("since_s", [50.0, 60.0])
 def test_a_new_setting_goes_under_which_a_queue_was_shut_and_is_not_tried_again(since_s):
     new = replace(verifying(), schedule=replace(schedule(), begun_s=50.0))
-    regime = Regime(0.0, new.picture, new.setting, "better", 30.0, 1.0, 4.0, 229.0)
     for state in (new, Paused(55.0, new), Observing(schedule(), new)):
         turn = looked(
             state,
             shut={"a": SHUT_BEFORE, "b": replace(SHUT, since_s=since_s)},
-            regimes=Regimes((regime,)),
             blackout_again_s=1e9,  # it does not wait for its minute
         )
         change = change_in(turn)
         assert (change.purpose, change.parameters) == ("roll back", TAKEN_BACK)
-        assert turn.controller.regimes.known == ()
-
-
-@pytest.mark.parametrize("is_step", [False, True])
-def test_a_step_that_shuts_the_queue_has_brought_nothing(is_step):
-    new = replace(verifying(), schedule=replace(schedule(), begun_s=50.0), is_step=is_step)
-    before = SimpleNamespace(told=lambda better: "no better" if not better else "better")
-    turn = looked(new, steps=before)
-    assert turn.controller.steps == ("no better" if is_step else before)
 
 
 def test_what_the_operator_chose_for_such_times_comes_first_and_is_what_the_kernel_has():

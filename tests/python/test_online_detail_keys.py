@@ -2,10 +2,19 @@
 
 import ast
 import sys
+from functools import cache, partial
 from pathlib import Path
+from types import SimpleNamespace
 
-from test_online_sentences import said
+import test_online_scripts
+import test_online_set_scripts
+from vermilion.online import run_online
+from vermilion.online.drive.real_router import _found
+from vermilion.online.entries import Decision, setting_in_words
+from vermilion.online.events import Record
 from vermilion.online.record.detail_keys import DETAIL_KEYS, OPEN_TABLES
+from vermilion.routers.base import HeldValues, LinkConfiguration
+from vermilion.scenario import load_scenario
 
 ROOT = Path(__file__).parents[2]
 ONLINE = ROOT / "python" / "vermilion" / "online"
@@ -25,6 +34,46 @@ def keys_of(value, named):
     elif isinstance(value, list | tuple):
         for inner in value:
             yield from keys_of(inner, named)
+
+
+@cache
+def said():
+    """(kind, sentence, details, configuration) of every script, and of two runs."""
+    found = []
+    for module, kind in (
+        (test_online_scripts, test_online_scripts.Script),
+        (test_online_set_scripts, test_online_set_scripts.SetScript),
+    ):
+        for path in sorted(module.SCRIPTS.glob("*.txt")):
+            found += _of_script(path, kind())
+    short = ["duration=12 s", "warm_up=4 s", "settle=4 s", "flows.late.start=6 s .. 7 s"]
+    quickly = {"clock": "fixed", "re_evaluations": 1, "comparisons": 3}
+    scenario = load_scenario("varying-load", short)
+    run = run_online(scenario, seed=4, evaluations=6, **quickly)
+    one = LinkConfiguration("bottleneck", "red", 0.01)
+    found += [(each.kind, each.reason, each.details, one) for each in run.decisions]
+    policy = SimpleNamespace(mode="observe", changes_per_minute=6, at_exit="keep")
+    red = {"min_threshold": 12.5, "weight": 0.0021, "max_threshold": None}
+    words = partial(setting_in_words, configuration=one)
+    killed = SimpleNamespace(run=7, original={"weight": 0.5}, command=None)
+    told = _found(0.0, "linux:eth0", red, words, None, killed, policy, HeldValues())
+    found.append((told.kind, told.reason.partition(". In the beginning")[0], told.details, one))
+    return found
+
+
+def _of_script(path: Path, script):
+    heard = []
+    carry_out = script._carry_out
+
+    def listen(effect):
+        if isinstance(effect, Record) and isinstance(effect.entry, Decision):
+            entry = effect.entry
+            heard.append((entry.kind, entry.reason, entry.details, script.controller.configuration))
+        carry_out(effect)
+
+    script._carry_out = listen
+    test_online_scripts.played(path.read_text(encoding="utf-8"), script)
+    return heard
 
 
 def test_what_scripts_and_runs_write_down_is_in_the_catalogue():

@@ -1,6 +1,5 @@
 """A controller and its router's steps: what is judged is what can be held, and is held."""
 
-import pickle
 from dataclasses import replace
 
 import pytest
@@ -16,13 +15,9 @@ from vermilion.online.decide.silence import _another, on_silent
 from vermilion.online.decide.states import Applying, HandsOff, RouterChange, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.decide.turn import Turn
-from vermilion.online.decide.waiting import _recall
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Began, Command, Observed, Record, Silent
-from vermilion.online.plan.problem import QueueProblem
-from vermilion.online.plan.regimes import Regime, Regimes
-from vermilion.online.plan.solve import _box, solve
-from vermilion.online.plan.steps import Steps
+from vermilion.online.plan.solve import solve
 from vermilion.online.record.journal import Journal
 from vermilion.online.router_policy import (
     Freedom,
@@ -200,19 +195,6 @@ def test_what_a_search_finds_is_what_the_kernel_holds(flows):
 GAINS = ("alpha", "beta")
 
 
-def test_a_step_without_a_model_goes_to_what_the_kernel_holds():
-    asked = pie_task(LinuxValues(discipline="pie"))
-    asked = replace(asked, policy=replace(asked.policy, without_model="step"))
-    space = pickle.loads(pickle.dumps(_box(QueueProblem(asked))))  # noqa: S301 - our own
-    steps, tried = Steps(space), []
-    while (following := steps.next_setting(PIE_IN_FORCE)) is not None and len(tried) < 6:
-        steps, setting = following
-        tried.append(setting)
-        steps = steps.told(better=False)
-    assert tried
-    assert all(setting == asked.held.nearest(setting) for setting in tried)
-
-
 ASKED = {"target": 0.0073, "alpha": 0.041, "beta": 0.93}
 """What versions before asked for: between the kernel's steps."""
 
@@ -277,19 +259,3 @@ def test_values_that_the_kernel_has_stay_as_they_are():
         found = router.parameters()
         assert router.held.nearest(found) == found
     assert LinuxValues(discipline="pie").nearest({"alpha": 0.0}) == {"alpha": 0.0}
-
-
-def test_a_regime_that_is_in_force_already_is_not_recalled():
-    router = LinuxRouter("linux:dummy0", kernel=FakeKernel(answered("pie")))
-    router.apply(router.held.nearest(ASKED))
-    now = picture(flows=16, base_rtts_s=(0.028,) * 16)
-    regime = Regime(0.0, now, ASKED, "better", 30.0, 1.0, 9.0, 99.0)
-    controller = replace(in_charge(router), regimes=Regimes((regime,)), pictures=(now,) * 5)
-    turn = Turn(controller, 60.0)
-    assert turn.setting_of(regime) == router.held.nearest(ASKED)
-    assert not _recall(turn, now, 0.024)
-    router.apply({"alpha": 1.0})
-    other = Turn(replace(controller, in_force=router.parameters()), 60.0)
-    assert _recall(other, now, 0.024)
-    [asked] = [each for each in other.effects if isinstance(each, Apply)]
-    assert asked.parameters == router.held.nearest(ASKED)

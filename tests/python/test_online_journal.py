@@ -8,19 +8,16 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
-from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
 
 from vermilion.online.entries import Decision, SettingInForce
-from vermilion.online.plan.regimes import Regime
 from vermilion.online.record.journal import (
     APPLICATION_ID,
     SCHEMA_VERSION,
     Journal,
     JournalError,
-    Log,
 )
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample
@@ -205,98 +202,15 @@ PICTURE = TrafficPicture(
     packet_bytes=1000.0,
     marked_share=0.0,
 )
-GOAL = "keep its queue at 30 packets"
-REGIME = Regime(
-    time_s=20.0,
-    picture=PICTURE,
-    setting={"weight": 0.05},
-    verdict="better",
-    predicted_mean=30.0,
-    noise=1.0,
-    predicted_cost=4.0,
-    predicted_cost_before=80.0,
-    goal=GOAL,
-)
-
-
-def test_what_was_condemned_is_not_recalled_by_a_later_run(tmp_path):
-    path = tmp_path / "journal.sqlite"
-    elsewhere = replace(REGIME, picture=replace(PICTURE, flows=64, base_rtts_s=(0.028,) * 64))
-    with Journal(path, **ABOUT) as journal:
-        journal.keep(REGIME)
-        journal.keep(elsewhere)
-        journal.keep(replace(REGIME, verdict="worse"))
-        journal.keep(replace(elsewhere, verdict="worse", goal="another"))
-    with Journal(path, **ABOUT) as journal:
-        [known] = journal.regimes("bottleneck", GOAL).known
-        assert known.picture.flows == 64
-        assert known.of_earlier_run  # whose clock says nothing here
-        journal.keep(REGIME)  # it did well again
-    with Journal(path, **ABOUT) as journal:
-        assert [each.picture.flows for each in journal.regimes("bottleneck", GOAL).known] == [
-            64,
-            16,
-        ]
-
-
-def test_what_was_learned_for_another_goal_is_not_recalled(tmp_path):
-    path = tmp_path / "journal.sqlite"
-    with Journal(path, **ABOUT) as journal:
-        journal.keep(REGIME)
-    with Journal(path, **ABOUT) as journal:
-        [known] = journal.regimes("bottleneck", GOAL).known
-        assert known.setting == {"weight": 0.05}
-        assert known.picture.base_rtts_s == PICTURE.base_rtts_s
-        assert journal.regimes("bottleneck", "minimise p95 delay").known == ()
-
-
-WHOLE = asdict(REGIME)
-BAD_ROWS = [
-    "{",
-    "5",
-    "{}",
-    "[" * 100_000,
-    b"\xff\xfe\xff",
-    json.dumps({**WHOLE, "of_a_later_version": 1}),
-    json.dumps({**WHOLE, "picture": {"flows": 16}}),
-    json.dumps({**WHOLE, "picture": {**WHOLE["picture"], "flows": "many"}}),
-    json.dumps({**WHOLE, "picture": {**WHOLE["picture"], "rate_bit_per_s": float("nan")}}),
-    json.dumps({**WHOLE, "setting": {"weight": "light"}}),
-    json.dumps({**WHOLE, "setting": 3}),
-    json.dumps({**WHOLE, "noise": None}),
-    json.dumps({**WHOLE, "verdict": "splendid"}),
-]
 
 
 def damaged(path, statement, *values):
-    """A journal that knows one regime, twice, after somebody has been at it."""
-    with Journal(path, **ABOUT) as journal:
-        for flows in (16, 64):
-            journal.keep(replace(REGIME, picture=replace(PICTURE, flows=flows)))
+    """A journal after somebody has been at it."""
+    with Journal(path, **ABOUT):
+        pass
     with contextlib.closing(sqlite3.connect(path)) as database:
         database.execute(statement, values)
         database.commit()
-
-
-@pytest.mark.parametrize("row", BAD_ROWS, ids=range(len(BAD_ROWS)))
-def test_one_bad_row_of_what_was_learned_is_left_out_and_said(tmp_path, row):
-    path = tmp_path / "journal.sqlite"
-    damaged(path, "UPDATE regime SET regime = CAST(? AS TEXT) WHERE id = 1", row)
-    told = []
-    with Journal(path, **ABOUT) as journal:
-        [known] = journal.regimes("bottleneck", GOAL, told.append).known
-        assert known.picture.flows == 64
-    assert len(told) == 1
-    assert told[0]
-
-
-def test_a_bad_row_of_what_was_learned_is_one_entry_of_the_log():
-    entries = []
-    with Journal(None, **ABOUT) as journal:
-        Log(journal, entries.append).left_out(0.5, "'picture' is missing")
-    [entry] = entries
-    assert (entry.time_s, entry.kind) == (0.5, "unreadable")
-    assert "('picture' is missing); they are left out" in entry.reason
 
 
 DECIDED = (
@@ -315,11 +229,3 @@ def test_a_run_that_cannot_be_gone_on_with_is_one_line(tmp_path, details):
     with Journal(path, **ABOUT) as journal:  # noqa: SIM117 - what is refused is one call
         with pytest.raises(JournalError, match="what is in it makes no sense"):
             journal.remembered()
-
-
-def test_a_journal_that_has_lost_what_was_learned_is_one_line(tmp_path):
-    path = tmp_path / "journal.sqlite"
-    damaged(path, "DROP TABLE regime")
-    with Journal(path, **ABOUT) as journal:  # noqa: SIM117 - likewise
-        with pytest.raises(JournalError, match="what is in it makes no sense"):
-            journal.regimes("bottleneck", GOAL)

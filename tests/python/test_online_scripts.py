@@ -8,12 +8,10 @@ What happens, a line each (``#`` begins a comment; all that is said of the world
 
 - ``policy mode=propose changes_per_minute=2``: at the very beginning;
 - ``switches ecn=1 weight=0.002``: parameters of the queue that stand at the beginning; likewise;
-- ``regime flows=64 level=20``: conditions met before this run, with the setting that did well;
 - ``until 12.3 flows=16 offset=5``: the router is observed ten times a second up to then;
 - ``hand level=60``: somebody else changes the queue; ``reboot``: it starts anew;
 - ``silent until 20``: the router does not answer;
-- ``found unexplained``: no model explains what was seen; with ``policy without_model=step`` steps
-  are tried in :data:`BOX`;
+- ``found unexplained``: no model explains what was seen;
 - ``found level=30 [offset=0] [weight=0.5] [most_starved=1]``, ``found nothing``, ``fails REASON``:
   the last search; with ``alike`` after it the kinds of senders are not told apart; with ``or=5``
   it was for two kinds, and the other one has that offset; with ``mends=0.2`` it is worse, and there
@@ -50,17 +48,8 @@ from vermilion.online.events import (
     SearchFailed,
     Silent,
 )
-from vermilion.online.plan.regimes import Regime, Regimes
-from vermilion.search import Space
-from vermilion.search.space import Dimension
 from vermilion.simulate import mean_interval
 
-BOX = Space(
-    [
-        Dimension("links.bottleneck.queue.level", 1.0, 200.0, log=True),
-        Dimension("links.bottleneck.queue.weight", 0.0001, 1.0, log=True),
-    ]
-)
 SCRIPTS = Path(__file__).parents[1] / "reference" / "online"
 REWRITE = "VERMILION_REWRITE"
 RULE = "----"
@@ -82,7 +71,6 @@ class Script:
         self.printed = []
         self.controller = None
         self.policy = {}
-        self.regimes = []
         self.asked_back = False
         self.search = self.apply = self.proposal = None
 
@@ -107,9 +95,6 @@ class Script:
                     for name, value in told.items()
                 )
                 return
-            case "regime":
-                self.regimes.append({name: float(value) for name, value in told.items()})
-                return
         if self.controller is None:
             self.controller = controller_of(**self.policy)
             self.give(Began(dict(self.world.in_force)))
@@ -124,34 +109,6 @@ class Script:
             self.now_s = round(self.now_s + TICK_S, 6)
             asked, self.asked_back = self.asked_back, False
             self.give(self.world.observe(self.now_s, with_parameters=asked))
-            self._remember_regimes()
-
-    def _remember_regimes(self):
-        """Regimes of earlier runs: made of the first picture that knows everything."""
-        picture = self.controller.pictures[-1] if self.controller.pictures else None
-        if not self.regimes or picture is None or not picture.base_rtts_s:
-            return
-        if picture.rate_bit_per_s is None:
-            return
-        known = tuple(
-            Regime(
-                time_s=0.0,
-                picture=replace(
-                    picture,
-                    flows=int(each["flows"]),
-                    base_rtts_s=picture.base_rtts_s[:1] * int(each["flows"]),
-                ),
-                setting={"level": each["level"], "weight": FIRST["weight"]},
-                verdict="better",
-                predicted_mean=each["level"],
-                noise=1.0,
-                predicted_cost=4.0,
-                predicted_cost_before=100.0,
-            )
-            for each in self.regimes
-        )
-        self.regimes = []
-        self.controller = replace(self.controller, regimes=Regimes(known))
 
     def _silent(self, rest, _told):
         while self.now_s < float(rest[1]) - 1e-6:
@@ -173,8 +130,7 @@ class Script:
         if rest == ["unexplained"]:
             found = finding(task, obstacle="this network is not explained by newreno senders")
             refuted = replace(found.explanation, explained=False)
-            space = BOX if self.controller.policy.without_model == "step" else None
-            found = replace(found, explanation=refuted, space=space)
+            found = replace(found, explanation=refuted)
             self.give(Found(number, found, 1.0))
             return
         offset, most_starved = told.pop("offset", 0.0), told.pop("most_starved", None)
@@ -288,16 +244,3 @@ def test_a_script_is_played_as_it_is_written(path):
 
 def test_there_are_scripts():
     assert len(list(SCRIPTS.glob("*.txt"))) >= 10
-
-
-@pytest.mark.parametrize(("known", "stays"), [(20.0, False), (35.0, True)])
-def test_what_a_person_takes_back_is_recalled_no_more_and_what_else_did_well_is(known, stays):
-    script = Script()
-    played("regime flows=16 level=20\nuntil 2\ndone\nuntil 8\n", script)
-    assert script.controller.in_force["level"] == 20.0
-    [regime] = script.controller.regimes.known
-    other = replace(regime, setting={**regime.setting, "level": known})
-    script.controller = replace(script.controller, regimes=Regimes((other,)))
-    played("command undo\ndone\nuntil 9\n", script)
-    assert script.controller.in_force["level"] == FIRST["level"]
-    assert script.controller.regimes.known == ((other,) if stays else ())

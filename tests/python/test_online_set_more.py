@@ -4,10 +4,9 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from online_set_world import LINKS, SetWorld, controller_of, finding
+from online_set_world import SetWorld, controller_of
 from vermilion.online.decide.step import step
-from vermilion.online.events import Apply, Began, Done, Found, Search
-from vermilion.online.model.explanation import Explanation
+from vermilion.online.events import Began, Search
 from vermilion.online.model.network import (
     SetTraffic,
     build_set_model,
@@ -16,16 +15,13 @@ from vermilion.online.model.network import (
 )
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.model.traffic import Horizon
-from vermilion.online.plan import examination, solve
+from vermilion.online.plan import examination
 from vermilion.online.plan.examination import watch
 from vermilion.online.plan.problem import SetProblem
-from vermilion.online.plan.steps import Steps
-from vermilion.online.plan.task import without_answer
 from vermilion.online.policy import stated_policy
 from vermilion.online.sense.picture import PathTraffic, TrafficPicture, set_picture
 from vermilion.online.sense.sampler import SetSample
-from vermilion.scenario import ScenarioError, load_scenario, scenario_from_document
-from vermilion.search import Space
+from vermilion.scenario import load_scenario
 
 FOUR = load_scenario("four-red-queues")
 NAMES = ("first", "second")
@@ -103,55 +99,6 @@ def test_where_flows_are_doubted_more_and_fewer_are_modelled():
 # --- steps without a model ------------------------------------------------------------------------
 
 
-def test_a_step_is_of_one_queue():
-    box = Space.from_scenario(FOUR)
-    middle = box.values((0.5,) * len(box))
-    in_force = {".".join(path.split(".")[1::2]): value for path, value in middle.items()}
-    _, setting = Steps(box).next_setting(in_force)
-    moved = {name for name, value in setting.items() if value != pytest.approx(in_force[name])}
-    assert "first.min_threshold" in moved
-    assert {name.partition(".")[0] for name in moved} == {"first"}
-
-
-def test_steps_are_refused_where_the_network_cannot_tell_whether_they_help():
-    replace(stated_policy(FOUR), without_model="step").check_steps("x")
-    knees = {"tuning": {"parameters": list(FOUR.tuning.parameters)}}
-    policy = stated_policy(scenario_from_document(FOUR.document | knees))
-    policy.check_steps("x")  # none are wanted
-    with pytest.raises(ScenarioError, match="a weighted-sum whose parts each state a scale"):
-        replace(policy, without_model="step").check_steps("x")
-
-
-def test_where_nothing_explains_the_queues_a_search_brings_their_box(monkeypatch):
-    refuted = Explanation(
-        "none", told_apart=True, explained=False, figures=(), predicted_mean=0.0, noise=1.0
-    )
-    monkeypatch.setattr(solve, "examine", lambda problem, _: (refuted, problem.task.belief))
-    policy = replace(stated_policy(FOUR), without_model="step")
-    controller = controller_of()
-    task = _task(controller)
-    links = tuple(
-        replace(task.configuration, link=link, discipline="red", queues=()) for link in NAMES
-    )
-    table = {name: FOUR.get(f"links.first.queue.{name}") for name in PARAMETERS}
-    in_force = {f"{link}.{name}": value for link in NAMES for name, value in table.items()}
-    names = tuple(in_force)
-    asked = replace(
-        task,
-        kind="refined",
-        settled=(None,),
-        policy=replace(policy, parameters=names, links=NAMES),
-        configuration=replace(task.configuration, queues=links),
-        picture=seen(8, 16),
-        in_force=in_force,
-        original=in_force,
-    )
-    box = solve.solve(asked).space
-    assert set(box.names) == {policy.path(name) for name in names}
-    stays = replace(asked.policy, without_model="stay")
-    assert solve.solve(replace(asked, policy=stays)).space is None
-
-
 def _task(controller):
     """The first search that a controller asks for."""
     world = SetWorld()
@@ -162,53 +109,6 @@ def _task(controller):
         controller, effects = step(controller, world.observe(now_s), now_s)
         searches = [each for each in effects if isinstance(each, Search)]
     return searches[0].task
-
-
-def test_a_step_that_does_not_help_is_taken_back_at_its_queue():
-    world = SetWorld()
-    box = Space.from_scenario(
-        FOUR.with_values({"tuning.parameters": ["links.first.queue.min_threshold"]})
-    )
-    # The box of the world's own parameter, by the names that the world has.
-    box = replace_names(box, {"links.first.queue.min_threshold": "links.near.queue.level"})
-    refuted = Explanation(
-        "none", told_apart=True, explained=False, figures=(), predicted_mean=0.0, noise=1.0
-    )
-    controller = controller_of(without_model="step")
-    controller, effects = step(controller, Began(world.in_force), 0.0)
-    told, kinds, now_s = [], [], 0.0
-    while now_s < 120.0 and len(told) < 2:
-        now_s = round(now_s + 0.1, 1)
-        events = [world.observe(now_s)]
-        while events:
-            controller, effects = step(controller, events.pop(0), now_s)
-            for effect in effects:
-                match effect:
-                    case Search(number, task):
-                        found = finding(task)
-                        if task.settled:
-                            found = replace(
-                                without_answer(task, "nothing explains it"),
-                                explanation=refuted,
-                                space=box,
-                            )
-                        events.append(Found(number, found, 0.1))
-                    case Apply():
-                        told.append(dict(effect.parameters))
-                        world.put_in_force(effect.parameters)
-                        events.append(Done(effect.number, dict(world.in_force)))
-                    case _:
-                        kinds.append(getattr(getattr(effect, "entry", None), "kind", ""))
-    assert "unexplained" in kinds
-    assert len(told) == 2, kinds
-    assert list(told[0]) == ["near.level"]
-    assert "rolled-back" in kinds
-    assert {f"{LINKS[0]}.level"} <= set(told[1])
-
-
-def replace_names(space, names):
-    """The same box under other names."""
-    return Space([replace(each, name=names[each.name]) for each in space.dimensions])
 
 
 def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):

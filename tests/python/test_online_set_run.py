@@ -2,12 +2,11 @@
 
 import json
 import sqlite3
-from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
 
-from online_set_world import CONFIGURATION, JOINT_FIRST, POLICY, SetWorld, controller_of
+from online_set_world import CONFIGURATION, JOINT_FIRST, POLICY, controller_of
 from online_world import FIRST
 from vermilion.cli.application import application
 from vermilion.objectives.goodput_variation import GoodputVariation
@@ -19,7 +18,6 @@ from vermilion.online.decide.states import Applying, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.entries import SettingInForce
 from vermilion.online.events import Apply, Began
-from vermilion.online.plan.regimes import Regime
 from vermilion.online.policy import SetPolicy, stated_policy
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
@@ -113,9 +111,6 @@ def test_paths_are_of_the_links_under_control():
             policy.with_paths([path])
     with pytest.raises(ScenarioError, match="of several links"):
         run_online(load_scenario("varying-load"), paths=[["bottleneck"]])
-    summed = {"tuning": {"parameters": list(SHORT.tuning.parameters)}}  # the knee of every link
-    with pytest.raises(ScenarioError, match="whose parts each state a scale"):
-        run_online(scenario_from_document(SHORT.document | summed), without_model="step")
     with pytest.raises(ScenarioError, match="says nothing of where they go"):
         run_online(SHORT, knowledge="flow count")
 
@@ -234,31 +229,6 @@ def test_a_killed_run_goes_on_with_its_joint_setting(tmp_path):
     [back] = [each for each in effects if isinstance(each, Apply)]
     assert isinstance(whole.state, Applying)
     assert back.parameters == JOINT_FIRST
-
-
-def test_conditions_of_several_queues_are_remembered(tmp_path):
-    """What was kept in them comes back from the journal, queue by queue and path by path."""
-    senses = SetSenses.begin(POLICY.links)
-    world = SetWorld()
-    for tick in range(1, 40):
-        senses, _ = senses.taken(world.observe(tick / 10).observation)
-    regime = Regime(
-        time_s=4.0,
-        picture=senses.picture(),
-        setting={"near.level": 30.0},
-        verdict="better",
-        predicted_mean=60.0,
-        noise=2.0,
-        predicted_cost=0.1,
-        predicted_cost_before=0.3,
-        goal=POLICY.goal,
-    )
-    path = tmp_path / "journal.sqlite"
-    with journal_at(path) as journal:
-        journal.keep(regime)
-    with journal_at(path) as journal:
-        [known] = journal.regimes(POLICY.link, POLICY.goal).known
-    assert known == replace(regime, time_s=0.0, of_earlier_run=True)
 
 
 def test_a_controller_of_a_set_begins_as_one_of_a_queue():

@@ -4,15 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from test_online_model import CONFIGURATION, IN_FORCE, picture, traffic
+from test_online_model import IN_FORCE, picture, traffic
 from test_online_plan import task
 from vermilion import load_scenario
-from vermilion.online.decide.controller import Controller
-from vermilion.online.decide.turn import Turn
 from vermilion.online.drive.run import run_online
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.plan.problem import searched_parameters
-from vermilion.online.plan.regimes import Regime
 from vermilion.online.plan.settings import first_guesses, searched_values
 from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy
@@ -185,17 +182,3 @@ def test_a_switch_is_drawn_as_off_and_on():
     row = disciplines()["red"].parameters[SWITCH]
     drawn = parameter_figure(row, [(0.0, False), (20.0, True)], 60.0, name="switch")
     assert "drop above maximum over time: off at first, on at the end, 1 change." in drawn
-
-
-def test_a_setting_of_other_conditions_has_the_switch_as_it_was_then():
-    """Sixteen flows had a setting before the switch was turned for sixty-four."""
-    regime = Regime(0.0, picture(), {"max_threshold": 50.0}, "better", 30.0, 1.0, 9.0, 99.0)
-    began = Controller.of(by_default(), CONFIGURATION)
-    for in_force, expected in (
-        (OFF, {"max_threshold": 50.0}),
-        (ON, {"max_threshold": 50.0, SWITCH: False}),
-    ):
-        turn = Turn(replace(began, original=OFF, in_force=in_force), 60.0)
-        assert turn.setting_of(regime) == expected
-    crowded = replace(regime, setting={"max_threshold": 31.0, SWITCH: True})
-    assert turn.setting_of(crowded) == {"max_threshold": 31.0, SWITCH: True}

@@ -41,7 +41,6 @@ from vermilion.online.events import (
     SearchFailed,
     Silent,
 )
-from vermilion.online.plan.regimes import Regime, Regimes
 
 NUMBER = 7
 AFTER = {"level": 30.0, "weight": 0.4, "gentle": False}
@@ -117,9 +116,6 @@ LONG = "the last straw of a silence"
 SHORT = "the beginning of a silence"
 TASK = seen()[1]
 
-REGIMES = Regimes(
-    (Regime(0.0, seen()[0].pictures[-1], PARAMETERS, "better", 30.0, 1.0, 4.0, 229.0),)
-)
 
 # Where conditions have changed and are steady already, the search begins in the same step.
 ROWS = [
@@ -127,9 +123,6 @@ ROWS = [
     (WAITING, Began(FIRST), {}, Waiting),
     (WAITING, LOOK, {}, Searching),
     (Waiting(12.0, 12.0, "why"), LOOK, {"pictures": seen()[0].pictures[:1]}, Waiting),
-    (WAITING, LOOK, {"regimes": REGIMES}, Applying),
-    (WAITING, LOOK, {"regimes": REGIMES, "policy": "propose"}, Proposing),
-    (WAITING, LOOK, {"regimes": REGIMES, "policy": "observe"}, Watching),
     (WAITING, SHORT, {}, Waiting),
     (WAITING, LONG, {}, Blind),
     (WAITING, Command("stop"), {}, Ended),
@@ -187,7 +180,6 @@ ROWS = [
     (applying(lost=True), HALF, {}, Applying),
     (applying(), Done(NUMBER, AFTER), {}, Observing),
     (applying(refining=True), Done(NUMBER, AFTER), {}, Verifying),
-    (applying("recall"), Done(NUMBER, AFTER), {}, Verifying),
     (applying(stale="64 flows"), Done(NUMBER, AFTER), {}, Waiting),
     (applying("roll back"), Done(NUMBER, AFTER), {}, Watching),
     (applying("restore"), Done(NUMBER, AFTER), {}, Ended),

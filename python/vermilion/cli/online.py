@@ -213,10 +213,9 @@ def online(
     without_model: Annotated[
         Literal["stay", "step"] | None,
         typer.Option(
-            help='Where no model explains the network, the setting stays ("stay"), or small steps '
-            'are tried on it, each measured and taken back unless it helps ("step"; only where the '
-            "mode is control). Default: stay.",
+            help="Has no effect any more: the setting stays.",
             show_default=False,
+            hidden=True,
         ),
     ] = None,
     knowledge: Annotated[
@@ -274,8 +273,7 @@ def online(
     applies what is significantly better, verifies and rolls back. Every decision is shown with its
     reason.
     """
-    if atlas is not None:
-        say("--atlas has no effect any more and will be refused soon", err=True)
+    _warn_of_former(("--atlas", atlas), ("--without-model", without_model))
     from vermilion.online.router_policy import Service
 
     service = Service(
@@ -304,7 +302,6 @@ def online(
                 mode=mode,
                 changes_per_minute=changes_per_minute,
                 at_exit=at_exit,
-                without_model=without_model,
                 deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
                 for_s=None if for_ is None else options.seconds("--for", for_),
                 json=target,
@@ -328,7 +325,6 @@ def online(
         mode or "control",
         CHANGES_PER_MINUTE if changes_per_minute is None else changes_per_minute,
         at_exit or "keep",
-        without_model or "stay",
         knowledge,
         _paths(paths),
         plant,
@@ -464,6 +460,13 @@ def _refuse_given(context: typer.Context, names: dict[str, str], why: str) -> No
             raise UserError(message)
 
 
+def _warn_of_former(*options_given: tuple[str, object]) -> None:
+    """Says which of these options are given in vain."""
+    for name, given in options_given:
+        if given is not None:
+            say(f"{name} has no effect any more and will be refused soon", err=True)
+
+
 @dataclass(frozen=True)
 class _Freedom:
     """What a controller may do, and what it is told."""
@@ -471,7 +474,6 @@ class _Freedom:
     mode: Literal["observe", "propose", "control"]
     changes_per_minute: int
     at_exit: Literal["keep", "restore"]
-    without_model: Literal["stay", "step"]
     knowledge: Literal["full", "flow count", "counters"]
     paths: tuple[tuple[str, ...], ...]
     plant: Literal["simulator", "emulator", "kernel"]
@@ -528,7 +530,6 @@ def _run(
                 mode=freedom.mode,
                 changes_per_minute=freedom.changes_per_minute,
                 at_exit=freedom.at_exit,
-                without_model=freedom.without_model,
                 knowledge=freedom.knowledge,
                 answer_proposal=watched.ask if watched.answers else _ask,
                 paths=freedom.paths,

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.entries import Decision
     from vermilion.online.events import Propose
-    from vermilion.online.policy import AtExit, Mode, Policy, WithoutModel
+    from vermilion.online.policy import AtExit, Mode, Policy
     from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
     from vermilion.routers.base import Observation, OperatedRouter
 
@@ -56,7 +56,6 @@ class RouterRequest:
         mode: whether anything is changed.
         changes_per_minute: how often at most.
         at_exit: what stays in force.
-        without_model: what happens where no model explains the network.
         deadline_s: how long a search may take.
         for_s: how long to go on.
         json: where to write what became of it.
@@ -70,7 +69,6 @@ class RouterRequest:
     mode: Mode | None = None
     changes_per_minute: int | None = None
     at_exit: AtExit | None = None
-    without_model: WithoutModel | None = None
     deadline_s: float | None = None
     for_s: float | None = None
     json: str | None = None
@@ -86,6 +84,8 @@ def online_router(request: RouterRequest) -> None:
     """
     check_outputs(json=request.json)
     file = None if request.policy is None else _read_policy(request.policy)
+    for name in () if file is None else file.without_effect:
+        say(f"{name} has no effect any more and will be refused soon", err=True)
     service = request.service if file is None else request.service.or_else(file.service)
     if not request.addresses and service.router is None:
         message = "--router is missing, and the policy has no router either; expected linux:eth0"
@@ -129,7 +129,6 @@ def _control(
         mode=request.mode,
         changes_per_minute=request.changes_per_minute,
         at_exit=request.at_exit,
-        without_model=request.without_model,
     )
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = _policy(router, file, freedom, request.paths, deadline_s)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vermilion.objectives import Objective
-    from vermilion.online.plan.regimes import Regime
     from vermilion.online.sense.flow_activity import FlowShares
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers import LinkConfiguration
@@ -36,7 +35,7 @@ class DecisionKind(StrEnum):
     FOUND = "found"
     """What stood on a real router before the first change, and how to put it back by hand."""
     UNREADABLE = "unreadable"
-    """Something that earlier runs have learned makes no sense and is left out."""
+    """Of earlier versions: an entry of the journal that made no sense was left out."""
     START = "start"
     """The controller has taken charge of a queue."""
     CHANGE_DETECTED = "change-detected"
@@ -67,7 +66,7 @@ class DecisionKind(StrEnum):
     HELD_BACK = "held-back"
     """The budget of changes does not allow one now."""
     RECALLED = "recalled"
-    """Conditions seen before have come back, and with them their setting."""
+    """Of earlier versions: a setting for conditions met before was put in force."""
     APPLIED = "applied"
     """A setting has been put in force and was read back."""
     REFUSED = "refused"
@@ -136,7 +135,7 @@ class SettingInForce:
     parameters: Mapping[str, ParameterValue]
 
 
-Entry: TypeAlias = "Decision | SettingInForce | Sample | FlowShares | Regime"
+Entry: TypeAlias = "Decision | SettingInForce | Sample | FlowShares"
 """All that is written down."""
 
 

@@ -78,10 +78,6 @@ AtExit: TypeAlias = Literal["keep", "restore"]
 """What happens to the router when the controller ends: the setting stays, or the one that stood
 before the first change comes back."""
 
-WithoutModel: TypeAlias = Literal["stay", "step"]
-"""What happens where no model explains the network: the setting stays, or small steps are tried on
-the network itself, each measured and taken back unless it helps."""
-
 _USUAL_DELAY_S = 0.010  # what a queue is about where the goal names neither length nor delay
 _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 
@@ -109,7 +105,6 @@ class Policy:
         fall_back: parameters to put in force when the controller is blind; ``None`` for the last
             that were verified.
         blind_after_s: how long a router may be silent before the controller counts as blind.
-        without_model: what happens where no model explains the network.
         watch_first_s: how long the queue is watched before the first search. A simulation is
             answered at once; on a real router, what stood there is measured first.
     """
@@ -127,7 +122,6 @@ class Policy:
     at_exit: AtExit = "keep"
     fall_back: Mapping[str, ParameterValue] | None = None
     blind_after_s: float = BLIND_AFTER_S
-    without_model: WithoutModel = "stay"
     watch_first_s: float = 0.0
     switches: tuple[str, ...] = ()
 
@@ -324,20 +318,6 @@ class SetPolicy(Policy):
                 accepted = f"some of the links {', '.join(self.links)}, each once"
                 raise ScenarioError("path", ", ".join(path), accepted)
         return replace(self, paths=tuple(tuple(path) for path in paths))
-
-    def check_steps(self, origin: str) -> None:
-        """Whether the network itself can tell if a step without a model helps, if any is wanted.
-
-        Raises:
-            ScenarioError: it cannot.
-        """
-        sum_of = self.objective.parts if isinstance(self.objective, WeightedSum) else ()
-        if self.without_model == "step" and any(part.scale is None for part in sum_of):
-            accepted = (
-                '"stay", or an objective that several queues can be measured by: a weighted-sum '
-                "whose parts each state a scale, or goodput-variation"
-            )
-            raise ScenarioError("without_model", self.without_model, accepted, origin)
 
     @property
     def target_packets(self) -> float | None:

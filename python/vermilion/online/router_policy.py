@@ -30,7 +30,6 @@ from vermilion.online.policy import (
     Mode,
     Policy,
     SetPolicy,
-    WithoutModel,
     stated_policy,
 )
 from vermilion.routers.base import HeldValues
@@ -161,13 +160,14 @@ _DELAY: Final = Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)
 _BLIND: Final = Quantity(TIME, minimum=0.1, maximum=_LONGEST_BLIND_S)
 _KEYS: Final = ("rate", "delay", "tuning", "freedom", *SERVICE_KEYS)
 _TUNING_KEYS: Final = ("objective", "constraints", "harm", "space", "parameters")
+_WITHOUT_EFFECT: Final = ("without_model",)
 _FREEDOM_KEYS: Final = (
     "mode",
     "changes_per_minute",
     "at_exit",
     "fall_back",
     "blind_after",
-    "without_model",
+    *_WITHOUT_EFFECT,
 )
 _PLACES: Final = (
     ("at the top, before the first table", _KEYS),
@@ -221,7 +221,6 @@ class Freedom(_Stated):
         at_exit: what stays in force.
         fall_back: what to put in force when the router is silent, as written.
         blind_after_s: how long it may be silent.
-        without_model: what happens where no model explains the network.
     """
 
     mode: Mode | None = None
@@ -229,7 +228,6 @@ class Freedom(_Stated):
     at_exit: AtExit | None = None
     fall_back: Mapping[str, Any] | None = None
     blind_after_s: float | None = None
-    without_model: WithoutModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +241,7 @@ class PolicyFile:
         tuning: the table as written.
         freedom: the table, read.
         service: the rest of the top level.
+        without_effect: former keys that are given and have no effect any more.
     """
 
     origin: str = "policy"
@@ -251,6 +250,7 @@ class PolicyFile:
     tuning: Mapping[str, Any] = field(default_factory=dict)
     freedom: Freedom = field(default_factory=Freedom)
     service: Service = field(default_factory=Service)
+    without_effect: tuple[str, ...] = ()
 
 
 def read_policy(text: str, origin: str = "policy") -> PolicyFile:
@@ -276,6 +276,9 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
             tuning=tuning,
             freedom=_freedom(_table(document, "freedom", _FREEDOM_KEYS)),
             service=read_service(document),
+            without_effect=tuple(
+                f"freedom.{each}" for each in _WITHOUT_EFFECT if each in document.get("freedom", {})
+            ),
         )
     except FieldError as error:
         raise error.at(origin) from None
@@ -318,7 +321,7 @@ def policy_for(
             )
         policy = policy.with_paths(paths)
     mode = given.mode or "observe"
-    policy = replace(
+    return replace(
         policy,
         mode=mode,
         changes_per_minute=(
@@ -328,12 +331,8 @@ def policy_for(
         at_exit="keep" if mode == "observe" else given.at_exit or "keep",
         fall_back=_fall_back(_Names(queues), given.fall_back, known.origin),
         blind_after_s=BLIND_AFTER_S if given.blind_after_s is None else given.blind_after_s,
-        without_model=given.without_model or "stay",
         watch_first_s=WATCH_FIRST_S,
     )
-    if isinstance(policy, SetPolicy):
-        policy.check_steps(known.origin)
-    return policy
 
 
 @dataclass(frozen=True, slots=True)
@@ -519,7 +518,6 @@ def _freedom(table: Mapping[str, Any]) -> Freedom:
         at_exit=_choice(table, "at_exit", get_args(AtExit)),
         fall_back=fall_back,
         blind_after_s=_quantity(table, "blind_after", _BLIND, "freedom."),
-        without_model=_choice(table, "without_model", get_args(WithoutModel)),
     )
 
 

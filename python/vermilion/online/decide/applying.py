@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering, ownership, silence, stepping
+from vermilion.online.decide import entering, ownership, silence
 from vermilion.online.decide.ownership import is_mixture
 from vermilion.online.decide.states import Applying, HandsOff, Owed, RouterChange, Watching
 from vermilion.online.entries import DecisionKind, setting_in_words
@@ -176,7 +176,7 @@ def _changed(
     if change.purpose != "end blackout":
         turn.change(blackout_again_s=turn.now_s)
     match change.purpose:
-        case "answer" | "step" | "recall":
+        case "answer":
             turn.decide(
                 DecisionKind.APPLIED,
                 f"{words}: {change.reason}",
@@ -217,7 +217,7 @@ def _look_at_it(turn: Turn, change: RouterChange) -> None:
         entering.watch_without_model(turn)
     elif change.stale:
         entering.wait_anew(turn, change.stale, change.stale_cause)
-    elif change.refining or change.purpose != "answer":
+    elif change.refining:
         entering.verify_from_now(turn, verifying)
     else:
         mean, noise = verifying.expected.mean_after, verifying.noise
@@ -240,8 +240,6 @@ def _not_changed(turn: Turn, state: Applying) -> None:
         owed = Owed(change, turn.now_s + back_off_s, state.attempts + 1)
         turn.become(Watching(turn.now_s, 0.0, 0.0, None, turn.now_s, owed=owed))
         return
-    if change.purpose == "step":
-        stepping.told(turn, better=False)
     # A setting that was refused once would be refused again: only new conditions lead to another.
     entering.watch_without_model(turn)
 

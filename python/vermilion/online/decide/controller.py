@@ -23,7 +23,6 @@ from vermilion.online.decide.states import HandsOff, State, Waiting
 from vermilion.online.model.senders import SenderBelief
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.memory import AnswerMemory
-from vermilion.online.plan.regimes import Regimes
 from vermilion.online.plan.task import COMPARISONS, FIRST_MODEL_SEED, RE_EVALUATIONS
 from vermilion.online.sense.senses import Senses
 from vermilion.routers.base import HeldValues, PushPrice
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import ConditionWatch, SetConditionWatch, StarvationWatch
     from vermilion.online.decide.states import Promise
     from vermilion.online.decide.verification import BrokenBound
-    from vermilion.online.plan.steps import Steps
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.picture import TrafficPicture
@@ -157,7 +155,6 @@ class Controller:
         belief: what is believed of the senders.
         correction: what is known of the model's bias.
         memory: earlier answers, where searches begin.
-        regimes: conditions met before, and what did well in them.
         budget: how often the router may be changed.
         modelled: the conditions of the model in use.
         lately_modelled: those of the last models, oldest first.
@@ -175,7 +172,6 @@ class Controller:
         fluctuation: how often conditions have changed lately, and within which span.
         starvation: what is counted of starved flows under the setting in force; ``None`` where that
             is the operator's own, or no model has said how many may starve.
-        steps: small steps on the network itself, while no model explains it; ``None`` otherwise.
         drift: how often a drift without a cause may be answered.
         broken: the bound that was last answered with a search.
         bounds_watch: which bounds are said to be broken.
@@ -209,7 +205,6 @@ class Controller:
     belief: SenderBelief = field(default_factory=SenderBelief)
     correction: Correction = field(default_factory=lambda: Correction.begin(1.0))
     memory: AnswerMemory = field(default_factory=AnswerMemory)
-    regimes: Regimes = field(default_factory=Regimes)
     budget: ChangeBudget = field(default_factory=lambda: ChangeBudget(0))
     modelled: TrafficPicture | None = None
     lately_modelled: tuple[TrafficPicture, ...] = ()
@@ -225,7 +220,6 @@ class Controller:
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
     starvation: StarvationWatch | None = None
-    steps: Steps | None = None
     drift: Drift = field(default_factory=Drift)
     broken: BrokenBound | None = None
     bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
@@ -258,7 +252,6 @@ class Controller:
         evaluations: int | None = None,
         re_evaluations: int = RE_EVALUATIONS,
         comparisons: int = COMPARISONS,
-        regimes: Regimes | None = None,
         remembered: Remembered | None = None,
         senses: Senses | SetSenses | None = None,
     ) -> Controller:
@@ -273,7 +266,6 @@ class Controller:
                 tries as many as the deadline allows.
             re_evaluations: further seeds that the best few of a search may meet.
             comparisons: fresh seeds on which a search's best meets the setting in force.
-            regimes: what is known from earlier runs.
             remembered: what a run has left that was not ended in order, and is to be gone on with.
             senses: that have seen nothing yet; by default those of one queue.
         """
@@ -287,7 +279,6 @@ class Controller:
             comparisons=comparisons,
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
-            regimes=regimes or Regimes(),
             senses=senses or Senses.begin(),
         )
         if remembered is None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide.controller import Drift
 from vermilion.online.decide.detection import QueueWatch, StarvationWatch, watch_of
-from vermilion.online.decide.fluctuation import WITHIN_S
 from vermilion.online.decide.states import (
     Applying,
     HandsOff,
@@ -21,7 +20,6 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.decide.verification import Expectation
 from vermilion.online.entries import DecisionKind, setting_in_words
 from vermilion.online.model.explanation import FEWEST_SAMPLES, are_enough
 from vermilion.online.model.traffic import least_queue_packets
@@ -36,8 +34,8 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.states import Doubt, RouterChange
     from vermilion.online.decide.turn import Turn
+    from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
-    from vermilion.online.plan.regimes import Regime
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.routers.base import ParameterValue
 
@@ -72,7 +70,6 @@ def wait_anew(turn: Turn, why: str, cause: Mapping[str, object] | None = None) -
         drift=replace(turn.controller.drift, hold_s=Drift().hold_s),
         conditions=None,
         starvation=None,
-        steps=None,
         fruitless=0,
     )
     turn.become(Waiting(turn.now_s, turn.now_s, why, cause=cause or {}))
@@ -97,11 +94,10 @@ def search_quickly(
     watch_conditions(turn, picture, traffic)
     if is_change:
         _notice_fluctuation(turn)
-    picture, traffic, ahead, further = _ahead(turn, picture, traffic)
     limit, limit_in_numbers = _limit_of_marks(turn, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.in_words()}{_model_target(turn)}{limit} ({why}{ahead})",
+        f"{picture.in_words()}{_model_target(turn)}{limit} ({why})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
@@ -109,7 +105,6 @@ def search_quickly(
         knowledge=picture.knowledge,
         picture=picture.in_numbers(),
         cause=dict(waiting.cause),
-        **further,
         **limit_in_numbers,
     )
     number = turn.ask_search("quick", picture, ())
@@ -130,29 +125,6 @@ def _notice_fluctuation(turn: Turn) -> None:
             changes_within_a_minute=len(after.changes_s),
             conditions_met=len(after.met),
         )
-
-
-def _ahead(
-    turn: Turn, picture: TrafficPicture, traffic: Traffic
-) -> tuple[TrafficPicture, Traffic, str, dict[str, object]]:
-    """What to search for: the conditions of now, or where they lead; and why, in words and numbers.
-
-    A setting stays until the next change, so it is sought for the middle of that time: as long as
-    the budget wants between two changes, or as conditions have taken lately.
-    """
-    controller = turn.controller
-    trend = controller.fluctuation.trend
-    if trend is None:
-        return picture, traffic, "", {}
-    allowed_s = WITHIN_S / max(1, controller.policy.changes_per_minute)
-    lead_s = turn.deadline_s("quick") + 0.5 * max(controller.fluctuation.usual_s, allowed_s)
-    expected = trend.ahead(picture, lead_s)
-    modelled = turn.traffic(expected)
-    if modelled is None or expected == picture:
-        return picture, traffic, "", {}
-    turn.change(modelled=expected, conditions=watch_of(expected, modelled.queueing_s))
-    words = f"; {trend.in_words()}, modelled as in {lead_s:.0f} s"
-    return expected, modelled, words, {"trend": trend.in_numbers(), "ahead_s": lead_s}
 
 
 def refine(
@@ -348,35 +320,6 @@ def count_starved(turn: Turn, expected: Expectation) -> None:
         return
     over_s = max(expected.starved_over_s, _STARVED_OVER_S)
     turn.change(starvation=StarvationWatch(expected.most_starved, over_s, turn.now_s))
-
-
-def forget(turn: Turn, picture: TrafficPicture) -> None:
-    """No longer recall what did well in these conditions: it did not this time.
-
-    That is written down, too, or the next run would recall it.
-    """
-    before = turn.controller.regimes
-    after = before.forgotten(picture, turn.queueing_s(picture))
-    for regime in before.known:
-        if regime not in after.known:
-            turn.record(replace(regime, time_s=turn.now_s, verdict="worse"))
-    turn.change(regimes=after)
-
-
-def verifying_of(turn: Turn, regime: Regime, picture: TrafficPicture) -> Verifying:
-    """How what was found for conditions of old is verified in those of now."""
-    return Verifying(
-        setting=regime.setting,
-        picture=picture,
-        expected=Expectation(
-            regime.predicted_cost_before, regime.predicted_cost, regime.predicted_mean
-        ),
-        noise=regime.noise,
-        previous=turn.controller.in_force,
-        before=None,
-        schedule=schedule_for(turn, picture),
-        learned_s=turn.now_s,
-    )
 
 
 def verify_from_now(turn: Turn, verifying: Verifying) -> None:

@@ -4,10 +4,6 @@ On a radio link, or under traffic that comes and goes every few seconds, every a
 conditions that have passed when it is in force. Who chases them changes the router all the time and
 is always late. So where conditions have changed often within a minute, one setting is sought for
 all that were met in it, and what stays within their span is no change any more.
-
-A load that grows steadily changes as often and is no fluctuation: what was met does not come back,
-and one setting for all of it would be one for the past. It is followed, change by change, a little
-ahead (:mod:`vermilion.online.decide.trend`), within the budget of changes.
 """
 
 from __future__ import annotations
@@ -15,12 +11,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.trend import flows_of, rate_of, round_trip_of, trend_of
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.decide.trend import Trend
     from vermilion.online.sense.picture import TrafficPicture
 
 WITHIN_S = 60.0
@@ -45,12 +38,10 @@ class Fluctuation:
     Attributes:
         changes_s: when they changed, of the last minute, ascending.
         met: what they were while they fluctuated; empty while they do not.
-        trend: how fast they move, where they change often and always the same way.
     """
 
     changes_s: tuple[float, ...] = ()
     met: tuple[TrafficPicture, ...] = ()
-    trend: Trend | None = None
 
     @property
     def lasts(self) -> bool:
@@ -76,10 +67,8 @@ class Fluctuation:
             pictures: the conditions of the last models and of this one, oldest first.
         """
         if len(self.changes_s) < OFTEN and not self.lasts:
-            return replace(self, trend=None)
-        since_s = pictures[-1].time_s - WITHIN_S
-        trend = trend_of([each for each in pictures if each.time_s > since_s])
-        return replace(self, met=() if trend else tuple(pictures), trend=trend)
+            return self
+        return replace(self, met=tuple(pictures))
 
     def calmed(self, now_s: float) -> Fluctuation:
         """After a look at the clock: nothing has changed for a while."""
@@ -92,8 +81,21 @@ class Fluctuation:
         return self.lasts and all(
             _within(of(part), [of(each.parts[place]) for each in self.met])
             for place, part in enumerate(picture.parts)
-            for of in (flows_of, rate_of, round_trip_of)
+            for of in (_flows, _rate, _round_trip)
         )
+
+
+def _flows(picture: TrafficPicture) -> float:
+    return float(picture.flows)
+
+
+def _rate(picture: TrafficPicture) -> float:
+    return picture.rate_bit_per_s or 0.0
+
+
+def _round_trip(picture: TrafficPicture) -> float:
+    trips = picture.base_rtts_s
+    return sum(trips) / len(trips) if trips else 0.0
 
 
 def _within(value: float, met: Sequence[float]) -> bool:

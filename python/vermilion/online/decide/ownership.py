@@ -244,7 +244,6 @@ def undo(turn: Turn, state: State) -> None:
             'a person has taken a change back; nothing changes until they say "resume"',
             by="a person",
         )
-    _forget(turn)
     back = RouterChange(
         "roll back",
         dict(controller.replaced),
@@ -252,16 +251,6 @@ def undo(turn: Turn, state: State) -> None:
         ask_again_s=turn.now_s + ASK_AGAIN_AFTER_UNDO_S,
     )
     entering.send(turn, back)
-
-
-def _forget(turn: Turn) -> None:
-    """What is taken back is not recalled in these conditions; what else did well in them stays."""
-    controller, picture = turn.controller, turn.controller.modelled
-    if picture is None:
-        return
-    regime = controller.regimes.recalled(picture, turn.queueing_s(picture))
-    if regime is not None and controller.held.holds(regime.setting, controller.in_force):
-        entering.forget(turn, picture)
 
 
 Stating = TypeVar("Stating", bound="State")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.objectives.metrics import metric_in_words
-from vermilion.online.decide import entering, silence, stepping
+from vermilion.online.decide import entering, silence
 from vermilion.online.decide.states import RouterChange, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.entries import DecisionKind, setting_in_words
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from vermilion.online.events import Found, Observed, SearchFailed
     from vermilion.online.model.explanation import Explanation, Figure
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.regimes import Regime
     from vermilion.online.plan.task import Answer, Finding
     from vermilion.online.sense.stretch import Stretch
 
@@ -69,7 +68,7 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
     if answer is None:
         _without_answer(turn, state, finding)
         return
-    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting), steps=None)
+    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
     _tell_tuned(turn, state, answer, event.took_s)
     if not state.refining:
         entering.learn_from_promise(turn)
@@ -160,11 +159,11 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         turn.decide(DecisionKind.KEPT, f"no answer, because {because}", because=because)
         _go_on(turn, state)
         return
-    stepping.begin(turn, finding)
     change = _without_a_model(turn, state)
+    becomes = "stays" if change is None else "is taken back"
     turn.decide(
         DecisionKind.UNEXPLAINED,
-        f"{finding.obstacle}; {_what_becomes_of_it(turn, change)}",
+        f"{finding.obstacle}; the setting in force {becomes}",
         **_figures(explanation.figures),
     )
     if change is not None:
@@ -193,26 +192,6 @@ def _figures(figures: Sequence[Figure]) -> dict[str, object]:
     }
 
 
-def _what_becomes_of_it(turn: Turn, change: RouterChange | None) -> str:
-    """What an unexplained network means for the setting in force."""
-    if change is None:
-        return "the setting in force stays"
-    if change.is_free:
-        return "the setting in force is taken back"
-    first = _first_in_force(turn)
-    stands = f"{first} is in force" if first else "nothing speaks for the setting in force"
-    return f"{stands}, and another setting did no harm in these conditions"
-
-
-def _first_in_force(turn: Turn) -> str:
-    """What stands, in words, where it is what the operator had; that needs no model's word."""
-    controller = turn.controller
-    if not controller.held.holds(controller.way_back, controller.in_force):
-        return ""
-    but = ", but for what shut the queue," if controller.reopening else ""
-    return f"what stood at the beginning{but}"
-
-
 def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     """What to replace a setting with for which nothing speaks but a model that is now refuted."""
     controller = turn.controller
@@ -221,11 +200,6 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     proven = state.unverified is None and held.is_unchanged(controller.proven, in_force)
     if proven or state.stale:
         return None
-    # What did no harm in other conditions may do much in these: then nothing speaks but for what
-    # the operator had.
-    regime = controller.regimes.recalled(turn.picture, turn.queueing_s(turn.picture))
-    if regime is not None and turn.traffic(turn.picture) is not None:
-        return _known_to_do_no_harm(turn, regime)
     if held.holds(controller.way_back, in_force):
         return None
     but = ", but for what shut the queue," if controller.reopening else ""
@@ -235,29 +209,6 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
         "only a model spoke for this setting, and it does not explain this network; what stood "
         f"before the first change{but} is put back",
         ask_again_s=turn.now_s + _ASK_AGAIN_S,
-    )
-
-
-def _known_to_do_no_harm(turn: Turn, regime: Regime) -> RouterChange | None:
-    """What stood in these conditions before, if it is something else.
-
-    It may never have been in force in this run. So it is a change like any other: it is asked for
-    where the operator wants to be asked, and it is verified.
-    """
-    setting, controller = turn.setting_of(regime), turn.controller
-    if controller.held.holds(setting, controller.in_force):
-        return None
-    first = _first_in_force(turn)
-    stands = (
-        f"{first} is in force, and no model explains this network"
-        if first
-        else "only a model spoke for the setting in force, and it does not explain this network"
-    )
-    return RouterChange(
-        "recall",
-        setting,
-        f"{stands}; this one did no harm in these conditions before",
-        verifying=entering.verifying_of(turn, regime, turn.picture),
     )
 
 

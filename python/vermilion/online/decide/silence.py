@@ -28,7 +28,7 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
-from vermilion.online.decide import entering, stepping
+from vermilion.online.decide import entering
 from vermilion.online.decide.states import (
     Blind,
     Observing,
@@ -248,7 +248,7 @@ def look_for_blackout(turn: Turn) -> None:
     unverified = _unverified(state)
     change: RouterChange | None
     if unverified is not None and _began_under(unverified, blackouts):
-        change = _taken_back(turn, unverified)
+        change = _taken_back(unverified)
     else:
         if turn.now_s < controller.blackout_again_s - entering.EPSILON_S:
             return
@@ -312,11 +312,8 @@ def _began_under(setting: Verifying, blackouts: Mapping[str, Blackout]) -> bool:
     return any(each.since_s >= setting.schedule.begun_s for each in blackouts.values())
 
 
-def _taken_back(turn: Turn, unverified: Verifying) -> RouterChange:
+def _taken_back(unverified: Verifying) -> RouterChange:
     """The way back from a setting, which is not tried again."""
-    entering.forget(turn, unverified.picture)
-    if unverified.is_step:
-        stepping.told(turn, better=False)
     return RouterChange(
         "roll back",
         dict(unverified.previous),

@@ -114,7 +114,6 @@ class Verifying:
         learned_s: up to when the model's bias has been learned.
         mends: whether it was put in force although the objective is worse under it, because the
             one before broke a bound in the model.
-        is_step: whether it is a step without a model, which goes unless it helps.
     """
 
     setting: Mapping[str, float]
@@ -126,7 +125,6 @@ class Verifying:
     schedule: Schedule
     learned_s: float
     mends: bool = False
-    is_step: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +160,8 @@ class RouterChange:
     """A change of the router, from the wish to the answer.
 
     Attributes:
-        purpose: what it is for: a search's answer, a step without a model, a setting that did well
-            in these conditions before, the end of a blackout, taking a setting back, or the setting
-            that stood before the first change.
+        purpose: what it is for: a search's answer, the end of a blackout, taking a setting back, or
+            the setting that stood before the first change.
         parameters: what to put in force.
         reason: why, in words and numbers.
         details: the numbers, for the journal.
@@ -175,7 +172,7 @@ class RouterChange:
         ask_again_s: after taking a setting back: when to search again; infinite for never.
     """
 
-    purpose: Literal["answer", "step", "recall", "end blackout", "roll back", "restore"]
+    purpose: Literal["answer", "end blackout", "roll back", "restore"]
     parameters: Mapping[str, ParameterValue]
     reason: str
     details: dict[str, object] = field(default_factory=dict)

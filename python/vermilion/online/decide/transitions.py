@@ -114,7 +114,7 @@ _STOPPED = _to(ownership.on_command, Applying, Ended)
 _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
     Waiting: {
         Began: _to(ownership.on_began, Applying, HandsOff),
-        Observed: _to(waiting.on_observed, Searching, *_CHANGES),
+        Observed: _to(waiting.on_observed, Searching),
         Silent: _GONE_BLIND,
         Command: _STOPPED,
     },

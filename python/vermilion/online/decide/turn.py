@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vermilion.online.decide.states import State
     from vermilion.online.entries import DecisionKind, Entry
     from vermilion.online.events import Effect
-    from vermilion.online.plan.regimes import Regime
     from vermilion.online.plan.task import TaskKind
     from vermilion.online.policy import Policy
     from vermilion.online.sense.picture import TrafficPicture
@@ -185,22 +184,6 @@ class Turn:
         first = searched_values((*policy.parameters, *policy.switches), way_back)
         stands = controller.held.holds(first, controller.in_force)
         return [] if stands or not first.keys() >= set(policy.parameters) else [first]
-
-    def setting_of(self, regime: Regime) -> dict[str, ParameterValue]:
-        """What was found for conditions, as far as the router can hold it.
-
-        A switch that was not searched then was as at first.
-        """
-        controller = self.controller
-        first, in_force = controller.way_back, controller.in_force
-        turned = {
-            name: first[name]
-            for name in controller.policy.switches
-            if name in first and in_force.get(name) != first[name]
-        }
-        setting = controller.held.nearest({**turned, **regime.setting})
-        moving = controller.held.moving({**in_force, **setting})
-        return {name: value for name, value in setting.items() if name not in moving}
 
     def deadline_s(self, kind: TaskKind) -> float:
         """How long a search of this kind may take."""

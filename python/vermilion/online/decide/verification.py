@@ -48,7 +48,6 @@ class Expectation:
         mean_after: mean queue under the new setting, packets.
         most_starved: how many flows may starve under it without harm; ``None`` for any number.
         starved_over_s: in stretches of this length.
-        of_model: whether a model said so, and not a measurement of what was before.
         first_beside_previous: what each metric with a bound of harm would be more under the first
             setting than under the one before, by its path; none where they are the same.
     """
@@ -58,7 +57,6 @@ class Expectation:
     mean_after: float
     most_starved: float | None = None
     starved_over_s: float = 0.0
-    of_model: bool = True
     first_beside_previous: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -116,16 +114,17 @@ class Figures:
         """Like "mean queue 30 packets (model 31), queue-deviation 4 packets^2 (...)"."""
         expected, objective = self.expected, self.objective
         unit = f" {objective.unit}" if objective.unit else ""
-        stood = f"{'model' if expected.of_model else 'before'} {expected.mean_after:.1f}"
-        parts = [f"mean queue {self.mean_queue_packets:.1f} packets ({stood})"]
+        parts = [
+            f"mean queue {self.mean_queue_packets:.1f} packets (model {expected.mean_after:.1f})"
+        ]
         if self.now is not None:
             compared = (
                 f"model of the old setting {expected.cost_before:.4g}"
                 if self.then is None
                 else f"before {self.then.mean:.4g}"
             )
-            model = f"model {expected.cost_after:.4g}, " if expected.of_model else ""
-            parts.append(f"{objective.label} {self.now.mean:.4g}{unit} ({model}{compared})")
+            model = f"model {expected.cost_after:.4g}"
+            parts.append(f"{objective.label} {self.now.mean:.4g}{unit} ({model}, {compared})")
         utilization = f"utilisation {self.utilization:.1%}"
         if self.utilization_before is not None:
             utilization += f" (before {self.utilization_before:.1%})"
@@ -147,14 +146,10 @@ class Figures:
             "measured_half_width": None if now is None else now.half_width,
             "measured_before": None if self.then is None else self.then.mean,
             "utilization_before": self.utilization_before,
+            "model_mean_queue_packets": expected.mean_after,
+            "model_objective": expected.cost_after,
+            "model_objective_before": expected.cost_before,
         }
-        if expected.of_model:
-            numbers["model_mean_queue_packets"] = expected.mean_after
-            numbers["model_objective"] = expected.cost_after
-            numbers["model_objective_before"] = expected.cost_before
-        else:
-            numbers["mean_queue_before_packets"] = expected.mean_after
-            numbers["measured_before"] = expected.cost_before
         if isinstance(self.objective, QueueDeviation) and now is not None:
             numbers["squared_deviation"] = now.mean
             numbers["squared_deviation_half_width"] = now.half_width

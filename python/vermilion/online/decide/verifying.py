@@ -6,12 +6,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import entering, stepping
+from vermilion.online.decide import entering
 from vermilion.online.decide.states import Doubt, RouterChange, Verifying
 from vermilion.online.decide.verification import clearly_worse, verify
 from vermilion.online.entries import DecisionKind
 from vermilion.online.plan.correction import LARGEST
-from vermilion.online.plan.regimes import Regime
 
 if TYPE_CHECKING:
     from vermilion.online.decide.states import Schedule
@@ -36,7 +35,7 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
     """Learn from what is seen, and judge once enough was seen."""
     if turn.controller.senses.may_be_silent:
         return  # it may be how an outage begins, which says nothing of a setting
-    if not state.is_step and turn.now_s - state.learned_s > LEARNING_S - entering.EPSILON_S:
+    if turn.now_s - state.learned_s > LEARNING_S - entering.EPSILON_S:
         entering.learn_bias(turn, state.learned_s, state.expected.mean_after, state.noise)
         state = replace(state, learned_s=turn.now_s)
         turn.become(state)
@@ -80,10 +79,7 @@ def _judge_early(turn: Turn, state: Verifying, settled_s: float) -> None:
     result = clearly_worse(moments, state.before, state.expected, objective)
     if result is None or state.mends:
         return
-    if state.is_step:
-        stepping.judged(turn, state, result)
-    else:
-        _take_back(turn, state, result)
+    _take_back(turn, state, result)
 
 
 def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> None:
@@ -100,9 +96,6 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     is_unpredicted = verifying.before is None and turn.controller.fluctuation.lasts
     mends = verifying.mends or is_unpredicted
     result = verify(after, verifying.before, verifying.expected, policy, mends=mends)
-    if verifying.is_step:
-        stepping.judged(turn, verifying, result)
-        return
     if result.verdict == "worse":
         _take_back(turn, verifying, result)
         return
@@ -118,7 +111,7 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
             f"the network breaks {broken.in_words()}; no setting measured here keeps it",
             **broken.details(),
         )
-    _remember(turn, verifying, "better" if result.verdict == "better" else "unproven")
+    turn.change(proven=turn.controller.in_force)
     doubt = None
     if result.verdict == "unproven" and verifying.before is not None and looks < _MOST_LOOKS:
         doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
@@ -138,7 +131,7 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
     """
     controller, expected = turn.controller, verifying.expected.mean_after
     held = turn.now_s < controller.drift.allowed_s
-    if held or controller.fluctuation.lasts or not verifying.expected.of_model:
+    if held or controller.fluctuation.lasts:
         return False
     by_chance = _SURELY * verifying.noise / math.sqrt(after.seconds)
     limit = max(LARGEST * turn.scale_packets(verifying.picture), by_chance)
@@ -160,9 +153,6 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
 
 def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
     """Take back a setting that locks flows out: harm is against what stood at the beginning."""
-    picture = turn.controller.modelled
-    if picture is not None:
-        entering.forget(turn, picture)
     way_back = turn.controller.way_back
     turn.change(proven=way_back)
     entering.send(turn, RouterChange("roll back", way_back, f"it starves flows; {harm}", details))
@@ -170,28 +160,6 @@ def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:
     """Take a setting back, and try no other until conditions change: no ping-pong."""
-    entering.forget(turn, verifying.picture)
     entering.send(
         turn, RouterChange("roll back", dict(verifying.previous), result.reason, result.details)
     )
-
-
-def _remember(turn: Turn, verifying: Verifying, verdict: str) -> None:
-    """The setting has done no harm in these conditions."""
-    regime = Regime(
-        time_s=turn.now_s,
-        picture=verifying.picture,
-        setting=verifying.setting,
-        verdict="better" if verdict == "better" else "unproven",
-        predicted_mean=verifying.expected.mean_after,
-        noise=verifying.noise,
-        predicted_cost=verifying.expected.cost_after,
-        predicted_cost_before=verifying.expected.cost_before,
-        goal=turn.controller.policy.goal,
-    )
-    queueing_s = turn.queueing_s(verifying.picture)
-    turn.change(
-        regimes=turn.controller.regimes.learned(regime, queueing_s),
-        proven=turn.controller.in_force,
-    )
-    turn.record(regime)

@@ -17,7 +17,6 @@ from vermilion.online.decide import entering
 from vermilion.online.decide.states import (
     Observing,
     Paused,
-    RouterChange,
     Verifying,
     Waiting,
     Watching,
@@ -62,8 +61,6 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
     if turn.controller.senses.seems_silent:
         return  # what is seen now is no state to be modelled
     queueing_s = turn.queueing_s(picture)
-    if _recall(turn, picture, queueing_s):
-        return
     waited_s = turn.now_s - state.known_s
     first = turn.controller.modelled is None
     if first and waited_s < turn.controller.policy.watch_first_s - entering.EPSILON_S:
@@ -88,45 +85,6 @@ def _is_steady(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
         and (picture.knowledge != "full" or picture.known_share >= _KNOWN_ENOUGH)
         and round_trip_distance(picture, oldest, queueing_s) <= _STEADY_ROUND_TRIPS
     )
-
-
-def _recall(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
-    """Answer conditions that were met before with what did well in them."""
-    regime = turn.controller.regimes.recalled(picture, queueing_s)
-    if regime is None or len(turn.controller.pictures) < PICTURES_KEPT:
-        return False
-    earlier = turn.controller.pictures[-2]
-    if turn.controller.regimes.recalled(earlier, queueing_s) is not regime:
-        return False
-    in_force, setting = turn.controller.in_force, turn.setting_of(regime)
-    if turn.controller.held.holds(setting, in_force):
-        return False
-    traffic = turn.traffic(picture)
-    if traffic is None:
-        return False
-    turn.change(conditions_since_s=turn.now_s, promise=None)
-    entering.watch_conditions(turn, picture, traffic)
-    numbers: dict[str, object] = {"picture": picture.in_numbers()}
-    found: dict[str, object] = {}
-    if regime.of_earlier_run:  # whose clock was another
-        when = "an earlier run"
-    else:
-        ago_s = turn.now_s - regime.time_s
-        when = f"{ago_s:.0f} s ago"
-        numbers = {"conditions_ago_s": ago_s, **numbers}
-        found = {"found_s": regime.time_s}
-    reason = (
-        f"the conditions of {when} are back ({picture.in_words()}); their setting "
-        f"was {'verified' if regime.verdict == 'better' else 'unproven and kept'} then"
-    )
-    turn.decide(DecisionKind.RECALLED, reason, setting=setting, **found, **numbers)
-    verifying = entering.verifying_of(turn, regime, picture)
-    entering.make(
-        turn,
-        RouterChange("recall", setting, reason, numbers, verifying),
-        entering.watching(turn, regime.predicted_mean, regime.noise),
-    )
-    return True
 
 
 def on_alarm(turn: Turn, state: Observing | Verifying | Watching, alarm: Alarm) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide import applying, entering, stepping
+from vermilion.online.decide import applying, entering
 from vermilion.online.decide.bounds import STRETCH_S
 from vermilion.online.decide.detection import QueueWatch
 from vermilion.online.decide.fluctuation import CALM_S
@@ -43,12 +43,7 @@ def _look(turn: Turn, state: Watching) -> None:
     if state.doubt is not None and turn.now_s >= state.doubt.look_s:
         _look_again(turn, state)
         return
-    if (
-        _has_calmed(turn, state)
-        or _check_starvation(turn)
-        or _check_queue(turn, state)
-        or stepping.step_on(turn, state)
-    ):
+    if _has_calmed(turn, state) or _check_starvation(turn) or _check_queue(turn, state):
         return
     state = _learning(turn)
     if state.learned_s != turn.now_s:

@@ -136,7 +136,6 @@ def run_on_router(
         )
         log = Log(journal, on_event)
         left_behind = journal.remembered()
-        regimes = journal.regimes(address, policy.goal, partial(log.left_out, router.now_s()))
         stands = _found(
             router.now_s(),
             address,
@@ -157,7 +156,6 @@ def run_on_router(
             queue.configuration,
             push_price=queue.push_price,
             held=queue.held,
-            regimes=regimes,
             remembered=left_behind,
             senses=senses,
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from threading import Thread
 from typing import TYPE_CHECKING, Literal
 
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
     from vermilion.online.drive.plant import Plant
     from vermilion.online.entries import Decision
     from vermilion.online.events import Command, Propose
-    from vermilion.online.policy import AtExit, Mode, WithoutModel
+    from vermilion.online.policy import AtExit, Mode
     from vermilion.routers.base import Knowledge, ParameterValue
     from vermilion.scenario import Scenario
 
@@ -54,7 +53,6 @@ def run_online(
     mode: Mode = "control",
     changes_per_minute: int = CHANGES_PER_MINUTE,
     at_exit: AtExit = "keep",
-    without_model: WithoutModel = "stay",
     knowledge: Knowledge = "full",
     answer_proposal: Callable[[Propose], Command | None] = lambda _: None,
     paths: Sequence[Sequence[str]] = (),
@@ -81,8 +79,6 @@ def run_online(
         mode: whether the controller changes anything, proposes it or only says what it would do.
         changes_per_minute: how often it may, at most.
         at_exit: whether the last setting stays at the end or the first one comes back.
-        without_model: what happens where no model explains the network: the setting stays, or small
-            steps are tried, each measured and taken back unless it helps.
         knowledge: what the controller is told of the traffic: flows and round trips ("full"), how
             many flows ("flow count"), or nothing but the router's counters ("counters").
         answer_proposal: what a person says to a proposal (mode "propose"); ``None`` for nothing.
@@ -104,13 +100,11 @@ def run_online(
         mode=mode,
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
-        without_model=without_model,
     )
     links: tuple[str, ...] = (policy.link,)
     senses = None
     if isinstance(policy, SetPolicy):
         _check_set(scenario, knowledge)
-        policy.check_steps(scenario.origin)
         policy = policy.with_paths(paths)
         links, senses = policy.links, SetSenses.begin(policy.links, policy.paths)
     elif paths:
@@ -147,7 +141,6 @@ def run_online(
                 evaluations=evaluations if fixed else None,
                 re_evaluations=re_evaluations,
                 comparisons=comparisons,
-                regimes=journal.regimes(policy.link, policy.goal, partial(log.left_out, 0.0)),
                 remembered=journal.remembered(),
                 senses=senses,
             )

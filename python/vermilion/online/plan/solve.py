@@ -109,25 +109,13 @@ def _solve(problem: Problem[AnyTraffic]) -> Finding:
         problem.task = task = replace(task, belief=belief, correction=correction)
         if not examination.explained:
             nothing = without_answer(task, examination.in_words())
-            return replace(nothing, explanation=examination, space=_box(problem))
+            return replace(nothing, explanation=examination)
     finding = _answered(
         problem,
         (1.0 - _EXAMINING_SHARE) * task.deadline_s,
         task.first_seed + _SEEDS_TO_EXAMINE,
     )
     return replace(finding, explanation=examination)
-
-
-def _box(problem: Problem[AnyTraffic]) -> Space | None:
-    """Where to step without a model, if that is wanted and the parameters in force are numbers."""
-    task = problem.task
-    known = searched_values(problem.names, task.in_force)
-    if task.policy.without_model == "stay" or len(known) < len(problem.names):
-        return None
-    horizon = horizon_for(problem.whole(problem.traffic), task.deadline_s, task.packets_per_s)
-    model = problem.build(Scaling(""), task.in_force, problem.traffic, task.belief.best, horizon)
-    box = CountedFromBelow.from_scenario(model)
-    return SettableSpace(box, HeldByPath(task.held, problem.name_of))
 
 
 def _answered(problem: Problem[AnyTraffic], deadline_s: float, first_seed: int) -> Finding:

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import LinkConfiguration, ParameterValue
-    from vermilion.search import Space
 
 
 TaskKind = Literal["quick", "refined"]
@@ -170,8 +169,6 @@ class Finding:
         correction: what is now known of the model's bias.
         belief: what is now believed of the senders.
         packets_per_s: what this machine simulates per second; ``None`` where nothing was learned.
-        space: the box in which a setting may be sought without a model; ``None`` where one has a
-            word, or the operator wants no steps.
     """
 
     answer: Answer | None
@@ -180,7 +177,6 @@ class Finding:
     correction: Correction
     belief: SenderBelief
     packets_per_s: float | None
-    space: Space | None = None
 
 
 def without_answer(task: Task, obstacle: str) -> Finding:

@@ -19,7 +19,6 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import ExitStack
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
@@ -31,10 +30,8 @@ from vermilion.files.sqlite import (
     open_untrusted,
     use_write_ahead_log,
 )
-from vermilion.online.entries import Decision, DecisionKind, SettingInForce
+from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Done
-from vermilion.online.plan.regimes import Regime
-from vermilion.online.record.known_regimes import known_regimes
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.flow_activity import FlowShares
 from vermilion.online.sense.sampler import SetSample
@@ -46,7 +43,6 @@ if TYPE_CHECKING:
 
     from vermilion.online.entries import Entry
     from vermilion.online.events import Apply, Lost, Refused
-    from vermilion.online.plan.regimes import Regimes
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import ParameterValue
@@ -118,7 +114,7 @@ CREATE TABLE effect (
     reason TEXT,                  -- the router's words
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
-CREATE TABLE regime (
+CREATE TABLE regime (             -- of earlier versions: conditions met before
     id INTEGER PRIMARY KEY,
     run INTEGER NOT NULL REFERENCES run (id),
     link TEXT NOT NULL,
@@ -346,8 +342,6 @@ class Journal:
                 self._decision(entry)
             case SettingInForce(time_s, parameters):
                 self._setting(time_s, parameters)
-            case Regime():
-                self._regime(entry)
             case FlowShares():
                 self._flow_shares(entry)
             case SetSample():
@@ -370,29 +364,6 @@ class Journal:
             "UPDATE effect SET answered_s = ?, answer = ?, reason = ? WHERE run = ? AND number = ?",
             (now_s, type(answer).__name__.lower(), reason, self.run, answer.number),
         )
-
-    def regimes(
-        self, link: str, goal: str, on_nonsense: Callable[[str], object] = lambda _: None
-    ) -> Regimes:
-        """What all runs with this goal have learned of this link's conditions, by discipline.
-
-        Args:
-            link: whose.
-            goal: of the policy, in words; a setting that was good for another one tells nothing.
-            on_nonsense: told what is wrong, where something makes no sense and is left out.
-
-        Raises:
-            JournalError: the file cannot be read.
-        """
-        try:
-            with bounded(self._database):
-                known, trouble = known_regimes(self._database, link, self._discipline, goal)
-        except sqlite3.Error as error:
-            message = f"journal: what is in it makes no sense: {error}"
-            raise JournalError(message) from error
-        if trouble:
-            on_nonsense(trouble)
-        return known
 
     def _write(self, statement: str, values: tuple[object, ...]) -> None:
         """Write one row.
@@ -501,13 +472,6 @@ class Journal:
             (self.run, time_s, json.dumps(dict(parameters))),
         )
 
-    def _regime(self, regime: Regime) -> None:
-        """Keep what was learned of some conditions."""
-        self._write(
-            "INSERT INTO regime (run, link, regime) VALUES (?, ?, ?)",
-            (self.run, self._link, json.dumps(asdict(regime))),
-        )
-
     def close(self) -> None:
         """End the run in order, as far as that can still be written down."""
         try:
@@ -567,14 +531,6 @@ class Log:
             self.decisions.append(entry)
             if self._on_event is not None:
                 self._on_event(entry)
-
-    def left_out(self, now_s: float, trouble: str) -> None:
-        """Enter that something which earlier runs have learned makes no sense."""
-        reason = (
-            f"the journal has conditions met before that make no sense ({trouble}); they are left "
-            "out, and searched again when they come back"
-        )
-        self.keep(Decision(now_s, DecisionKind.UNREADABLE, reason, {}))
 
     def intend(self, now_s: float, effect: Apply) -> None:
         """Enter a change of the router, before it is made.

@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from vermilion.scenario.quantities import how_many
 
@@ -314,28 +314,3 @@ def set_picture(
 def _mean_of_known(shares: Sequence[float | None]) -> float | None:
     known = [share for share in shares if share is not None]
     return math.fsum(known) / len(known) if known else None
-
-
-def picture_of(values: Mapping[str, Any]) -> TrafficPicture:
-    """The picture, of one queue or of several, that was written down as JSON.
-
-    Args:
-        values: the fields of the picture.
-
-    Raises:
-        TypeError: something is missing, or there is something else.
-    """
-    own = dict(values)
-    own["base_rtts_s"] = tuple(own["base_rtts_s"])
-    own["packet_sizes"] = tuple((size, count) for size, count in own["packet_sizes"])
-    if "queues" not in own:
-        return TrafficPicture(**own)
-    own["queues"] = tuple((link, picture_of(each)) for link, each in own["queues"])
-    own["unknown"] = tuple(own["unknown"])
-    own["paths"] = tuple(
-        PathTraffic(
-            tuple(each["links"]), each["flows"], tuple(each["base_rtts_s"]), each["packet_bytes"]
-        )
-        for each in own["paths"]
-    )
-    return SetPicture(**own)
