@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Final
 
 from provenance import made_by
 
-from vermilion.online.drive.plant import SimulatedPlant
+from vermilion.online.drive.run import SimulatedPlant
 from vermilion.scenario import load_scenario
 from vermilion.simulate.metric import bulk_flows, slowest_share
 from vermilion_lab.kernel_plant import KernelPlant
 
 if TYPE_CHECKING:
-    from vermilion.online.drive.plant import Plant
+    from vermilion.online.drive.run import Plant
     from vermilion.routers.base import ManagedQueue
 
 NETWORK: Final = Path(__file__).parent / "kernel_networks" / "load-red.toml"

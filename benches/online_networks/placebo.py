@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.online.drive.plant import SimulatedPlant
-from vermilion.online.drive.run import PROBE_INTERVAL_S
+from vermilion.online.drive.run import PROBE_INTERVAL_S, SimulatedPlant
 from vermilion.online.entries import OnlineRun
 from vermilion.online.policy import stated_policy
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from online_world import SIXTEEN_FLOWS
-from vermilion.online.decide.fluctuation import CALM_S, OFTEN, Fluctuation
+from vermilion.online.decide.detection import CALM_S, OFTEN, Fluctuation
 
 
 def changing(every_s, times, pictures=(SIXTEEN_FLOWS,)):

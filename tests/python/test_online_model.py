@@ -18,8 +18,8 @@ from vermilion.online.model.traffic import (
     horizon_for,
     least_queue_packets,
 )
-from vermilion.online.plan.memory import AnswerMemory
 from vermilion.online.plan.settings import first_guesses
+from vermilion.online.plan.task import AnswerMemory
 from vermilion.online.policy import Policy, marks_alone, stated_policy
 from vermilion.online.sense.picture import TrafficPicture
 from vermilion.routers.base import LinkConfiguration

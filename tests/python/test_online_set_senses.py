@@ -12,12 +12,11 @@ from vermilion.objectives import Constraint, objective_from_table
 from vermilion.objectives.goodput_variation import GoodputVariation
 from vermilion.objectives.jain_index import JainIndex
 from vermilion.objectives.slowest_flow import SlowestFlow
-from vermilion.online.decide.detection import SetConditionWatch, watch_of
-from vermilion.online.decide.fluctuation import Fluctuation
+from vermilion.online.decide.detection import Fluctuation, SetConditionWatch, watch_of
 from vermilion.online.model.network import UNRESPONSIVE, SetTraffic, build_set_model, searched
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.model.traffic import Horizon, TooLittleIsKnown
-from vermilion.online.plan.memory import condition_distance
+from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import SetPolicy, tuned_links
 from vermilion.online.sense.picture import PathTraffic
 from vermilion.online.sense.set_senses import SetSenses, flows_on_paths, seen_paths

@@ -15,7 +15,7 @@ from vermilion.cli.user_error import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from vermilion.online.drive.plant import Plant
+    from vermilion.online.drive.run import Plant
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 

@@ -12,7 +12,7 @@ from vermilion_lab.kernel_plant.errors import KernelPlantError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from vermilion.online.drive.plant import Plant
+    from vermilion.online.drive.run import Plant
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
 

@@ -18,12 +18,11 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.fluctuation import Fluctuation
+from vermilion.online.decide.detection import Fluctuation
 from vermilion.online.decide.states import HandsOff, State, Waiting
 from vermilion.online.model.senders import SenderBelief
 from vermilion.online.plan.correction import Correction
-from vermilion.online.plan.memory import AnswerMemory
-from vermilion.online.plan.task import COMPARISONS, FIRST_MODEL_SEED, RE_EVALUATIONS
+from vermilion.online.plan.task import COMPARISONS, FIRST_MODEL_SEED, RE_EVALUATIONS, AnswerMemory
 from vermilion.online.sense.senses import Senses
 from vermilion.routers.base import HeldValues, PushPrice
 

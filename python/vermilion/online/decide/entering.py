@@ -23,7 +23,7 @@ from vermilion.online.decide.states import (
 from vermilion.online.entries import DecisionKind, setting_in_words
 from vermilion.online.model.explanation import FEWEST_SAMPLES, are_enough
 from vermilion.online.model.traffic import least_queue_packets
-from vermilion.online.plan.memory import condition_distance
+from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
 from vermilion.scenario.quantities import how_many

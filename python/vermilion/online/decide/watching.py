@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import applying, entering
 from vermilion.online.decide.bounds import STRETCH_S
-from vermilion.online.decide.detection import QueueWatch
-from vermilion.online.decide.fluctuation import CALM_S
+from vermilion.online.decide.detection import CALM_S, QueueWatch
 from vermilion.online.decide.verification import first_broken
 from vermilion.online.decide.verifying import LEARNING_S, judge, starves
 from vermilion.online.entries import DecisionKind
