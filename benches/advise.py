@@ -37,13 +37,12 @@ from provenance import commit_of, made_by
 from scipy.stats import binomtest
 
 from vermilion.advise import advise, assumed, read_question
-from vermilion.advise.conditions import grid, nominal
+from vermilion.advise.conditions import grid, nominal, with_ramp
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.judgement import judge, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.queue_setting import QueueSetting
-from vermilion.advise.ramp import with_ramp
+from vermilion.advise.question import QueueSetting
 
 if TYPE_CHECKING:
     from vermilion.advise import Advice, Present, Question

@@ -16,7 +16,7 @@ from vermilion.advise.judgement import judge, worst_p95_ms
 from vermilion.advise.measuring import Measured, _jain_index
 from vermilion.advise.number_words import megabits, milliseconds
 from vermilion.advise.page import advice_page
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
 from vermilion.cli import main

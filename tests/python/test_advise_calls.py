@@ -4,12 +4,11 @@ import pytest
 
 from test_advise_price import FQ_CODEL, rows
 from vermilion.advise import Advice, assumed, read_question
-from vermilion.advise.advice import Compared, _taken
-from vermilion.advise.call_quality import cost_of_loss, cost_of_wait
-from vermilion.advise.harms import harms
+from vermilion.advise.advice import Compared, _recommended
+from vermilion.advise.harms import cost_of_loss, cost_of_wait, harms
 from vermilion.advise.judgement import judge
 from vermilion.advise.measuring import Measured
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.wording import warnings
 
 
@@ -81,8 +80,8 @@ def test_a_bound_is_not_kept_by_what_a_call_pays_for_with_losses_that_are_heard(
     before = with_call(60.0, 0.13, asked, delay_p95_ms=43.0, queue=codel)
     dear = with_call(17.0, 0.19, asked, delay_p95_ms=18.0, queue=codel)
     free = with_call(17.0, 0.13, asked, delay_p95_ms=18.0, queue=codel)
-    assert _taken(asked, compared(asked, before, dear)) is None
-    assert _taken(asked, compared(asked, before, dear, free)).measured is free
+    assert _recommended(asked, compared(asked, before, dear)) is None
+    assert _recommended(asked, compared(asked, before, dear, free)).measured is free
 
 
 @pytest.mark.parametrize(
@@ -107,14 +106,14 @@ def test_where_nothing_else_is_better_a_call_may_lose_what_its_shorter_wait_is_w
     after = with_call(17.0, lost, asked, delay_p95_ms=18.0, queue=pie)
     [found] = compared(asked, before, after)
     assert not found.accepted
-    assert (_taken(asked, [found]) is found) == worth
+    assert (_recommended(asked, [found]) is found) == worth
 
 
 def test_a_margin_of_its_own_for_a_call_holds_where_nothing_else_is_better():
     asked = question(harm=("call_loss=0.01",))
     before = with_call(370.0, 0.0, asked, delay_p95_ms=900.0)
     after = with_call(17.0, 0.02, asked, delay_p95_ms=18.0)
-    assert _taken(asked, compared(asked, before, after)) is None
+    assert _recommended(asked, compared(asked, before, after)) is None
 
 
 def test_the_answer_says_what_a_call_loses_now_beside_what_it_will_lose():

@@ -9,7 +9,7 @@ from vermilion.advise.conditions import condition, grid, network
 from vermilion.advise.families import buffer_bytes
 from vermilion.advise.judgement import Judgement
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
 from vermilion.advise.wording import warnings

@@ -11,10 +11,9 @@ from vermilion.advise.candidates import Selector
 from vermilion.advise.conditions import grid
 from vermilion.advise.document import document
 from vermilion.advise.harms import MARGINS, harms
-from vermilion.advise.isolation import gives_up_isolation
-from vermilion.advise.judgement import judge
+from vermilion.advise.judgement import gives_up_isolation, judge
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.wording import reason, warnings
 
 ASKED = {"rate": "50 Mbit/s", "rtt": "10 ms .. 60 ms", "flows": "2 .. 40", "delay_at_most": "20 ms"}
@@ -69,11 +68,11 @@ class TestWhatIsTaken:
     )
     def test_a_queue_for_all_that_keeps_a_bound(self, now, discipline, share, taken):
         asked = question(discipline=discipline)
-        for_all = replace(CODEL, parameters={"target": 0.008})
-        case = judged(asked, rows(asked, now, 25.0), rows(asked, for_all, 16.0, share))
+        shared = replace(CODEL, parameters={"target": 0.008})
+        case = judged(asked, rows(asked, now, 25.0), rows(asked, shared, 16.0, share))
         assert case.compared[0].judgement.by == "bound"
-        assert bool(case.seemed) == taken
-        assert (engine._taken(asked, case.compared) is not None) == taken
+        assert bool(case.promising) == taken
+        assert (engine._recommended(asked, case.compared) is not None) == taken
 
     @pytest.mark.parametrize(("fair_share", "taken"), [(0.94, True), (0.98, False)])
     def test_another_queue_for_each_flow_that_fills_as_much_is_looked_at_too(
@@ -81,31 +80,37 @@ class TestWhatIsTaken:
     ):
         asked = question()
         now = rows(asked, FQ_CODEL, 25.0, 0.94)
-        for_all, fair = rows(asked, CODEL, 16.0, 0.99), rows(asked, FQ_PIE, 30.0, fair_share)
-        assert gives_up_isolation(asked, now, [for_all, fair], for_all) != taken
-        assert not gives_up_isolation(asked, now, [for_all, fair], fair)
-        case = judged(asked, now, for_all, fair)
-        assert (engine._taken(asked, case.compared) is not None) == taken
+        shared, fair = (
+            rows(asked, CODEL, 16.0, 0.99),
+            rows(asked, FQ_PIE, 30.0, fair_share),
+        )
+        assert gives_up_isolation(asked, now, [shared, fair], shared) != taken
+        assert not gives_up_isolation(asked, now, [shared, fair], fair)
+        case = judged(asked, now, shared, fair)
+        assert (engine._recommended(asked, case.compared) is not None) == taken
 
     def test_a_queue_for_each_flow_that_comes_nearer_is(self):
         asked = question()
         now = rows(asked, FQ_CODEL, 25.0)
         case = judged(asked, now, rows(asked, CODEL, 16.0), rows(asked, FQ_PIE, 21.0))
-        taken = engine._taken(asked, case.compared)
+        taken = engine._recommended(asked, case.compared)
         assert taken is case.compared[1]
 
     def test_a_search_takes_it_for_what_it_fills_and_not_for_a_bound(self):
         asked = question()
         now = rows(asked, FQ_CODEL, 25.0, 0.94)
-        fair, for_all = rows(asked, FQ_PIE, 24.0, 0.94), rows(asked, CODEL, 16.0, 0.95)
+        fair, shared = (
+            rows(asked, FQ_PIE, 24.0, 0.94),
+            rows(asked, CODEL, 16.0, 0.95),
+        )
         much = rows(asked, CODEL, 16.0, 0.97)
         own = Selector(asked, Laboratory(asked, None, None, 1.0), [], FQ_CODEL, [])
-        assert not own._preferred(now, fair, for_all)
+        assert not own._preferred(now, fair, shared)
         assert own._preferred(now, fair, much)
         # Where one queue for all stands there, the bound decides as before.
         other = replace(now, queue=PFIFO)
         bare = Selector(asked, Laboratory(asked, None, None, 1.0), [], PFIFO, [])
-        assert bare._preferred(other, fair, for_all)
+        assert bare._preferred(other, fair, shared)
 
 
 class TestCallLoss:
@@ -135,10 +140,10 @@ class TestWords:
 
     def answer(self, asked, after=None, lost=0.013):
         now = rows(asked, FQ_CODEL, 25.0, call=(0.702, 0.0))
-        for_all = rows(asked, CODEL, 16.0, call=(16.4, lost))
-        compared = judged(asked, now, for_all, *([after] if after else [])).compared
+        shared = rows(asked, CODEL, 16.0, call=(16.4, lost))
+        compared = judged(asked, now, shared, *([after] if after else [])).compared
         verdict = "set: bound" if after else "keep: harm"
-        judgement = judge(asked, now, after or for_all)
+        judgement = judge(asked, now, after or shared)
         around = Measured(FQ_CODEL)
         return Advice(asked, assumed(asked), verdict, now, after or now, judgement, compared,
                       around, around)  # fmt: skip

@@ -19,7 +19,7 @@ from vermilion.advise.judgement import Judgement, judge, keeps
 from vermilion.advise.margins import OwnMargin, margins_for
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.plan import conditions_for, seeds_for
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.wording import headline, reason, warnings
 from vermilion.cli import main
 from vermilion.objectives.constraint import Constraint

@@ -9,13 +9,13 @@ import pytest
 
 from vermilion.advise import advice as engine
 from vermilion.advise import advise, assumed, read_question
+from vermilion.advise.caveats import shaper_caveats
 from vermilion.advise.commands import commands
 from vermilion.advise.families import families
 from vermilion.advise.judgement import Judgement
-from vermilion.advise.line_framing import LineFraming
 from vermilion.advise.measuring import Measured
-from vermilion.advise.queue_setting import QueueSetting
-from vermilion.advise.shaper_words import shaper_words
+from vermilion.advise.question import QueueSetting
+from vermilion.advise.tc_cake import LineFraming
 from vermilion.advise.tc_json import read_tc_json
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
@@ -127,12 +127,12 @@ class TestLine:
 
     def test_what_htb_cannot_count_is_said(self):
         asked, present = shown(CAKE.format("ptm overhead 30"))
-        joined, ptm = shaper_words(asked, present, "eth0")
+        joined, ptm = shaper_caveats(asked, present, "eth0")
         assert "ethtool -K eth0 gso off" in joined
         # 9 Mbit/s x 64 / 65
         assert "8.862 Mbit/s" in ptm
         asked, present = shown(CAKE.format("raw overhead 0"))
-        assert shaper_words(asked, present, "eth0") == []
+        assert shaper_caveats(asked, present, "eth0") == []
 
 
 class TestCake:
@@ -193,11 +193,11 @@ class TestTransmitQueues:
 
     def test_a_shaper_in_their_place_is_said_to_cost_a_lock(self):
         asked, present = shown(MQ)
-        [said] = shaper_words(asked, present, "eth0")
+        [said] = shaper_caveats(asked, present, "eth0")
         assert "eth0 has several transmit queues (mq)" in said
         assert "one lock" in said
         asked = question()
-        assert shaper_words(asked, assumed(asked), "eth0") == []
+        assert shaper_caveats(asked, assumed(asked), "eth0") == []
 
     def test_a_map_of_priorities_is_said_to_be_gone(self):
         text = MQ.replace("mq 0:", "mqprio 1:").replace("parent :", "parent 1:")

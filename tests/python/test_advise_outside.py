@@ -8,9 +8,9 @@ from vermilion.advise import Advice, assumed, read_question
 from vermilion.advise.conditions import grid, probes
 from vermilion.advise.document import document
 from vermilion.advise.judgement import Judgement
-from vermilion.advise.limit_words import limits, not_tried
 from vermilion.advise.measuring import Measured
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
+from vermilion.advise.wording import limits, not_tried
 
 FQ_CODEL = QueueSetting("fq_codel", "fq_codel", "fq-codel")
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 import pytest
 
 from vermilion.advise import Advice, advise, assumed, read_question
-from vermilion.advise.advice import Compared, _taken
+from vermilion.advise.advice import Compared, _recommended
 from vermilion.advise.candidates import Selector, finalists, unselected
 from vermilion.advise.conditions import grid, network
 from vermilion.advise.harms import harms, widened
 from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.wording import price_lines, reason, warnings
 from vermilion.simulate.runs import run_jobs
 
@@ -176,8 +176,8 @@ class TestNearest:
             Compared(row, judge(asked, before, row), keeps_bound=False)
             for row in (rows(asked, delay_p95_ms=each) for each in (148.0, 82.0))
         )
-        assert _taken(asked, [far, near]) is near
-        assert _taken(asked, [near, far]) is near
+        assert _recommended(asked, [far, near]) is near
+        assert _recommended(asked, [near, far]) is near
 
     def test_but_not_for_a_difference_that_nobody_notices(self, asked):
         before = rows(asked, delay_p95_ms=400.0)
@@ -185,7 +185,7 @@ class TestNearest:
             Compared(row, judge(asked, before, row), keeps_bound=False)
             for row in (rows(asked, delay_p95_ms=each) for each in (84.0, 82.0))
         )
-        assert _taken(asked, [first, second]) is first
+        assert _recommended(asked, [first, second]) is first
 
 
 class TestCalls:
@@ -405,11 +405,11 @@ class TestCalls:
             Compared(row, judge(asked, before, row), keeps_bound=row is pie) for row in (pie, fair)
         ]
         assert tier(asked, before, fair) < tier(asked, before, pie)
-        assert _taken(asked, compared) is compared[1]
+        assert _recommended(asked, compared) is compared[1]
         answer = Advice(asked, assumed(asked), "set: bound", before, fair, compared[1].judgement,
                         compared, Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
         # But where nothing else is better, it is better than to wait for a second.
-        assert _taken(asked, compared[:1]) is compared[0]
+        assert _recommended(asked, compared[:1]) is compared[0]
         said = reason(answer)
         assert "What would keep it (pie, tuned) does harm elsewhere: the part of a call's" in said
         assert "lost 0.067 -> 0.17" in said
@@ -493,7 +493,7 @@ class TestRanking:
         laboratory = Laboratory(asked, None, None, 310e6)
         selector = Selector(asked, laboratory, grid(asked, 1e6), now, [])
         for room, conditions, settled in ((200e6, 7, True), (50e6, 4, True), (20e6, 7, False)):
-            places = selector._places(8, 2, room, selector._choices)
+            places = selector._screening_conditions(8, 2, room, selector._choices)
             assert len(places) == conditions
             assert all(each.is_settled == settled for each in places)
             assert any(each.traffic == "web" for each in places)

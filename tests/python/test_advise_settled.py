@@ -16,14 +16,13 @@ from vermilion.advise.conditions import (
     grid,
     network,
     nominal,
+    with_ramp,
 )
 from vermilion.advise.document import document
 from vermilion.advise.judgement import continued, goodput_share, judge
-from vermilion.advise.limit_words import limits
 from vermilion.advise.measuring import DRIFT, Laboratory, Measured
-from vermilion.advise.queue_setting import QueueSetting
-from vermilion.advise.ramp import with_ramp
-from vermilion.advise.wording import reason, warnings
+from vermilion.advise.question import QueueSetting
+from vermilion.advise.wording import limits, reason, warnings
 from vermilion.simulate.runs import run_jobs
 
 DEEP = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": 1000.0})
@@ -154,10 +153,10 @@ class TestContinued:
         [only] = case.compared
         assert only.accepted
         assert not only.lasts
-        assert engine._taken(asked, case.compared) is None
+        assert engine._recommended(asked, case.compared) is None
         steady = engine._Case(asked, Laboratory(asked, None, None, 1e9), [], [], DEEP)
         steady._judge(rows(asked), [after])
-        assert engine._taken(asked, steady.compared) is steady.compared[0]
+        assert engine._recommended(asked, steady.compared) is steady.compared[0]
 
     def test_that_it_was_still_changing_is_said(self):
         asked = question()
@@ -177,7 +176,7 @@ class TestContinued:
                 before,
             )
         )
-        assert "Pfifo seemed better, but the figures were still changing" in said
+        assert "Pfifo promising better, but the figures were still changing" in said
 
 
 class TestAdvice:

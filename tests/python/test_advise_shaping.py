@@ -7,12 +7,12 @@ import pytest
 from vermilion.advise import Advice, advise, assumed, read_question
 from vermilion.advise import advice as engine
 from vermilion.advise.advice import Compared
+from vermilion.advise.commands import as_it_stands, is_shaped
 from vermilion.advise.conditions import grid, nominal
 from vermilion.advise.families import families
 from vermilion.advise.harms import Harm
 from vermilion.advise.judgement import Judgement
 from vermilion.advise.measuring import Laboratory, Measured
-from vermilion.advise.shaping import as_it_stands, is_shaped
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
 from vermilion.advise.wording import harm_words, warnings

@@ -11,11 +11,10 @@ from vermilion.advise import advice as engine
 from vermilion.advise import advise, assumed, measuring, read_question
 from vermilion.advise.candidates import Selector
 from vermilion.advise.document import document
-from vermilion.advise.limit_words import limits
 from vermilion.advise.page import advice_page
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.timekeeping import Timekeeper
-from vermilion.advise.wording import warnings
+from vermilion.advise.wording import limits, warnings
 from vermilion.cli import main
 from vermilion.scenario import ScenarioError
 from vermilion.simulate.runs import run_jobs

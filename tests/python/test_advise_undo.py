@@ -7,14 +7,14 @@ import math
 import pytest
 
 from vermilion.advise import assumed, read_question
+from vermilion.advise.caveats import undo_caveats
 from vermilion.advise.commands import commands
 from vermilion.advise.conditions import PACKET_BYTES
 from vermilion.advise.families import families
-from vermilion.advise.sonic_present import sonic_present
+from vermilion.advise.sonic import sonic_present
 from vermilion.advise.tc_present import present_of
-from vermilion.advise.tc_red import bandwidth_for
+from vermilion.advise.tc_queue import bandwidth_for
 from vermilion.advise.tc_text import read_tc_text
-from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import ScenarioError
 
 ASKED = {"rate": "10 Mbit/s", "rtt": "10 ms .. 40 ms", "flows": "2 .. 8", "delay_at_most": "25 ms"}
@@ -101,7 +101,7 @@ class TestSonic:
             asked = sonic(**changes)
             own = commands(asked, assumed(asked), wred(asked), keep=False)
             assert own.apply == own.undo == own.save == ""
-            [said] = undo_words(asked, assumed(asked))
+            [said] = undo_caveats(asked, assumed(asked))
             assert "--interface 'Ethernet4|1'" in said
 
     @pytest.mark.parametrize("queue", ["3", "4", "2-5"])
@@ -109,7 +109,7 @@ class TestSonic:
         asked = sonic(interface="Ethernet4", parent=queue)
         own = commands(asked, assumed(asked), wred(asked), keep=False)
         assert own.apply == ""
-        [said] = undo_words(asked, assumed(asked))
+        [said] = undo_caveats(asked, assumed(asked))
         assert "lossless" in said
 
     def test_a_queue_is_named_as_its_table_has_it(self):
@@ -128,7 +128,7 @@ class TestSonic:
         after = patched(CONFIG, patch_in(own.apply))
         assert after["QUEUE"]["Ethernet4|1"] == {"scheduler": "scheduler.0", "wred_profile": OWN}
         assert after["WRED_PROFILE"][OWN]["green_min_threshold"] == str(10 * PACKET_BYTES)
-        assert any("checkpoint" in each for each in undo_words(asked, assumed(asked)))
+        assert any("checkpoint" in each for each in undo_caveats(asked, assumed(asked)))
 
     @pytest.mark.parametrize("queue", ["1", "2"])
     def test_apply_and_undo_leave_the_configuration_as_it_was(self, queue):
@@ -201,14 +201,14 @@ class TestLinux:
         own = commands(asked, assumed(asked), pie(), keep=False)
         assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
         assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
-        [said] = undo_words(asked, assumed(asked))
+        [said] = undo_caveats(asked, assumed(asked))
         assert "default_qdisc" in said
         assert "--now" in said
 
     def test_nothing_is_said_where_tc_has_shown_what_stands(self):
         asked = question()
         present = present_of(asked, read_tc_text("qdisc pfifo 8001: dev eth0 root limit 9p"), "")
-        assert undo_words(asked, present) == []
+        assert undo_caveats(asked, present) == []
         assert commands(asked, present, pie(), keep=False).save == ""
 
     def test_what_the_kernel_puts_below_a_card_with_several_queues_is_read(self):
@@ -222,7 +222,7 @@ class TestLinux:
         own = commands(asked, present, pie(), keep=False)
         # The kernel puts the same there again.
         assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
-        assert undo_words(asked, present) == []
+        assert undo_caveats(asked, present) == []
 
     def test_queues_below_mq_are_not_put_back_as_one(self):
         asked = question()
@@ -241,7 +241,7 @@ class TestLinux:
             "noecn"
         )
         assert own.save == ""
-        assert undo_words(asked, present) == []
+        assert undo_caveats(asked, present) == []
 
     def test_a_queue_of_the_same_kind_below_mq_is_not_told_again_what_cannot_change(self):
         """fq_codel_change refuses "flows" of a queue that is there (net/sched/sch_fq_codel.c)."""
@@ -280,11 +280,11 @@ class TestLinux:
         assert own.shaper
         assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
         assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
-        assert any("prio with codel" in each for each in undo_words(asked, present))
+        assert any("prio with codel" in each for each in undo_caveats(asked, present))
         asked = question(interface_rate="10 Mbit/s")
         own = commands(asked, present, pie(), keep=False)
         assert own.undo.startswith("tc qdisc replace dev eth0 parent 1:1 codel ")
-        assert undo_words(asked, present) == []
+        assert undo_caveats(asked, present) == []
 
     @pytest.mark.parametrize(
         ("default", "parent"),
@@ -409,7 +409,7 @@ class TestLinux:
         own = commands(asked, present, pie(), keep=False)
         assert own.undo.endswith("root sfq limit 127 quantum 1514 divisor 1024")
         assert own.save.startswith("tc -s -d qdisc show dev eth0 > ")
-        [said] = undo_words(asked, present)
+        [said] = undo_caveats(asked, present)
         assert (
             "sfq back, but not all that tc shows of it: ewma, min, max, probability, ecn." in said
         )
@@ -431,7 +431,7 @@ def test_of_the_policies_that_a_cisco_router_gets_none_is_left(rate):
 
 def test_a_cisco_router_is_said_to_refuse_a_second_policy():
     asked = question(device="cisco")
-    [said] = undo_words(asked, assumed(asked))
+    [said] = undo_caveats(asked, assumed(asked))
     assert "service-policy output" in said
 
 
@@ -441,7 +441,7 @@ def test_who_has_a_priority_queue_on_a_cisco_router_is_told_how_to_keep_it():
     Source: Cisco 10000 Series Router Quality of Service Configuration Guide, OL-7433-09, chapter 8.
     """
     asked = question(device="cisco")
-    [said] = undo_words(asked, assumed(asked))
+    [said] = undo_caveats(asked, assumed(asked))
     assert "a class with priority (LLQ)" in said
     assert "leave it on" in said
     assert "into its class-default" in said

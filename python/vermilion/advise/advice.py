@@ -1,4 +1,4 @@
-"""From a question to an answer: keep what is there, or set this, and what it costs."""
+"""Answer to a question: keep the queue in force, or set another, with its price."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.candidates import Selector
-from vermilion.advise.conditions import PACKET_BYTES, probes
+from vermilion.advise.commands import as_it_stands, is_shaped
+from vermilion.advise.conditions import PACKET_BYTES, probes, with_ramp
 from vermilion.advise.families import buffer_bytes, families
-from vermilion.advise.interrupting import answering_at_interrupt
-from vermilion.advise.isolation import gives_up_isolation
 from vermilion.advise.judgement import (
     By,
     Judgement,
     continued,
+    gives_up_isolation,
     goodput_share,
     judge,
     keeps,
@@ -32,9 +32,7 @@ from vermilion.advise.plan import (
     settled_cost,
     settling_budget,
 )
-from vermilion.advise.ramp import with_ramp
-from vermilion.advise.shaping import as_it_stands, is_shaped
-from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError
+from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError, answering_at_interrupt
 from vermilion.scenario import ScenarioError, format_quantity
 from vermilion.scenario.quantities import TIME
 from vermilion.simulate.accepted import check_seed
@@ -46,8 +44,7 @@ if TYPE_CHECKING:
     from vermilion.advise.families import Family
     from vermilion.advise.harms import Harm
     from vermilion.advise.present import Present
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
 
 Verdict = Literal[
     "keep: nothing better",
@@ -141,7 +138,7 @@ class Compared:
 
     @property
     def accepted(self) -> bool:
-        """Whether it is better and does no harm.
+        """True if it is better and does no harm.
 
         A queue that keeps the bound where the one in force does not, or carries much more of the
         line, may be harmful where that is excusable: it is said, and not held against it.
@@ -213,12 +210,12 @@ class Advice:
 
     @property
     def keep(self) -> bool:
-        """Whether what is there is to stay."""
+        """True if what is there is to stay."""
         return self.verdict.startswith("keep")
 
     @property
     def chosen(self) -> QueueSetting:
-        """What is recommended."""
+        """Recommended queue."""
         return self.after.queue
 
     @property
@@ -228,19 +225,19 @@ class Advice:
 
     @property
     def bound_kept(self) -> bool:
-        """Whether what is recommended keeps the bound in all nominal conditions."""
+        """True if what is recommended keeps the bound in all nominal conditions."""
         return keeps(self.after, self.question.bound_ms)
 
     @property
     def shown(self) -> list[Measured]:
-        """What figures are shown of: what is there now, if it is known, and what is to be then."""
+        """Queues that figures are shown of: the present one, if known, and the recommended one."""
         if self.keep:
             return [self.before]
         return [self.before, self.after] if self.present.known else [self.after]
 
     @property
     def best_for_delay(self) -> Measured:
-        """Of all that was compared the one with the shortest worst delay."""
+        """Compared queue with the shortest worst-case delay."""
         rows = [self.before, *(each.measured for each in self.compared)]
         return min(rows, key=worst_p95_ms)
 
@@ -302,7 +299,7 @@ def advise(
             )
         if case.settled:
             before = case.compare_further(before)
-        taken = _taken(question, case.compared) if case.settled else None
+        taken = _recommended(question, case.compared) if case.settled else None
         after = before if taken is None else taken.measured
         outside = with_ramp(probes(question, buffer), question, now)
         around = case.around(outside if case.settled else [], after.queue)
@@ -315,7 +312,7 @@ def advise(
     else:
         refused = [each for each in case.compared if each.judgement.by is not None]
         verdict = "keep: harm" if refused else "keep: nothing better"
-        if case.seemed or not case.settled:
+        if case.promising or not case.settled:
             verdict = "keep: not settled"
         judgement = refused[0].judgement if refused else Judgement(None)
     return Advice(
@@ -376,8 +373,8 @@ class _Case:
         return _SEEDS_APART * self.question.seed % _SEEDS
 
     @property
-    def seemed(self) -> list[Compared]:
-        """What would be recommended if it lasts."""
+    def promising(self) -> list[Compared]:
+        """Candidates that would be recommended if their gain lasts."""
         return [each for each in self.compared if each.accepted]
 
     def compare(self) -> Measured:
@@ -426,12 +423,12 @@ class _Case:
         """
         for number, factor in enumerate(_RELAXED):
             bound_ms = factor * self.question.bound_ms
-            if self.seemed or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
+            if self.promising or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
                 break
             # What keeps the bound does harm. Something in between may help without.
             if not self.aim_further(number, factor, before):
                 break
-        if self.seemed and _taken(self.question, self.compared) is None:
+        if self.promising and _recommended(self.question, self.compared) is None:
             return self.compare_later(before)
         return before
 
@@ -443,7 +440,10 @@ class _Case:
         """
         laboratory = self.laboratory
         places = [each.later(self.length) for each in self.places]
-        queues = [self.now, *(each.measured.queue for each in self.seemed[:_RELAXED_COMPARED])]
+        queues = [
+            self.now,
+            *(each.measured.queue for each in self.promising[:_RELAXED_COMPARED]),
+        ]
         room = (_MOST - _PROBES) * laboratory.budget - laboratory.spent
         if laboratory.cost(places, 1.0, len(queues), len(self.seeds)) > room:
             return before
@@ -497,7 +497,7 @@ class _Case:
         return True
 
     def around(self, places: Sequence[Condition], chosen: QueueSetting) -> list[Measured]:
-        """What is there and what is chosen, or either if they are the same, around the range.
+        """Queue in force and recommended queue, measured around the range.
 
         Nothing where time is up, or is too short for them to settle.
         """
@@ -538,8 +538,8 @@ def _usual(question: Question) -> tuple[float, float]:
     return (QUICK_PACKETS, QUICK_S) if question.quick else (FULL_PACKETS, FULL_S)
 
 
-def _taken(question: Question, compared: Sequence[Compared]) -> Compared | None:
-    """What is recommended: the first that may be and lasts, those that keep the bound first.
+def _recommended(question: Question, compared: Sequence[Compared]) -> Compared | None:
+    """First acceptable candidate that lasts, those that keep the bound before the others.
 
     Where none keeps it, one that comes noticeably nearer is preferred.
     """
@@ -557,7 +557,7 @@ def _taken(question: Question, compared: Sequence[Compared]) -> Compared | None:
 
 
 def price(before: Measured, after: Measured, question: Question) -> dict[str, float]:
-    """What a change costs or gives over all nominal conditions, the worst of each.
+    """Price of a change over the nominal conditions, the worst of each metric.
 
     Returns:
         ``goodput_change`` (part of the rate, mean), ``goodput_change_worst``, ``jain_index_change``

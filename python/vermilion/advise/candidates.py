@@ -1,4 +1,4 @@
-"""From everything that a device has to a few queues worth comparing with the one in force.
+"""Selection of the few queues of a device that are worth comparing with the one in force.
 
 1. Defaults and rules of thumb are tried on one seed in three conditions (the most and the least
    crowded, and the middle); the better half goes on to all conditions, and a quarter to a second
@@ -11,7 +11,7 @@
    better than both.
 
 All this looks at how the line stays, where there is room for that, in fewer conditions if need be
-(:meth:`Selector._places`). It is counted in packets, never in seconds, so that the answer follows
+(:meth:`Selector._screening_conditions`). It is counted in packets, so that the answer follows
 from the seed alone. Only where time is up (:mod:`vermilion.advise.timekeeping`) a stage ends with
 what it has found so far.
 """
@@ -22,12 +22,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import WEB, subset
-from vermilion.advise.isolation import (
+from vermilion.advise.judgement import (
     WORTH_ONE_QUEUE,
+    drops_less,
     gives_up_isolation,
+    judge,
+    keeps,
     keeps_isolation,
+    score,
+    tier,
 )
-from vermilion.advise.judgement import drops_less, judge, keeps, score, tier
 from vermilion.advise.timekeeping import TimeUpError
 from vermilion.search import AUTOMATIC, chosen_search, search_named
 
@@ -37,8 +41,7 @@ if TYPE_CHECKING:
     from vermilion.advise.conditions import Condition
     from vermilion.advise.families import Family
     from vermilion.advise.measuring import Laboratory, Measured
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
 
 SCREENING: Final = 0.2
 TUNING: Final = 0.3
@@ -66,7 +69,7 @@ _SHORT: Final = 0.5
 
 @dataclass(slots=True)
 class Shortlist:
-    """What is worth a comparison on fresh seeds.
+    """Candidates for a comparison on fresh seeds.
 
     Attributes:
         chosen: in the order in which they are to be taken: the first is the choice, the others
@@ -153,14 +156,14 @@ class Selector:
         return [*least, *further[: max(affordable, 0)]]
 
     def _screen(self, plain: Sequence[QueueSetting], seed: int) -> list[QueueSetting]:
-        """Those that one seed, then two, speak for; the best first.
+        """Candidates that pass one seed, then two; the best first.
 
         Where time is up before one seed has spoken, as they are.
         """
         share = SCREENING * self.laboratory.budget / 2.0
-        few = self._places(len(plain), 1, share, [subset(self.conditions)])
+        few = self._screening_conditions(len(plain), 1, share, [subset(self.conditions)])
         kinds = len({each.kind for each in plain})
-        affordable = self._affordable(few, share)
+        affordable = self._affordable_count(few, share)
         if affordable < kinds:
             plain = sorted(plain, key=lambda each: not _is_fair(each.kind))
         some = plain[: max(min(kinds, LEAST_SCREENED), affordable)]
@@ -173,9 +176,9 @@ class Selector:
         best_of_kind = {each.kind: each for each in reversed(ranked)}.values()
         by_kind = sorted(best_of_kind, key=ranked.index)
         others = [each for each in ranked if each not in by_kind]
-        most = max(LEAST_SECOND, self._affordable(self.conditions, share))
+        most = max(LEAST_SECOND, self._affordable_count(self.conditions, share))
         left = [*by_kind, *others][: min(most, max(len(by_kind), (len(some) + 1) // 2))]
-        everywhere = self._places(len(left), 1, share, self._choices)
+        everywhere = self._screening_conditions(len(left), 1, share, self._choices)
         length = min(_SHORT, self._length(everywhere, left, 1, share))
         try:
             second = self._scores(left, everywhere, [seed + 1], length)
@@ -193,10 +196,10 @@ class Selector:
             few,
         ]
 
-    def _places(
+    def _screening_conditions(
         self, queues: int, seeds: int, packets: float, choices: Sequence[Sequence[Condition]]
     ) -> list[Condition]:
-        """Where to rank queues: in as many conditions as there is room for after all has settled.
+        """Conditions to rank queues in: as many as fit once transfers have settled.
 
         A queue that answers slow start at once is not the one that serves best later. So fewer
         conditions that are settled are better than more that are not; these only where there is
@@ -214,8 +217,8 @@ class Selector:
                 return settled
         return list(choices[0])
 
-    def _affordable(self, conditions: Sequence[Condition], packets: float) -> int:
-        """How many queues can be tried on one seed, besides the one in force."""
+    def _affordable_count(self, conditions: Sequence[Condition], packets: float) -> int:
+        """Number of queues that one seed leaves room for, besides the one in force."""
         return int(packets / self.laboratory.cost(conditions, 0.0, 1, 1)) - 1
 
     def _length(
@@ -242,7 +245,7 @@ class Selector:
     ) -> tuple[list[QueueSetting], int]:
         """The best settings of a search, and how many were tried."""
         laboratory, question = self.laboratory, self.question
-        conditions = self._places(2 * _LEAST_TRIED, 1, packets, self._choices)
+        conditions = self._screening_conditions(2 * _LEAST_TRIED, 1, packets, self._choices)
         length = _SHORT
         each = laboratory.cost(conditions, length, 1, 1)
         if packets / each < 2 * _LEAST_TRIED:
@@ -307,7 +310,7 @@ class Selector:
         packets = laboratory.time.in_time(wanted)
         fewest = _LEAST_SELECTION_SEEDS if packets < wanted else _USUAL_SELECTION_SEEDS
         for count in range(_SELECTION_SEEDS, fewest - 1, -1):
-            conditions = self._places(len(queues), count, packets, self._choices)
+            conditions = self._screening_conditions(len(queues), count, packets, self._choices)
             if conditions[0].is_settled:
                 break
         else:
@@ -332,18 +335,23 @@ class Selector:
         others = [row for row in rows if row is not choice]
         if self._isolated:
             # What may be recommended, and the best of the rest: the answer says what that would do.
-            for_all = [row for row in others if not _is_fair(row.queue.kind)]
+            shared = [row for row in others if not _is_fair(row.queue.kind)]
             fair = [row for row in others if _is_fair(row.queue.kind)]
-            others = [*fair[:1], *for_all[:1], *fair[1:], *for_all[1:]]
+            others = [
+                *fair[:1],
+                *shared[:1],
+                *fair[1:],
+                *shared[1:],
+            ]
         return finalists(question, choice, others)
 
     @property
     def _isolated(self) -> bool:
-        """Whether a queue for all is told of rather than recommended."""
+        """True if a queue for all is told of rather than recommended."""
         return keeps_isolation(self.question, self.now)
 
     def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int]:
-        """What is looked at first, and so wins a tie.
+        """Sort key: plainer settings are looked at first, and so win a tie.
 
         Kinds that keep flows apart, because one long transfer then cannot hold up a call; then the
         kind that is there already; in each the defaults, then the rules, then what a search has
@@ -352,7 +360,7 @@ class Selector:
         return not _is_fair(queue.kind), queue.kind != self.now.kind, _origin(queue)
 
     def _preferred(self, now: Measured, plainer: Measured, other: Measured) -> bool:
-        """Whether a less plain setting is worth it."""
+        """Check whether a less plain setting is worth it."""
         question = self.question
         if gives_up_isolation(question, now, [plainer], other):
             return False
@@ -398,7 +406,7 @@ def finalists(
 def unselected(
     queues: Sequence[QueueSetting], kinds: Sequence[str] = (), *, isolated: bool = False
 ) -> list[QueueSetting]:
-    """Those that are compared where there was no selection: the best of each sort come first.
+    """Candidates where nothing was screened, the best of each sort first.
 
     The best that keeps flows apart has to be among them, for what it would do for a call. Runs that
     have not settled rank these by how transfers begin, which says little. So the usual one is taken
@@ -430,7 +438,7 @@ def _origin(queue: QueueSetting) -> int:
 
 
 def _is_fair(kind: str) -> bool:
-    """Whether it keeps flows apart."""
+    """Check whether it keeps flows apart."""
     return kind.startswith("fq")
 
 

@@ -13,7 +13,7 @@ class Commands:
         check: shows what stands there, before and after.
         apply: sets what is recommended; empty where nothing is to be set, or nobody has said where.
         undo: brings back what stood there before, as far as that is known
-            (:func:`vermilion.advise.undo_words.undo_words` says how far), after ``apply`` or
+            (:func:`vermilion.advise.caveats.undo_caveats` says how far), after ``apply`` or
             ``if_elsewhere``; empty where both are.
         if_elsewhere: where the queue is to stay as it is: what brings the bottleneck to it, if
             packets now wait in something behind it; empty where that cannot be or is not known.

@@ -7,24 +7,28 @@ A queue forms only where packets come faster than they leave. Where the interfac
 line behind it, the packets wait in the modem, and no queue here does anything. So the commands put
 a shaper before the queue, unless there is one, or the interface is known to be no faster than the
 line.
+
+Linux' red lets its average fall only while it knows that nothing waits. Below a shaper it never
+does, and one burst can shut it for long (``shaped`` of ``linux-red``, net/sched/sch_red.c).
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.command_lines import Commands
 from vermilion.advise.conditions import LINK, condition, network
 from vermilion.advise.families import CISCO_QUEUE_PACKETS
 from vermilion.advise.linux_commands import linux_commands
-from vermilion.advise.sonic_commands import sonic_commands
+from vermilion.advise.sonic import sonic_commands
 from vermilion.profiles import PROFILES, Place
 
 if TYPE_CHECKING:
     from vermilion.advise.present import Present
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
+
 
 NAME: Final = "VERMILION"
 """Of the policies on a router, before their interface's name."""
@@ -40,7 +44,7 @@ _INTERFACES: Final = {"linux": "eth0", "sonic": "Ethernet0", "cisco": "GigabitEt
 
 
 def needs_shaper(question: Question, present: Present) -> bool:
-    """Whether the bottleneck has to be brought to this machine, or may have to be."""
+    """Check whether the bottleneck has to be brought to this machine, or may have to be."""
     if question.device == "sonic" or question.parent is not None:
         return False
     if present.shaper is not None and present.shaper != "cake":
@@ -49,7 +53,7 @@ def needs_shaper(question: Question, present: Present) -> bool:
 
 
 def gets_the_rate(question: Question, present: Present, *, keep: bool) -> bool:
-    """Whether a shaper that is there has to get the line's rate, for packets to wait here.
+    """Check whether a shaper that is there has to get the line's rate, for packets to wait here.
 
     It has a higher one, or is a cake without any. A cake that is replaced takes its rate with it.
     """
@@ -62,26 +66,26 @@ def gets_the_rate(question: Question, present: Present, *, keep: bool) -> bool:
 
 
 def brings_here(question: Question, present: Present, *, keep: bool) -> bool:
-    """Whether the commands bring packets to the queue that may wait somewhere else now."""
+    """Check whether the commands bring packets to the queue that may wait somewhere else now."""
     by_rate = gets_the_rate(question, present, keep=keep)
     return by_rate or brings_by_shaper(question, present, keep=keep)
 
 
 def brings_by_shaper(question: Question, present: Present, *, keep: bool) -> bool:
-    """Whether they do so by a shaper of their own."""
+    """Check whether they do so by a shaper of their own."""
     if gets_the_rate(question, present, keep=keep):
         return False
     return needs_shaper(question, present) and not (keep and present.shaper is not None)
 
 
 def is_as_fast(question: Question) -> bool:
-    """Whether the interface is known to be no faster than the line."""
+    """Check whether the interface is known to be no faster than the line."""
     interface = question.interface_rate_bit_per_s
     return interface is not None and interface <= _SAME_RATE * question.rate_bit_per_s
 
 
 def not_restored(question: Question, present: Present) -> str | None:
-    """What stands there and undo does not put back, as far as it is known; ``None`` for nothing."""
+    """Queue in force that undo does not put back; ``None`` for nothing."""
     return present.classes if needs_shaper(question, present) else None
 
 
@@ -157,3 +161,28 @@ def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: 
         shaper=shaper and not keep,
         save=save,
     )
+
+
+def is_shaped(question: Question, present: Present) -> bool:
+    """Check whether the queue stands below a shaper, present or set by the commands.
+
+    A class that was named is one of a shaper, unless tc shows that there is none.
+    """
+    if present.shaper == "cake":  # goes when another queue comes, and its shaper with it
+        return needs_shaper(question, present)
+    if question.parent is not None:
+        return present.shaper is not None or not present.stated
+    return present.shaper is not None or needs_shaper(question, present)
+
+
+def as_it_stands(question: Question, present: Present) -> QueueSetting:
+    """The queue in force, as it is simulated in its place.
+
+    Where the line is slower than the interface, that is below the shaper that packets would have to
+    wait at, or there would be no queue to judge.
+    """
+    queue = present.queue
+    if queue.discipline != "linux-red":
+        return queue
+    own = {**queue.parameters, "shaped": is_shaped(question, present)}
+    return replace(queue, parameters=own)

@@ -16,6 +16,11 @@ Before that, transfers begin: within a second they all start, double their windo
 trips, fill a queue that takes up to seconds to drain, and go on to the first loss that is not of
 their beginning. Only then is what is measured how the line stays (:meth:`Condition.settled`).
 Shorter runs rank settings; nothing is claimed from them.
+
+CoDel needs time to reach the drop rate that many transfers ask for: it drops the n-th of a series
+an interval / sqrt(n) after the one before (RFC 8289, section 5.4), so t / (2 interval^2) a second
+after t seconds. Transfers with a window of W packets need 0.75 / W^2 of them dropped (M. Mathis
+et al., "The macroscopic behavior of the TCP congestion avoidance algorithm", 1997).
 """
 
 from __future__ import annotations
@@ -30,9 +35,9 @@ from vermilion.scenario.quantities import TIME, how_many
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
     from vermilion.scenario import Scenario
+
 
 Traffic = Literal["bulk", "web", "mixed"]
 
@@ -119,12 +124,12 @@ class Condition:
 
     @property
     def robustness(self) -> bool:
-        """Whether it is one that nobody asked for, and that had better hold too."""
+        """True if it is one that nobody asked for, and that had better hold too."""
         return self.traffic != "bulk"
 
     @property
     def name(self) -> str:
-        """In words: "40 flows, 60 ms"."""
+        """Description like "40 flows, 60 ms"."""
         flows = how_many(self.flows, "flow")
         trip = format_quantity(float(f"{self.round_trip_s:.3g}"), TIME)
         also = {"bulk": "", "web": ", and web traffic", "mixed": ", some Reno and BBR"}
@@ -197,7 +202,7 @@ def grid(question: Question, buffer_bytes: float) -> list[Condition]:
 
 
 def around(question: Question) -> dict[str, tuple[int, float]]:
-    """What lies around the range, by what it is: flows, and a round trip in seconds.
+    """Conditions around the range, by their description: flows and a round trip, s.
 
     Half of a single flow there is not.
     """
@@ -265,7 +270,7 @@ def most_goodput(question: Question) -> float:
 
 
 def subset(conditions: Sequence[Condition]) -> list[Condition]:
-    """Those among which a candidate shows first whether it is worth more: two corners, a middle."""
+    """Conditions in which a candidate is screened first: two corners and the middle."""
     own = nominal(conditions)
     hard = max(own, key=lambda each: (each.flows / each.round_trip_s, each.flows))
     easy = min(own, key=lambda each: (each.flows / each.round_trip_s, each.flows))
@@ -344,3 +349,34 @@ def network(
         },
         "advise",
     )
+
+
+_INTERVAL_S: Final = 0.1
+_TARGET_S: Final = 0.005
+_DROPS_OF_A_WINDOW: Final = 0.75
+_MOST_DROPS: Final = 0.3
+"""Of the packets: beyond that transfers wait for timeouts, and the rule does not hold."""
+
+
+def with_ramp(
+    conditions: Sequence[Condition], question: Question, queue: QueueSetting
+) -> list[Condition]:
+    """The conditions, with the time that a queue needs in each before it drops often enough.
+
+    Args:
+        conditions: without it.
+        question: with the rate.
+        queue: in force.
+    """
+    if queue.discipline != "codel":
+        return list(conditions)
+    interval = float(queue.parameters.get("interval") or _INTERVAL_S)
+    target = float(queue.parameters.get("target") or _TARGET_S)
+    a_second = 1.0 / packet_time_s(question)
+
+    def ramp_s(at: Condition) -> float:
+        window = a_second * (at.round_trip_s + target) / at.flows
+        drops = min(_DROPS_OF_A_WINDOW / window**2, _MOST_DROPS) * a_second
+        return 2.0 * interval**2 * drops
+
+    return [replace(at, draining_s=at.draining_s + ramp_s(at)) for at in conditions]

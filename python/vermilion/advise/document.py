@@ -10,12 +10,13 @@ from vermilion.advise.commands import commands
 from vermilion.advise.conditions import nominal
 from vermilion.advise.harms import MARGINS, absolute_ms
 from vermilion.advise.judgement import NOTICEABLE, goodput_share, keeps, worst_p95_ms
-from vermilion.advise.limit_words import limits, not_tried
 from vermilion.advise.margins import CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import (
     harm_words,
     headline,
+    limits,
+    not_tried,
     reason,
     warnings,
     worst_condition,
@@ -25,8 +26,7 @@ if TYPE_CHECKING:
     from vermilion.advise.advice import Advice, Compared
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
 
 _MS: Final = 1e3
 

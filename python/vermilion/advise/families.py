@@ -1,4 +1,4 @@
-"""What the devices have: kinds of queues, their defaults, rules of thumb, and where to search.
+"""Queues of each device: kinds, defaults, rules of thumb and search spaces.
 
 A kind is named as its device names it. Its profile moves a setting to the nearest that the device
 has, so what is simulated is what the device will do.
@@ -22,8 +22,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network, packet_time_s
-from vermilion.advise.question import ANY
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import ANY, QueueSetting
 from vermilion.profiles import PROFILES
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import ScenarioError, did_you_mean
@@ -151,7 +150,7 @@ class Family:
         return setting
 
     def space(self, question: Question) -> Space:
-        """What is searched."""
+        """Search space."""
         return Space(list(self.box(question)))
 
     def _own(self, question: Question) -> dict[str, ParameterValue]:
@@ -162,12 +161,12 @@ class Family:
 
 
 def drained_bytes(question: Question) -> float:
-    """What the link sends within the bound, but at least three packets."""
+    """Bytes that the link sends within the bound, at least three packets."""
     return max(question.simulated_rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
 
 
 def families(question: Question, *, shaped: bool = True) -> list[Family]:
-    """Those of the device that may be tried.
+    """Kinds of queues of the device that may be tried.
 
     Args:
         question: with the device and the discipline.
@@ -199,7 +198,7 @@ def families(question: Question, *, shaped: bool = True) -> list[Family]:
 
 
 def device_default(question: Question) -> QueueSetting:
-    """What stands on a device that nobody has touched."""
+    """Queue of a device that nobody has configured."""
     if question.device == "linux":
         family = next(each for each in _FAMILIES["linux"] if each.kind == "fq_codel")
         return replace(_known(family.defaults(question)), label="fq_codel, the kernel's defaults")
@@ -211,7 +210,7 @@ def device_default(question: Question) -> QueueSetting:
 
 
 def buffer_bytes(queue: QueueSetting, flows: int) -> float:
-    """What a queue can hold of so many flows."""
+    """Buffer of a queue shared by so many flows, bytes."""
     queue = queue.among(flows)
     limit_bytes = queue.parameters.get("limit_bytes")
     if limit_bytes is not None:
@@ -256,7 +255,7 @@ def _codel_rules(question: Question) -> list[Values]:
 
 
 def _longest_round_trip_s(question: Question) -> float:
-    """In which CoDel is to hear of a queue, within reason.
+    """Longest round trip that sets CoDel's interval, within reason.
 
     An interval is to be about the longest round trip (RFC 8290, section 5.2.2), also where that is
     50 µs: CoDel waits for an interval before it drops, and a queue grows meanwhile.

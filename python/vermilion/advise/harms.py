@@ -1,7 +1,12 @@
-"""What a queue makes worse than a recommendation may.
+"""Harms: metrics that a candidate makes worse than the margins allow.
 
-Against the queue in force, and in each condition by itself: what one gains is no excuse for what
-another loses. What a user says instead is in :mod:`vermilion.advise.margins`.
+Judged against the queue in force, in each condition by itself: a gain in one is no excuse for a
+loss in another. Margins of the user's own are in :mod:`vermilion.advise.margins`.
+
+A call's losses and its delay are compared on one scale: the R of ITU-T G.107 (the E-model), 0 to
+100, from which impairments are subtracted. Two of its parts are here, with its defaults and the
+codec G.711 with packet-loss concealment (G.113: Ie 0, Bpl 25.1). The delay curve holds below half a
+second; G.114 plans no network beyond 400 ms.
 """
 
 from __future__ import annotations
@@ -10,7 +15,6 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.call_quality import LONGEST_WAIT_MS, cost_of_loss, cost_of_wait
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margins_for
 from vermilion.advise.question import ANY
 from vermilion.objectives.harm import FLOWS_FOR_A_STARVED_ONE
@@ -22,6 +26,33 @@ if TYPE_CHECKING:
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
     from vermilion.advise.question import Question
+
+
+LONGEST_WAIT_MS: Final = 400.0
+"""From mouth to ear, by G.114: who waits longer has no call to lose."""
+
+_MOST: Final = 95.0
+_ROBUSTNESS_PERCENT: Final = 25.1
+_UNNOTICED_MS: Final = 100.0
+_SHARPNESS: Final = 6.0
+
+
+def cost_of_loss(part: float) -> float:
+    """Points that a loss of this part of the packets takes off (Ie-eff, losses at random)."""
+    return _MOST * 100.0 * part / (100.0 * part + _ROBUSTNESS_PERCENT)
+
+
+def cost_of_wait(one_way_ms: float) -> float:
+    """Points that a delay from mouth to ear takes off (Idd); none up to 100 ms."""
+    if one_way_ms <= _UNNOTICED_MS:
+        return 0.0
+    doublings = math.log2(one_way_ms / _UNNOTICED_MS)
+
+    def bent(value: float) -> float:
+        return float((1.0 + value**_SHARPNESS) ** (1.0 / _SHARPNESS))
+
+    return 25.0 * (bent(doublings) - 3.0 * bent(doublings / 3.0) + 2.0)
+
 
 MARGINS: Final[Mapping[str, float]] = {
     "goodput_ratio": 0.98,
@@ -52,7 +83,7 @@ concealment of losses (Ie 0, Bpl 25.1). That is 1.9 of 0.5 %. It would be 8.6 of
 a call from one class of satisfaction into the next.
 
 A call that waits longer than the bound now may lose 5 % more, which costs 15.8, if the shorter wait
-is worth what the losses cost on the same scale (:mod:`vermilion.advise.call_quality`). 100 ms
+is worth what the losses cost on the same scale (:mod:`vermilion.advise.harms`). 100 ms
 instead of 300 are worth 15 points, 30 ms instead of 60 none. Beyond 400 ms there is no call, and a
 shorter wait is worth whatever it costs. Where it is not worth that, the call may lose 2 % in all,
 from which on a loss is heard (7 points), or half a percent more than now. All this counts only
@@ -95,7 +126,7 @@ class Harm:
 
     @property
     def excusable(self) -> bool:
-        """Whether a bound that is kept for it outweighs it: in a condition that nobody asked for.
+        """True if a bound that is kept for it outweighs it: in a condition that nobody asked for.
 
         Not so what a call suffers that is well now: waiting is bounded for the likes of it.
         """
@@ -111,7 +142,7 @@ def absolute_ms(question: Question, usual_ms: float) -> float:
 
 
 def harms(question: Question, before: Measured, after: Measured, part: float = 1.0) -> list[Harm]:
-    """What the second makes worse than the margins allow.
+    """Metrics that the second queue makes worse than the margins allow.
 
     Args:
         question: with the bound.
@@ -197,7 +228,7 @@ def _longest_ms(measured: Measured) -> float:
 def _losses_of_calls(
     question: Question, before: Measured, after: Measured, at: Condition
 ) -> _Losses:
-    """Of a call: one that waits too long with the queue in force has less to lose."""
+    """Losses of a call; one that already waits too long has less to lose."""
     delays = [each.mean(at, CALL_DELAY) for each in (before, after)]
     lost = [each.mean(at, CALL_LOSS) for each in (before, after)]
     if delays[0] is None or lost[0] is None or lost[1] is None:
@@ -219,7 +250,7 @@ def _losses_of_calls(
 def _is_worth_the_wait(
     question: Question, before: Measured, after: Measured, at: Condition
 ) -> bool:
-    """Whether a call waits longer than the bound now, and is better off whatever it loses."""
+    """Check whether a call waits longer than the bound now, and is better off whatever it loses."""
     delays = [each.mean(at, CALL_DELAY) for each in (before, after)]
     lost = [each.mean(at, CALL_LOSS) or 0.0 for each in (before, after)]
     if delays[0] is None or delays[1] is None or delays[0] <= question.bound_ms:
@@ -233,7 +264,7 @@ def _is_worth_the_wait(
 
 
 def _may_keep_apart(question: Question) -> bool:
-    """Whether a queue for each flow may be recommended, with which a call loses next to nothing."""
+    """Check whether a queue for each flow may be recommended."""
     return question.device == "linux" and question.discipline == ANY
 
 
@@ -254,14 +285,14 @@ def _slower(before: Measured, after: Measured, at: Condition) -> float:
 
 
 def _margin(name: str, at: Condition) -> float:
-    """What is allowed in a condition; of starved flows more where there are very many."""
+    """Margin in a condition; larger for starved flows where there are very many."""
     usual = MARGINS[name]
     return max(usual, MARGINS["starved_share"] * at.flows) if name == "starved_flows" else usual
 
 
 @dataclass(frozen=True, slots=True)
 class Widened:
-    """What is given up beyond the margin that holds where the bound is kept.
+    """Metric that exceeds the margin that holds where the bound is kept.
 
     Attributes:
         condition: where. Of goodput and drops the queue in force breaks the bound there, of the
@@ -278,7 +309,7 @@ class Widened:
 
 
 def widened(question: Question, before: Measured, after: Measured) -> list[Widened]:
-    """Where the wider margins were needed: of each metric the worst condition.
+    """Metrics that needed the wider margins, each in its worst condition.
 
     That is one of those that were asked for, and one for robustness only where that is worse. None
     where a user's own margin stands in place of them.

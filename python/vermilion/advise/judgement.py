@@ -1,10 +1,14 @@
-"""Whether a queue is better than another for what was asked, and what harm it does.
+"""Judgement of a candidate against the queue in force: gain, significance and harm.
 
 The goal comes in this order: 95 % of the packets wait at most the bound in every nominal condition;
 then as much goodput as possible; then less delay. A difference counts where it is significant
 (Student t at 95 %, paired by seed) and noticeable. Of two candidates that are alike in all this,
 the one that drops fewer packets is preferred (:func:`drops_less`). What a recommendation may cost
 is in :mod:`vermilion.advise.harms`.
+
+Per-flow isolation counts too. With a queue for each flow a transfer waits behind itself and a call
+behind nearly nobody; with one queue for all a call waits and loses as the transfers do. So a queue
+for each flow is replaced by one for all only if asked for by name, or if none fills the line.
 """
 
 from __future__ import annotations
@@ -14,16 +18,18 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.conditions import most_goodput, nominal
-from vermilion.advise.harms import Harm, absolute_ms, harms
+from vermilion.advise.harms import MARGINS, Harm, absolute_ms, harms
 from vermilion.advise.measuring import DRIFT
+from vermilion.advise.question import ANY
 from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
-    from vermilion.advise.question import Question
+    from vermilion.advise.question import Question, QueueSetting
+
 
 By = Literal["bound", "goodput", "delay"]
 
@@ -84,7 +90,7 @@ def worst_p95_ms(measured: Measured) -> float:
 
 
 def keeps(measured: Measured, bound_ms: float) -> bool:
-    """Whether the bound is kept in every nominal condition."""
+    """Check whether the bound is kept in every nominal condition."""
     return worst_p95_ms(measured) <= bound_ms
 
 
@@ -121,7 +127,7 @@ def score(question: Question, measured: Measured, now: Measured) -> float:
 
 
 def tier(question: Question, now: Measured, measured: Measured) -> int:
-    """How near a queue comes to what may be recommended, the lower the nearer.
+    """Rank of a queue by how near it is to being acceptable; lower is nearer.
 
     0: keeps the bound and does no harm. 1: keeps it, and is harmful only in the conditions for
     robustness. 2: does no harm. 3: whatever else.
@@ -134,7 +140,7 @@ def tier(question: Question, now: Measured, measured: Measured) -> int:
 
 
 def continued(question: Question, measured: Measured) -> Measured:
-    """What a queue would show if whatever differs between the two halves went on for another half.
+    """Queue extrapolated: the trend between the two halves goes on for another half.
 
     How transfers begin is over when both halves are alike. Where they are not (95 %, over the
     seeds), the delay and the goodput are those of a line through both. No more arrives than the
@@ -170,7 +176,7 @@ def _change(measured: Measured, at: Condition, name: str) -> float:
 
 
 def judge(question: Question, before: Measured, after: Measured, part: float = 1.0) -> Judgement:
-    """Whether one queue is better than another for what was asked.
+    """Check whether one queue is better than another for what was asked.
 
     Args:
         question: with the bound.
@@ -208,7 +214,7 @@ def judge(question: Question, before: Measured, after: Measured, part: float = 1
 
 
 def drops_less(measured: Measured, other: Measured) -> bool:
-    """Whether a queue drops noticeably fewer packets than another, where it drops most.
+    """Check whether a queue drops noticeably fewer packets than another, where it drops most.
 
     Args:
         measured: the queue.
@@ -218,7 +224,7 @@ def drops_less(measured: Measured, other: Measured) -> bool:
 
 
 def _worst_delays(measured: Measured) -> list[float]:
-    """With each seed the longest 95th percentile of a nominal condition."""
+    """Longest 95th percentile of a nominal condition, for each seed."""
     rows = [
         [run.get("delay_p95_ms", math.inf) for run in measured.runs[at]]
         for at in nominal(measured.runs)
@@ -231,7 +237,7 @@ def _worst_excess(measured: Measured, bound_ms: float) -> list[float]:
 
 
 def _worst_drops(measured: Measured) -> list[float]:
-    """With each seed the largest part of the packets that is dropped in a nominal condition."""
+    """Largest drop rate of a nominal condition, for each seed."""
     rows = [
         [run.get("drop_rate", 0.0) for run in measured.runs[at]] for at in nominal(measured.runs)
     ]
@@ -239,7 +245,7 @@ def _worst_drops(measured: Measured) -> list[float]:
 
 
 def _shares(question: Question, measured: Measured) -> list[float]:
-    """With each seed the mean goodput over the nominal conditions, as part of the most."""
+    """Mean goodput over the nominal conditions as a share of the most, for each seed."""
     rows = [
         [run.get("goodput_bit_per_s", 0.0) for run in measured.runs[at]]
         for at in nominal(measured.runs)
@@ -259,6 +265,34 @@ def _paired(first: Sequence[float], second: Sequence[float]) -> tuple[float, flo
 
 
 def _shows(difference: tuple[float, float | None], least: float) -> bool:
-    """Whether it is noticeable and significant."""
+    """Check whether it is noticeable and significant."""
     mean, half_width = difference
     return half_width is not None and mean >= least and mean > half_width
+
+
+WORTH_ONE_QUEUE: Final = 1.0 - MARGINS["goodput_ratio"]
+"""Of the rate: so much more has one queue for all to carry, to be preferred to a queue for each
+flow. A recommendation may cost as much at most."""
+
+
+def keeps_isolation(question: Question, now: QueueSetting) -> bool:
+    """Check whether there is a queue for each flow that nobody has asked to give up."""
+    return now.keeps_apart and question.discipline == ANY
+
+
+def gives_up_isolation(
+    question: Question, now: Measured, others: Iterable[Measured], measured: Measured
+) -> bool:
+    """Check whether a queue takes one for each flow away, for less than that is worth.
+
+    Args:
+        question: with the discipline that is asked for.
+        now: the queue in force.
+        others: that were compared with it too.
+        measured: the queue.
+    """
+    if measured.queue.keeps_apart or not keeps_isolation(question, now.queue):
+        return False
+    apart = [now, *(each for each in others if each.queue.keeps_apart)]
+    most = max(goodput_share(question, each) for each in apart)
+    return goodput_share(question, measured) - most < WORTH_ONE_QUEUE

@@ -30,9 +30,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.advise.present import Present
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
-    from vermilion.advise.transmit_queues import TransmitQueues
+    from vermilion.advise.question import Question, QueueSetting
+    from vermilion.advise.tc_queue import TransmitQueues
 
 _HANDLE: Final = 0x7E51
 """Of a root that the commands make; tc itself counts from 8001 on, and people from 1."""
@@ -95,7 +94,7 @@ def _joined(lines: Sequence[str]) -> str:
 
 
 def _rates(question: Question, present: Present, name: str) -> tuple[list[str], list[str]]:
-    """What gives the shaper that is there the line's rate, and what takes it back."""
+    """Commands that give the present shaper the line's rate, and that take it back."""
     own = present.own_rate
     if own is None:
         return [], []

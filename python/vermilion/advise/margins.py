@@ -1,4 +1,4 @@
-"""What a recommendation may cost: the margins of an answer, and those that a user has changed.
+"""Margins: the price that a recommendation may have, by default and by the user's word.
 
 The words are those of ``tune`` (:mod:`vermilion.objectives.harm`): a metric and by how much it may
 get worse, "jain_index=0.1", or "none". What is not named keeps the margin of
@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.conditions import CALL, LINK, WEB, condition, network
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.objectives.constraint import Constraint
 from vermilion.objectives.harm import MARGINS as USUAL
 from vermilion.objectives.harm import NOTHING, margins_of
@@ -59,7 +59,7 @@ _BEYOND_ALL: Final = 1e9
 
 
 def margin_name(metric: str) -> str:
-    """What a margin is called in ``--harm``: by its name, or by the path of its metric."""
+    """Name of a margin in ``--harm``: its own, or the path of its metric."""
     names = {own: name for name, own in OWN.items()}
     names |= {own: name for name, (own, _) in OF_WEB.items()}
     return names.get(metric, metric)
@@ -78,7 +78,7 @@ class OwnMargin:
     bound: Constraint
 
     def used(self, before: float, after: float) -> float:
-        """How much of the margin a change of the metric uses up; 1 is all of it."""
+        """Share of the margin that a change of the metric uses up; 1 is all of it."""
         allowed = abs((self.bound.bound - 1.0) * before + self.bound.offset)
         worse = before - after if self.bound.at_least else after - before
         if worse <= 0.0:
@@ -88,7 +88,7 @@ class OwnMargin:
 
 @dataclass(frozen=True, slots=True)
 class Margins:
-    """Those of a question.
+    """Margins of a question.
 
     Attributes:
         usual: metrics of which the margin is the usual one.
@@ -100,7 +100,7 @@ class Margins:
 
     @property
     def measured_besides(self) -> tuple[OwnMargin, ...]:
-        """Those of which a run has to be asked for the metric."""
+        """Margins whose metric has to be asked of a run."""
         known = {*OWN.values(), *_OF_WEB}
         return tuple(each for each in self.own if each.metric not in known)
 
@@ -148,14 +148,14 @@ def margins_for(question: Question) -> Margins:
             own.append(OwnMargin(OWN.get(name, str(bound.path)), bound))
     except ScenarioError as error:
         raise ScenarioError("--harm", error.value, error.accepted) from None
-    own += [each for text in question.harm for each in _of_web(question, text)]
+    own += [each for text in question.harm for each in _web_margins(question, text)]
     if NOTHING not in names:
         usual |= {metric for name, (metric, _) in OF_WEB.items() if name not in names}
     return Margins(frozenset(usual), tuple(own))
 
 
 def _name(text: str) -> str:
-    """What a text is about."""
+    """Name that a text is about."""
     return text.partition("=")[0].strip()
 
 
@@ -168,7 +168,7 @@ def _check_name(text: str) -> None:
         raise ScenarioError("--harm", text, accepted)
 
 
-def _of_web(question: Question, text: str) -> list[OwnMargin]:
+def _web_margins(question: Question, text: str) -> list[OwnMargin]:
     """The margin of a text, if it is about the condition with web traffic and gives one."""
     name, amount = _name(text), text.partition("=")[2].strip()
     if name not in OF_WEB or amount == NOTHING:

@@ -1,4 +1,4 @@
-"""What queues do in the conditions: simulated, and read off in the numbers that people mean."""
+"""Measurement of queues in the conditions, by simulation."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
     from vermilion.advise.conditions import Condition
     from vermilion.advise.margins import OwnMargin
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
     from vermilion.simulate import Result
 
 Metrics = dict[str, float]
@@ -238,7 +237,7 @@ class Laboratory:
     def cost(
         self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
     ) -> float:
-        """What :meth:`measure` would cost with queues as most of the device's are."""
+        """Cost of :meth:`measure`, estimated for the device's usual queues."""
         each = USUAL_WORK[self.question.device]
         once = math.fsum(at.cost(self.question, length) for at in conditions)
         return each * queues * seeds * once
@@ -263,7 +262,7 @@ class Laboratory:
 def _metrics(
     result: Result, question: Question, at: Condition, besides: Sequence[OwnMargin] = ()
 ) -> Metrics:
-    """What is told of a run.
+    """Metrics of a run.
 
     More than the line carries can arrive for good in a window: what came before it, and waited at a
     receiver until a lost packet was repaired. It is no gain, and is not counted.
@@ -301,7 +300,7 @@ def _metrics(
 
 
 def _waiting_ms(call: Mapping[str, Any], question: Question, at: Condition) -> float | None:
-    """How long 95 % of a call's packets wait at most, of those that arrive."""
+    """95th percentile of the wait of a call's packets that arrive, ms."""
     delay = metric_of(call, "delay_ms.p95")
     on_the_way_s = (
         0.5 * at.round_trip_s + 8.0 * CALL_PACKET_BYTES / question.simulated_rate_bit_per_s

@@ -51,7 +51,7 @@ def percent_of_possible(advice: Advice, measured: Measured) -> float:
 
 
 def more_goodput(advice: Advice, measured: Measured) -> float:
-    """How much more goodput there is than now, in percent of the most that there can be."""
+    """Gain of goodput in percent of the most that there can be."""
     question = advice.question
     return 100.0 * (goodput_share(question, measured) - goodput_share(question, advice.before))
 

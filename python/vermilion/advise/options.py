@@ -1,4 +1,4 @@
-"""From the texts that a user gives, as the options of the command have them, to a question."""
+"""Reading of a question from the texts of the command's options."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _one(option: str, text: str, quantity: Quantity) -> float:
 
 
 def _interface_rate(text: str | None, rate: str) -> float | None:
-    """What the interface carries, which is no less than the bottleneck does.
+    """Rate of the interface, no less than the bottleneck's.
 
     Raises:
         ScenarioError: it is less: then the bottleneck is the interface, and has its rate.

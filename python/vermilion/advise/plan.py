@@ -1,4 +1,4 @@
-"""How much is simulated: as much as keeps time, whatever the network.
+"""Effort: how much is simulated, so that time is kept on any network.
 
 A plan is made in packets' work and never in seconds, so that the same question has the same answer
 everywhere. A fast line sends more packets in the least time that tells something; then there are
@@ -62,14 +62,17 @@ def conditions_for(
     Raises:
         ScenarioError: not even these can; the message has a rate at which they can.
     """
-    found = _affordable(question, buffer_bytes, laboratory)
+    found = _affordable_count(question, buffer_bytes, laboratory)
     if found is not None:
         return found
     low, high = 0.0, question.rate_bit_per_s
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
         slower = replace(question, rate_bit_per_s=middle)
-        fits = _affordable(slower, buffer_bytes, replace(laboratory, question=slower)) is not None
+        fits = (
+            _affordable_count(slower, buffer_bytes, replace(laboratory, question=slower))
+            is not None
+        )
         low, high = (middle, high) if fits else (low, middle)
     given = format_quantity(question.rate_bit_per_s, RATE)
     if low <= 0.0:
@@ -82,7 +85,7 @@ def conditions_for(
 
 
 def least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
-    """What a search costs at the least."""
+    """Least cost of a search."""
     few = subset(conditions)
     return laboratory.cost(few, 0.0, LEAST_SCREENED + 1, 1) + laboratory.cost(
         conditions, 0.0, LEAST_SECOND + 1, 1
@@ -90,7 +93,7 @@ def least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float
 
 
 def settled_cost(conditions: Sequence[Condition], laboratory: Laboratory, queues: int = 2) -> float:
-    """What the least comparison costs in which no transfer is beginning any more."""
+    """Cost of the least comparison in which all transfers have settled."""
     settled = [each.settled() for each in conditions]
     return laboratory.cost(settled, 0.0, queues, LEAST_SEEDS)
 
@@ -126,7 +129,7 @@ def settling_budget(conditions: Sequence[Condition], laboratory: Laboratory) -> 
 def seeds_for(
     conditions: Sequence[Condition], laboratory: Laboratory, most: int, packets: float
 ) -> int:
-    """With how many seeds queues can be compared.
+    """Number of seeds that a comparison has room for.
 
     As many as are usual if runs of the least length allow it; on a slow line, where a full run
     is cheap, up to three times as many, because few seeds are mistaken about harm.
@@ -142,7 +145,7 @@ def seeds_for(
     return max(min(max(least, LEAST_SEEDS), most), min(full, _MORE * most))
 
 
-def _affordable(
+def _affordable_count(
     question: Question, buffer_bytes: float, laboratory: Laboratory
 ) -> list[Condition] | None:
     everything = grid(question, buffer_bytes)

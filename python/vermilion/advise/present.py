@@ -1,4 +1,4 @@
-"""What stands at the bottleneck now, as far as it is known."""
+"""Queue in force at the bottleneck, as far as it is known."""
 
 from __future__ import annotations
 
@@ -10,12 +10,10 @@ from vermilion.advise.families import device_default
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.advise.line_framing import LineFraming
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
     from vermilion.advise.sonic_queue import SonicQueue
-    from vermilion.advise.tc_shaper import ShaperRate
-    from vermilion.advise.transmit_queues import TransmitQueues
+    from vermilion.advise.tc_cake import LineFraming
+    from vermilion.advise.tc_queue import ShaperRate, TransmitQueues
 
 
 @dataclass(frozen=True, slots=True)

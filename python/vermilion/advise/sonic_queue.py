@@ -24,7 +24,7 @@ _LONGEST_NAME: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class SonicQueue:
-    """What CONFIG_DB says of a queue.
+    """Entry of a queue in CONFIG_DB.
 
     Attributes:
         entry: its entry in the table QUEUE; ``None`` where it has none.

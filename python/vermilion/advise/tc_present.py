@@ -1,4 +1,4 @@
-"""From what tc shows to the queue that the simulator puts in its place.
+"""Simulated stand-in for the queue that tc shows.
 
 What cannot be simulated has the nearest that can in its place, and that is said:
 
@@ -19,11 +19,10 @@ from vermilion.advise.conditions import PACKET_BYTES
 from vermilion.advise.families import LINUX_FIFO_PACKETS
 from vermilion.advise.options import check_word
 from vermilion.advise.present import Present
-from vermilion.advise.queue_setting import QueueSetting
+from vermilion.advise.question import QueueSetting
 from vermilion.advise.tc_cake import cake_framing
-from vermilion.advise.tc_restore import restored
-from vermilion.advise.tc_shaper import shaper_rate
-from vermilion.advise.transmit_queues import TransmitQueue, TransmitQueues
+from vermilion.advise.tc_queue import TransmitQueue, TransmitQueues, shaper_rate
+from vermilion.advise.tc_restore import restore_arguments
 from vermilion.scenario import RATE, disciplines, format_quantity
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
 from vermilion.scenario.quantities import how_many
@@ -31,8 +30,8 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from vermilion.advise.line_framing import LineFraming
     from vermilion.advise.question import Question
+    from vermilion.advise.tc_cake import LineFraming
     from vermilion.advise.tc_queue import TcQueue
     from vermilion.scenario.algorithms import ParameterValue
 
@@ -76,7 +75,7 @@ _USUAL_RED_PROBABILITY: Final = 0.02
 
 
 def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Present:
-    """What stands at the bottleneck, as tc shows it.
+    """Queue in force at the bottleneck, as tc shows it.
 
     Args:
         question: with the interface and the parent that are meant.
@@ -118,9 +117,9 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
             "of its "
             "own; what is simulated is one queue for all."
         )
-    notes += _told_by_statistics(queue)
+    notes += _statistics_notes(queue)
     by_kernel = queue.handle == _BY_KERNEL and (queue is root or per_core)
-    back = restored(question, queue, setting)
+    back = restore_arguments(question, queue, setting)
     transmit_queues, missing = None, () if by_kernel else back.missing
     if per_core and question.parent is None:
         transmit_queues, missing = _transmit_queues(question, root, own, option)
@@ -242,8 +241,8 @@ def _bfifo(queue: TcQueue, _notes: list[str]) -> Values:
     return {"limit_bytes": _count(queue, "limit", LINUX_FIFO_PACKETS * PACKET_BYTES)}
 
 
-def _of_class(queue: TcQueue, _notes: list[str]) -> Values:
-    """What a class has of its own: as many packets as the interface's txqueuelen says.
+def _class_default(queue: TcQueue, _notes: list[str]) -> Values:
+    """Default queue of a class: as many packets as the interface's txqueuelen.
 
     htb tells that as direct_qlen (``htb_init`` of sch_htb.c, ``fifo_init`` of sch_fifo.c).
     """
@@ -251,7 +250,7 @@ def _of_class(queue: TcQueue, _notes: list[str]) -> Values:
 
 
 def _is_wireless(queue: TcQueue) -> bool:
-    """Whether its interface has a name of those that send by radio."""
+    """Check whether its interface has a name of those that send by radio."""
     return queue.kind == "noqueue" and (queue.device or "").startswith("wl")
 
 
@@ -387,8 +386,8 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
         "drop-tail",
         lambda queue, notes: {**_pfifo(queue, notes), "drop": "head"},
     ),
-    "htb": ("drop-tail", _of_class),
-    "hfsc": ("drop-tail", _of_class),
+    "htb": ("drop-tail", _class_default),
+    "hfsc": ("drop-tail", _class_default),
     "tbf": ("drop-tail", _tbf),
     "codel": ("codel", _codel),
     "fq_codel": ("fq-codel", _fq_codel),
@@ -439,7 +438,7 @@ _STAND_INS: Final[Mapping[str, str]] = {
 def _transmit_queues(
     question: Question, root: TcQueue, queues: Sequence[TcQueue], option: str
 ) -> tuple[TransmitQueues, tuple[str, ...]]:
-    """What stands below mq, each as it is shown, and the options that do not come back."""
+    """Queues below mq, and the options that undo does not bring back."""
     major = root.handle.rstrip(":")
     below = [
         each
@@ -453,7 +452,7 @@ def _transmit_queues(
             shown = f"{each.kind} at {each.parent}"
             expected = f"queues without classes below {root.kind}; or name one: --parent"
             raise ScenarioError(option, shown, expected)
-        back = restored(question, each, _setting(each, [], option))
+        back = restore_arguments(question, each, _setting(each, [], option))
         missing.update(dict.fromkeys(back.missing))
         found.append(TransmitQueue(minor, back.words, back.changed, each.handle == _BY_KERNEL))
     if not found:
@@ -465,7 +464,7 @@ def _transmit_queues(
 
 
 def _framing_words(question: Question, framing: LineFraming) -> str:
-    """That the line counts more than the packets, and what is left of it for them."""
+    """Note that the line counts more than the packets, and what it leaves for them."""
     on_line = framing.bytes_of(PACKET_BYTES)
     rates = (question.rate_bit_per_s, question.rate_bit_per_s * PACKET_BYTES / on_line)
     whole, packets = (format_quantity(float(f"{each:.3g}"), RATE) for each in rates)
@@ -494,8 +493,8 @@ def _class_of(root: TcQueue, option: str) -> str:
     return f"{root.handle}{minor}"
 
 
-def _told_by_statistics(queue: TcQueue) -> list[str]:
-    """What the counters say, where they say something."""
+def _statistics_notes(queue: TcQueue) -> list[str]:
+    """Note of what the counters show, if anything."""
     sent = queue.statistics.get("packets", 0.0)
     if sent < _LEAST_SENT:
         return []

@@ -11,16 +11,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise import tc_red
 from vermilion.advise.conditions import LINK, condition, network
 from vermilion.advise.tc_cake import cake_words
+from vermilion.advise.tc_queue import restore_red
 from vermilion.profiles import PROFILES, Place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from vermilion.advise.question import Question
-    from vermilion.advise.queue_setting import QueueSetting
+    from vermilion.advise.question import Question, QueueSetting
     from vermilion.advise.tc_queue import TcQueue
 
     Writer = Callable[[TcQueue, str], str | None]
@@ -42,8 +41,8 @@ class Restored:
     missing: tuple[str, ...] = ()
 
 
-def restored(question: Question, queue: TcQueue, setting: QueueSetting) -> Restored:
-    """How a queue is put back.
+def restore_arguments(question: Question, queue: TcQueue, setting: QueueSetting) -> Restored:
+    """Command arguments that put a queue back.
 
     Args:
         question: with the rate, which red's words have.
@@ -56,7 +55,7 @@ def restored(question: Question, queue: TcQueue, setting: QueueSetting) -> Resto
     if queue.kind == "cake":
         words, told = cake_words(queue)
     elif queue.kind == "red":
-        words, told = tc_red.put_back(queue, _red(question, setting), _OF_RED)
+        words, told = restore_red(queue, _red(question, setting), _OF_RED)
     elif queue.kind in {"htb", "hfsc"}:
         words = f"pfifo limit {setting.parameters['limit']:.0f}"  # what a class has of its own
     elif queue.kind == "tbf":
@@ -94,7 +93,7 @@ def _number(queue: TcQueue, name: str) -> str | None:
 
 
 def _time(queue: TcQueue, name: str) -> str | None:
-    """In whole milliseconds where the kernel's units of 1.024 us have missed them."""
+    """Time rounded to whole milliseconds where units of 1.024 us have missed them."""
     seconds = queue.number(name)
     if seconds is None:
         return None
@@ -118,12 +117,12 @@ def _switch(queue: TcQueue, name: str) -> str | None:
 
 
 def _ecn(queue: TcQueue, name: str) -> str:
-    """In either case: the kernel's default is on for some kinds and off for others."""
+    """Option for ECN on or off: kernel defaults differ by kind."""
     return name if queue.is_on(name) else f"no{name}"
 
 
 def _pacing(queue: TcQueue, name: str) -> str | None:
-    """Of fq, which tc's JSON has as "pacing", and its text as "nopacing"."""
+    """Option of fq's pacing: "pacing" in JSON, "nopacing" in text."""
     off = queue.is_on("nopacing") or queue.options.get("pacing") is False
     return name if off else None
 
@@ -134,7 +133,7 @@ def _list(queue: TcQueue, name: str) -> str | None:
 
 
 def _priorities(queue: TcQueue, name: str) -> str | None:
-    """Of fq, which always has three bands; tc wants their number before the map."""
+    """Option of fq's priomap; tc wants the number of bands before it."""
     numbers = _list(queue, name)
     return None if numbers is None else f"bands 3 {numbers}"
 

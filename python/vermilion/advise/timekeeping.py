@@ -1,14 +1,19 @@
-"""How long an answer may take, whatever the machine.
+"""Time limit of an answer, whatever the machine.
 
 What is simulated is planned in packets, so that a slow machine has the answer of a fast one.
 A machine that is slow, or has others to serve, may not get through that in the time that was
 promised. So each stage has a moment at which it stops with what it has, and what is planned last is
 planned by the pace of what went before. An answer that was cut short says so.
+
+The first Ctrl-C only ends the search, with the answer so far: nothing is torn between two batches
+of simulations. The second ends at once.
 """
 
 from __future__ import annotations
 
 import math
+import signal
+import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
 
 _HURRIED_STAGE: Final = 0.1
 CAUTION: Final = 0.85
@@ -54,7 +60,7 @@ class Timekeeper:
 
     @property
     def hurried(self) -> bool:
-        """Whether somebody wants the answer now."""
+        """True if somebody wants the answer now."""
         return math.isfinite(self.ends)
 
     def hurry(self) -> None:
@@ -76,7 +82,7 @@ class Timekeeper:
         self.packets += packets
 
     def in_time(self, packets: float) -> float:
-        """So many packets, or as many as can be simulated until the present stage stops."""
+        """Packets that can be simulated until the present stage stops, at most those asked for."""
         if not math.isfinite(self.until) or self.simulated_s <= 0.0:
             return packets
         pace = self.packets / self.simulated_s
@@ -95,3 +101,30 @@ class Timekeeper:
             yield
         finally:
             self.until = min(usual, self.ends)
+
+
+@contextmanager
+def answering_at_interrupt(keeper: Timekeeper) -> Iterator[None]:
+    """Has the first Ctrl-C hurry the answer, wherever it comes.
+
+    Where somebody else answers to Ctrl-C, or another thread than the first works, nothing changes.
+
+    Args:
+        keeper: of the answer's time.
+    """
+    before = signal.getsignal(signal.SIGINT)
+    first = threading.current_thread() is threading.main_thread()
+    if not first or before is not signal.default_int_handler:
+        yield
+        return
+
+    def interrupted(_signal: int, _frame: object) -> None:
+        if keeper.hurried or keeper.simulating:
+            raise KeyboardInterrupt
+        keeper.hurry()
+
+    signal.signal(signal.SIGINT, interrupted)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

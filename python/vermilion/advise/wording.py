@@ -1,17 +1,26 @@
-"""An answer in words that somebody who runs a network would use."""
+"""Wording of an answer: headline, reason, price, warnings and limits."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.call_words import (
-    for_a_call,
-    for_all,
-    lost_of_calls,
+from vermilion.advise.caveats import (
+    audible_call_losses,
+    isolation_for_calls,
     refused_for_isolation,
+    shared_queue_alternative,
+    undo_caveats,
+    where_packets_wait,
 )
 from vermilion.advise.commands import brings_by_shaper, brings_here, is_as_fast
-from vermilion.advise.conditions import PACKET_BYTES, most_goodput, nominal, packet_time_s
+from vermilion.advise.conditions import (
+    PACKET_BYTES,
+    around,
+    most_goodput,
+    nominal,
+    packet_time_s,
+    probes,
+)
 from vermilion.advise.harms import MARGINS, SLACK, widened
 from vermilion.advise.judgement import worst_p95_ms
 from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER
@@ -24,8 +33,6 @@ from vermilion.advise.number_words import (
     percent_of_possible,
     rounded,
 )
-from vermilion.advise.shaper_words import where_packets_wait
-from vermilion.advise.undo_words import undo_words
 from vermilion.scenario import RATE, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -36,6 +43,7 @@ if TYPE_CHECKING:
     from vermilion.advise.harms import Harm, Widened
     from vermilion.advise.measuring import Measured
     from vermilion.advise.question import Question
+
 
 _MS: Final = 1e3
 _MOST_HARMS: Final = 2
@@ -75,13 +83,13 @@ def headline(advice: Advice) -> str:
     """The answer in one line."""
     if advice.keep:
         kept = f"Keep what you have: {setting_words(advice.present.words, advice, now=True)}."
-        elsewhere = _are_elsewhere(advice)
+        elsewhere = _packets_wait_elsewhere(advice)
         return f"{kept} But packets wait elsewhere now: bring them here." if elsewhere else kept
     return f"Set this: {setting_words(advice.chosen.kind, advice)}."
 
 
-def _are_elsewhere(advice: Advice) -> bool:
-    """Whether packets are known to wait somewhere else than in the queue that is to stay."""
+def _packets_wait_elsewhere(advice: Advice) -> bool:
+    """Check whether packets are known to wait somewhere else than in the queue that is to stay."""
     known = advice.question.interface_rate_bit_per_s is not None
     return advice.keep and known and brings_here(advice.question, advice.present, keep=True)
 
@@ -100,12 +108,16 @@ def setting_words(name: str, advice: Advice, *, now: bool = False) -> str:
 
 
 def reason(advice: Advice) -> str:
-    """Why, in a few sentences."""
+    """Reason of the answer, in a few sentences."""
     bound = advice.question.bound_ms
     before, after = advice.before, advice.after
     known = advice.present.known
     worst_before, worst_after = worst_p95_ms(before), worst_p95_ms(after)
-    where = "once packets wait in what you have" if _are_elsewhere(advice) else "with what you have"
+    where = (
+        "once packets wait in what you have"
+        if _packets_wait_elsewhere(advice)
+        else "with what you have"
+    )
     if not known:
         where = "in a queue of 1000 packets, which stands for what is not known here"
     now = (
@@ -138,7 +150,9 @@ def _keep_reason(advice: Advice, now: str, asked: str) -> str:
     if advice.verdict == "keep: harm":
         better = [each for each in advice.compared if each.judgement.by is not None]
         refused = [each for each in better if not refused_for_isolation(advice, each)]
-        why = " ".join([*(_refusal(advice, each) for each in refused[:1]), *for_all(advice)])
+        why = " ".join(
+            [*(_refusal(advice, each) for each in refused[:1]), *shared_queue_alternative(advice)]
+        )
         return f"{capital(now)}; {asked}. {why}"
     kept = worst_p95_ms(advice.before) <= advice.question.bound_ms
     why = "Nothing that was tried is noticeably better." if kept else _nearest(advice)
@@ -146,7 +160,7 @@ def _keep_reason(advice: Advice, now: str, asked: str) -> str:
 
 
 def price_lines(advice: Advice) -> list[str]:
-    """What a change costs or gives, a line each: "drops where they are most: 5.1 -> 6 %"."""
+    """Price of a change, a line for each metric: "drops where they are most: 5.1 -> 6 %"."""
     question, after = advice.question, advice.after
     rows = [advice.before, after] if advice.present.known else [after]
     of_line = " -> ".join(f"{percent_of_possible(advice, each):.1f}" for each in rows)
@@ -185,7 +199,7 @@ def _known(values: Iterable[float | None]) -> list[float]:
 
 
 def warnings(advice: Advice) -> list[str]:
-    """What to know before acting, a sentence or two each."""
+    """Warnings to read before acting, a sentence or two each."""
     question, present = advice.question, advice.present
     said = list(present.notes)
     if advice.interrupted:
@@ -201,25 +215,25 @@ def warnings(advice: Advice) -> list[str]:
         )
     said += where_packets_wait(question, present, keep=advice.keep)
     if question.device == "sonic" and not advice.keep:
-        said += _of_the_switch(question, format_quantity(question.rate_bit_per_s, RATE))
-    said += _of_the_simulation(advice)
-    said += _shut(advice)
-    said += _throttled(advice)
-    said += lost_of_calls(advice)
+        said += _switch_caveats(question, format_quantity(question.rate_bit_per_s, RATE))
+    said += _simulation_limits(advice)
+    said += _silent_queues(advice)
+    said += _throttling(advice)
+    said += audible_call_losses(advice)
     if advice.keep:
-        said += for_a_call(advice)
+        said += isolation_for_calls(advice)
     else:
-        said += for_all(advice)
-        said += _given_up(advice)
+        said += shared_queue_alternative(advice)
+        said += _costs_of_change(advice)
     if not advice.keep or brings_by_shaper(question, present, keep=True):
-        said += undo_words(question, present)
+        said += undo_caveats(question, present)
     if question.device == "linux" and advice.chosen.discipline == "linux-red" and not advice.keep:
         said.append("Setting red empties the queue once: what waits is dropped.")
     return said
 
 
-def _of_the_switch(question: Question, rate: str) -> list[str]:
-    """Where a SONiC switch would not do what the commands say."""
+def _switch_caveats(question: Question, rate: str) -> list[str]:
+    """Cases in which a SONiC switch does not do what the commands say."""
     said = [
         (
             "Releases from 2023 to early 2026 refuse a new profile from config apply-patch "
@@ -234,11 +248,11 @@ def _of_the_switch(question: Question, rate: str) -> list[str]:
     return said
 
 
-def _given_up(advice: Advice) -> list[str]:
-    """What a change gives up, whatever it brings."""
+def _costs_of_change(advice: Advice) -> list[str]:
+    """Losses that come with a change, whatever it gains."""
     said = []
     before, chosen = advice.before.queue, advice.chosen
-    of_calls = for_a_call(advice)
+    of_calls = isolation_for_calls(advice)
     if before.keeps_apart and not chosen.keeps_apart and not of_calls:
         said.append(
             f"Your {before.kind} keeps the flows apart, and {chosen.kind} does "
@@ -259,7 +273,7 @@ def _given_up(advice: Advice) -> list[str]:
         )
     if advice.present.known:
         lost = widened(advice.question, advice.before, advice.after)
-        said += [_widened_words(each, advice) for each in lost]
+        said += [_widened_sentence(each, advice) for each in lost]
     said += _short_interval(advice)
     if not advice.bound_kept:
         said.append("The bound is not kept everywhere; this is the nearest without harm.")
@@ -273,8 +287,8 @@ def _given_up(advice: Advice) -> list[str]:
     return said
 
 
-def _shut(advice: Advice) -> list[str]:
-    """Which of the others let nothing through: a red below a shaper, for one, after a burst."""
+def _silent_queues(advice: Advice) -> list[str]:
+    """Compared queues that let nothing through: a red below a shaper after a burst."""
     least = _NOTHING * most_goodput(advice.question)
     found: dict[str, str] = {}
     for each in advice.compared:
@@ -284,8 +298,8 @@ def _shut(advice: Advice) -> list[str]:
     return [f"{capital(label)}: nothing comes through with {at}." for label, at in found.items()]
 
 
-def _throttled(advice: Advice) -> list[str]:
-    """That what is recommended, or stays, carries much less than another would."""
+def _throttling(advice: Advice) -> list[str]:
+    """Warning that the recommended queue carries much less than another would."""
     rows = [each.measured for each in advice.compared]
     if not rows or not advice.settled or (advice.keep and not advice.present.known):
         return []
@@ -303,7 +317,7 @@ def _throttled(advice: Advice) -> list[str]:
 
 
 def _short_interval(advice: Advice) -> list[str]:
-    """For whom an interval of CoDel is too short that suits the round trips that were given."""
+    """Warning that CoDel's interval is too short for longer round trips than given."""
     chosen, longest_s = advice.chosen, advice.question.round_trip_s[1]
     interval = chosen.parameters.get("interval")
     if chosen.discipline not in _WITH_CODEL or not isinstance(interval, float):
@@ -318,8 +332,8 @@ def _short_interval(advice: Advice) -> list[str]:
     return [said]
 
 
-def _widened_words(each: Widened, advice: Advice) -> str:
-    """That a wider margin was used, and why it was there."""
+def _widened_sentence(each: Widened, advice: Advice) -> str:
+    """Sentence on a wider margin that was used, and why."""
     place = f"With {each.condition.name}"
     if each.what == "delay_p95_ms":
         longest = (milliseconds(worst_p95_ms(one)) for one in (advice.before, advice.after))
@@ -349,8 +363,8 @@ def _widened_words(each: Widened, advice: Advice) -> str:
     )
 
 
-def _of_the_simulation(advice: Advice) -> list[str]:
-    """What a figure cannot say: of packets longer than the bound, of runs that are too short."""
+def _simulation_limits(advice: Advice) -> list[str]:
+    """Limits of the simulation: packets longer than the bound, runs that are too short."""
     question = advice.question
     said = []
     packet_ms = 1e3 * packet_time_s(question)
@@ -389,12 +403,12 @@ def worst_condition(measured: Measured) -> Condition:
 
 
 def _not_settled(advice: Advice, now: str, asked: str) -> str:
-    """That nothing can be said about how the line stays, and what would help."""
+    """Sentence that steady state was not reached, and what would help."""
     if advice.settled:
-        seemed = next(each for each in advice.compared if each.accepted)
+        promising = next(each for each in advice.compared if each.accepted)
         return (
-            f"{capital(now)}; {asked}. {capital(seemed.measured.queue.label)} seemed better, but "
-            "the figures were still changing while they were measured, and it may not last. So "
+            f"{capital(now)}; {asked}. {capital(promising.measured.queue.label)} seemed better, "
+            "but the figures were still changing while they were measured, and it may not last. So "
             "nothing is recommended."
         )
     at = max(nominal(advice.conditions), key=lambda each: each.settled().warm_up(0.0))
@@ -450,7 +464,7 @@ def _refusal(advice: Advice, refused: Compared) -> str:
 
 
 def harm_words(harm: Harm) -> str:
-    """What gets worse, and where: "Jain's index of fairness 0.99 -> 0.51 with 2 flows, 10 ms"."""
+    """Harm and its place: "Jain's index of fairness 0.99 -> 0.51 with 2 flows, 10 ms"."""
     if harm.what == "goodput_bit_per_s" and harm.after < _NOTHING * harm.before:
         return f"nothing comes through with {harm.condition.name}"
     name = _METRIC_WORDS.get(harm.what, harm.what)
@@ -480,3 +494,60 @@ def _largest(measured: Measured, name: str) -> float | None:
     values = [measured.mean(at, name) for at in nominal(measured.runs)]
     known = [value for value in values if value is not None]
     return max(known) if known else None
+
+
+def limits(advice: Advice) -> list[str]:
+    """Conditions in which the answer stops being true, a sentence each."""
+    question = advice.question
+    bound = question.bound_ms
+    said = [
+        _beside(advice, at)
+        for at in advice.after.runs
+        if advice.settled and at.robustness and advice.after.p95_ms(at) > bound
+    ]
+    held = []
+    for at in advice.around_after.runs:
+        before, after = advice.around_before.p95_ms(at), advice.around_after.p95_ms(at)
+        had, has = advice.around_before.goodput(at), advice.around_after.goodput(at)
+        if after > bound:
+            now = f"; now {milliseconds(before)}" if _compares(advice) else ""
+            said.append(
+                f"Outside your range, with {at.name}, it is {milliseconds(after)} (p95){now}."
+            )
+        elif _compares(advice) and has < 0.95 * had:
+            said.append(
+                f"Outside your range, with {at.name}, goodput falls to {megabits(has)} "
+                f"from {megabits(had)}."
+            )
+        else:
+            held.append(at.name)
+    tried = advice.around_after.runs
+    why = "time was up" if advice.time_was_up else "that takes too long on this line"
+    if not tried:
+        said.append(f"Whether it holds with half and twice of what you gave was not tried: {why}.")
+        return said
+    if held:
+        said.append(f"It still holds with {'; '.join(held)}.")
+    if left_out := not_tried(advice):
+        said.append(f"Not tried, because {why}: {'; '.join(left_out)}.")
+    return said
+
+
+def not_tried(advice: Advice) -> list[str]:
+    """Conditions around the range that were not tried: "twice the round trip (3 flows, 120 ms)"."""
+    known = {(at.flows, at.round_trip_s) for at in advice.around_after.runs}
+    places = zip(around(advice.question), probes(advice.question, 0.0), strict=True)
+    return [
+        f"{words} ({at.name})" for words, at in places if (at.flows, at.round_trip_s) not in known
+    ]
+
+
+def _compares(advice: Advice) -> bool:
+    """Check whether what is there now is told beside what is to be then."""
+    return not advice.keep and advice.present.known
+
+
+def _beside(advice: Advice, at: Condition) -> str:
+    after, before = (milliseconds(each.p95_ms(at)) for each in (advice.after, advice.before))
+    now = f"; now {before}" if _compares(advice) else ""
+    return f"With {at.name}, packets wait up to {after} (p95){now}."

@@ -266,7 +266,7 @@ def _present(question: "Question", text: str | None, file: str | None) -> "Prese
         )
         raise UserError(message)
     if question.device == "sonic":
-        from vermilion.advise.sonic_present import sonic_present
+        from vermilion.advise.sonic import sonic_present
 
         return sonic_present(question, (text or "") if file is None else _read(file), option)
     from vermilion.advise.tc_json import read_tc_json

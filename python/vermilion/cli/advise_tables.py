@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import commands
-from vermilion.advise.limit_words import limits
 from vermilion.advise.number_words import megabits, milliseconds
 from vermilion.advise.wording import (
     headline,
+    limits,
     price_lines,
     reason,
     warnings,

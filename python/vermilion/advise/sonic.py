@@ -1,22 +1,36 @@
-"""From a SONiC switch's configuration to the queue that the simulator puts in its place.
+"""Queues of a SONiC switch: reading its configuration, a patch of it, and the way back.
 
 Source: the schema and template that :mod:`vermilion.advise.sonic_queue` names. What is read is
 CONFIG_DB as "sonic-cfggen -d --print-data" writes it, all of it or the tables alone. A queue with a
 profile is WRED with the thresholds of green packets; one without, or with green ones switched off,
 is drop-tail. A lossless queue is refused: priority flow control is not simulated.
+
+Sources: SONiC's command reference ("config apply-patch", "config checkpoint", "config rollback",
+"show ecn") and generic_config_updater of sonic-utilities (2026). A patch is applied as a whole or
+not at all: where a "test" fails (RFC 6902, section 4.6), or a table would be left empty, nothing is
+changed.
+
+- With the configuration (--now), the patch tests that the queue's entry is still what was shown,
+  and undo puts back that entry and the profile's.
+- Without it, JSON has no test for what is not there. So a checkpoint comes first, and undo rolls
+  back to it.
+- Nothing is set on a queue that nobody has named, nor, unseen, on one that is usually lossless.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.advise.conditions import PACKET_BYTES, condition, network
+from vermilion.advise.command_lines import Commands
+from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
 from vermilion.advise.families import SONIC_QUEUE_BYTES, SWITCH_RED, device_default
 from vermilion.advise.present import Present
-from vermilion.advise.queue_setting import QueueSetting
-from vermilion.advise.sonic_queue import SonicQueue, profile_name, queue_numbers
+from vermilion.advise.question import QueueSetting
+from vermilion.advise.sonic_queue import USUALLY_LOSSLESS, SonicQueue, profile_name, queue_numbers
+from vermilion.profiles import PROFILES, Place
 from vermilion.scenario.errors import ScenarioError
 
 if TYPE_CHECKING:
@@ -26,6 +40,9 @@ if TYPE_CHECKING:
 
     Fields = Mapping[str, str]
     Tables = Mapping[str, Mapping[str, Fields]]
+
+    Operation = dict[str, object]
+
 
 _LARGEST_TEXT: Final = 10_000_000
 _ACCEPTED: Final = (
@@ -42,7 +59,7 @@ _DIGITS: Final = 12
 
 
 def sonic_present(question: Question, text: str, option: str) -> Present:
-    """What stands at the bottleneck, as the switch's configuration has it.
+    """Queue in force, from the switch's configuration.
 
     Args:
         question: with the interface and the queue that are meant.
@@ -123,7 +140,7 @@ def _lossless(tables: Tables, interface: str) -> set[int]:
 
 
 def _overlap(key: str, interface: str, numbers: range) -> bool:
-    """Whether another entry is for one of the same queues; older ones name several interfaces."""
+    """Check whether another entry shares a queue; older entries name several interfaces."""
     names, _, index = key.rpartition("|")
     other = queue_numbers(index)
     if other is None or interface not in names.split(","):
@@ -162,3 +179,125 @@ def _number(profile: Fields, name: str, option: str, usual: float | None) -> flo
     if text is None or not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
         raise ScenarioError(option, f"{name} {text}", "a whole number, as CONFIG_DB has it")
     return float(text)
+
+
+def is_named(question: Question) -> bool:
+    """Check whether the operator has said which queue of which interface is meant."""
+    return question.interface is not None and question.parent is not None
+
+
+def may_be_lossless(question: Question, present: Present) -> bool:
+    """Check whether the queue named is usually lossless, and nothing shown says otherwise."""
+    numbers = queue_numbers(question.parent or "") or ()
+    return present.sonic is None and not USUALLY_LOSSLESS.isdisjoint(numbers)
+
+
+def sonic_commands(
+    question: Question, present: Present, chosen: QueueSetting, interface: str, *, keep: bool
+) -> Commands:
+    """The commands of a recommendation for a SONiC switch."""
+    index = question.parent
+    key = f"{interface}|{index}"
+    entry = [f"sonic-db-cli CONFIG_DB HGETALL 'QUEUE|{key}'"] if index is not None else []
+    check = "\n".join(
+        [*entry, "show ecn", f"show queue counters {interface}", "show queue watermark unicast"]
+    )
+    if keep or index is None or not is_named(question) or may_be_lossless(question, present):
+        return Commands(check)
+    name = profile_name(interface, index)
+    profile = _profile(question, chosen)
+    known = present.sonic
+    if known is None:
+        place = f"/QUEUE/{_escaped(key)}/wred_profile"
+        apply = [
+            _operation("add", f"/WRED_PROFILE/{name}", profile),
+            _operation("add", place, name),
+        ]
+        return Commands(
+            check,
+            _patch(name, apply),
+            f"sudo config rollback {name}-before",
+            save=f"sudo config checkpoint {name}-before",
+        )
+    apply, undo = _known(known, key, name, profile)
+    return Commands(check, _patch(name, apply), _patch(f"{name}-undo", undo))
+
+
+def _profile(question: Question, chosen: QueueSetting) -> dict[str, str]:
+    """The entry of WRED_PROFILE."""
+    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
+    profile = PROFILES["sonic"](network(question, low, chosen), LINK)
+    members = json.loads(profile.command({}, Place()))
+    return {each["path"].rpartition("/")[2]: each["value"] for each in members}
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A member of a table, as it stands now.
+
+    Attributes:
+        table: like "QUEUE".
+        key: like "Ethernet4|1".
+        now: its fields; ``None`` where there is no such member.
+        has_table: whether there is the table.
+    """
+
+    table: str
+    key: str
+    now: Mapping[str, str] | None
+    has_table: bool
+
+    def set(self, fields: Mapping[str, str]) -> tuple[list[Operation], Operation]:
+        """The test that the member is as it was shown, and what gives it other fields."""
+        tests = [] if self.now is None else [_operation("test", self._path, self.now)]
+        return tests, _operation("add", *self._whole(fields))
+
+    def unset(self, fields: Mapping[str, str]) -> tuple[Operation, Operation]:
+        """The test that the member has those fields, and what makes it as it was shown."""
+        path, value = self._whole(fields)
+        test = _operation("test", path, value)
+        if self.now is None:
+            return test, _operation("remove", path)
+        return test, _operation("add", self._path, self.now)
+
+    @property
+    def _path(self) -> str:
+        return f"/{self.table}/{_escaped(self.key)}"
+
+    def _whole(self, fields: Mapping[str, str]) -> tuple[str, Mapping[str, object]]:
+        """The member, or the table with it alone: SONiC keeps no empty tables."""
+        if self.has_table:
+            return self._path, fields
+        return f"/{self.table}", {self.key: fields}
+
+
+def _known(
+    known: SonicQueue, key: str, name: str, profile: Mapping[str, str]
+) -> tuple[list[Operation], list[Operation]]:
+    """Patch from the present entry to the wanted one, and back; each tests its start."""
+    entry = {**(known.entry or {}), "wred_profile": name}
+    queue = _Member("QUEUE", key, known.entry, known.has_queues)
+    own = _Member("WRED_PROFILE", name, known.own_profile, known.has_profiles)
+    queue_tests, set_queue = queue.set(entry)
+    own_tests, set_profile = own.set(profile)
+    queue_after, unset_queue = queue.unset(entry)
+    own_after, unset_profile = own.unset(profile)
+    return (
+        [*queue_tests, *own_tests, set_profile, set_queue],
+        [queue_after, own_after, unset_queue, unset_profile],
+    )
+
+
+def _escaped(key: str) -> str:
+    """A key as RFC 6901 writes it in a path."""
+    return key.replace("~", "~0").replace("/", "~1")
+
+
+def _operation(kind: str, path: str, value: object = None) -> Operation:
+    own = {} if value is None else {"value": value}
+    return {"op": kind, "path": path, **own}
+
+
+def _patch(name: str, patch: list[Operation]) -> str:
+    body = json.dumps(patch, indent=1)
+    return f"cat > {name}.json <<'END'\n{body}\nEND\nsudo config apply-patch {name}.json"
