@@ -176,7 +176,7 @@ class TestContinued:
                 before,
             )
         )
-        assert "Pfifo promising better, but the figures were still changing" in said
+        assert "Pfifo seemed better, but the figures were still changing" in said
 
 
 class TestAdvice:
