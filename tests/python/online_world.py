@@ -17,7 +17,7 @@ from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.judgement import HeldQueue
 from vermilion.online.plan.task import Finding
 from vermilion.online.policy import Policy
-from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.traffic_estimate import TrafficEstimate
 from vermilion.routers.base import FlowTraffic, LinkConfiguration, Observation, Reading, RttSamples
 
 LINK = "bottleneck"
@@ -36,7 +36,7 @@ POLICY = Policy(
 PACKET_BYTES = 1000
 RATE_BIT_PER_S = 10e6
 TICK_S = 0.1
-SIXTEEN_FLOWS = TrafficPicture(
+SIXTEEN_FLOWS = TrafficEstimate(
     time_s=0.0,
     flows=16,
     base_rtts_s=(0.028,) * 16,

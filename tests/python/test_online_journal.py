@@ -19,8 +19,8 @@ from vermilion.online.record.journal import (
     Journal,
     JournalError,
 )
-from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.sampler import Sample
+from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 ABOUT = {
     "version": "0.1.0",
@@ -194,7 +194,7 @@ def test_a_directory_is_refused_with_its_name(tmp_path):
         Journal(tmp_path, **ABOUT)
 
 
-PICTURE = TrafficPicture(
+PICTURE = TrafficEstimate(
     time_s=20.0,
     flows=16,
     base_rtts_s=(0.028,) * 16,

@@ -21,7 +21,7 @@ from vermilion.online.model.traffic import (
 from vermilion.online.plan.settings import first_guesses
 from vermilion.online.plan.task import AnswerMemory
 from vermilion.online.policy import Policy, marks_alone, stated_policy
-from vermilion.online.sense.picture import TrafficPicture
+from vermilion.online.sense.traffic_estimate import TrafficEstimate
 from vermilion.routers.base import LinkConfiguration
 from vermilion.scenario import ScenarioError, disciplines, load_scenario
 from vermilion.simulate import run_many
@@ -45,7 +45,7 @@ def picture(**changes):
         "packet_bytes": 1000.0,
         "marked_share": None,
     }
-    return TrafficPicture(**(known | changes))
+    return TrafficEstimate(**(known | changes))
 
 
 def traffic(**changes):

@@ -2,11 +2,11 @@
 
 import pytest
 
-from vermilion.online.sense.picture import TrafficPicture, round_trip_distance
+from vermilion.online.sense.traffic_estimate import TrafficEstimate, round_trip_distance
 
 
 def picture(base_rtts_ms, flows=None, rate=10e6):
-    return TrafficPicture(
+    return TrafficEstimate(
         time_s=0.0,
         flows=len(base_rtts_ms) if flows is None else flows,
         base_rtts_s=tuple(sorted(ms / 1e3 for ms in base_rtts_ms)),

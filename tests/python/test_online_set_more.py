@@ -19,8 +19,8 @@ from vermilion.online.plan import examination
 from vermilion.online.plan.examination import watch
 from vermilion.online.plan.problem import SetProblem
 from vermilion.online.policy import stated_policy
-from vermilion.online.sense.picture import PathTraffic, TrafficPicture, set_picture
 from vermilion.online.sense.sampler import SetSample
+from vermilion.online.sense.traffic_estimate import PathTraffic, TrafficEstimate, set_estimate
 from vermilion.scenario import load_scenario
 
 FOUR = load_scenario("four-red-queues")
@@ -29,7 +29,7 @@ PARAMETERS = ("min_threshold", "max_threshold", "max_probability", "weight")
 
 
 def part(flows, rate_bit_per_s=10e6, base_s=0.05):
-    return TrafficPicture(
+    return TrafficEstimate(
         time_s=10.0,
         flows=flows,
         base_rtts_s=(base_s,) * flows,
@@ -46,7 +46,7 @@ def seen(first, second, base_s=0.05):
         PathTraffic((link,), picture.flows, picture.base_rtts_s, 1000.0)
         for link, picture in pictures.items()
     ]
-    return set_picture(pictures, paths, ())
+    return set_estimate(pictures, paths, ())
 
 
 # --- a crowd, and senders that nobody has seen ----------------------------------------------------

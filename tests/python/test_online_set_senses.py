@@ -18,9 +18,9 @@ from vermilion.online.model.senders import SenderModel
 from vermilion.online.model.traffic import Horizon, TooLittleIsKnown
 from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import SetPolicy, tuned_links
-from vermilion.online.sense.picture import PathTraffic
 from vermilion.online.sense.set_senses import SetSenses, flows_on_paths, seen_paths
 from vermilion.online.sense.stretch import SetStretch
+from vermilion.online.sense.traffic_estimate import PathTraffic
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.simulated import SimulatedNetwork
 from vermilion.scenario import load_scenario

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
     from vermilion.online.decide.verification import BrokenBound
     from vermilion.online.policy import Policy
     from vermilion.online.record.restart import Remembered
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.set_senses import SetSenses
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
 
@@ -205,11 +205,11 @@ class Controller:
     correction: Correction = field(default_factory=lambda: Correction.begin(1.0))
     memory: AnswerMemory = field(default_factory=AnswerMemory)
     budget: ChangeBudget = field(default_factory=lambda: ChangeBudget(0))
-    modelled: TrafficPicture | None = None
-    lately_modelled: tuple[TrafficPicture, ...] = ()
+    modelled: TrafficEstimate | None = None
+    lately_modelled: tuple[TrafficEstimate, ...] = ()
     conditions: ConditionWatch | SetConditionWatch | None = None
     conditions_since_s: float = 0.0
-    pictures: tuple[TrafficPicture, ...] = ()
+    pictures: tuple[TrafficEstimate, ...] = ()
     flows_changed_s: float = 0.0
     flows_counted: int = 0
     calibrated_s: float = -1.0

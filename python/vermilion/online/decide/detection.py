@@ -58,16 +58,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from vermilion.online.sense.flow_activity import STARVED_SHARE
-from vermilion.online.sense.picture import SetPicture, round_trip_distance
+from vermilion.online.sense.traffic_estimate import SetEstimate, round_trip_distance
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.online.sense.flow_activity import FlowActivity
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
     from vermilion.online.sense.set_senses import SetActivity
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +194,13 @@ class ConditionWatch:
         rate: the test of the service rate.
     """
 
-    modelled: TrafficPicture
+    modelled: TrafficEstimate
     queueing_s: float
     flows: Persistence = field(default_factory=lambda: Persistence(_FLOW_HOLD))
     round_trips: Persistence = field(default_factory=lambda: Persistence(_ROUND_TRIP_HOLD))
     rate: Persistence = field(default_factory=lambda: Persistence(_RATE_HOLD))
 
-    def after(self, now: TrafficPicture) -> tuple[ConditionWatch, Alarm | None]:
+    def after(self, now: TrafficEstimate) -> tuple[ConditionWatch, Alarm | None]:
         """The watch after the picture of one more sample, and what has changed, if it has."""
         then = self.modelled
         tolerance = max(FLOW_TOLERANCE, 2.0 * max(then.flows_doubt, now.flows_doubt))
@@ -223,14 +223,14 @@ class ConditionWatch:
         return watch, None
 
 
-def _rate_has_moved(then: TrafficPicture, now: TrafficPicture) -> bool:
+def _rate_has_moved(then: TrafficEstimate, now: TrafficEstimate) -> bool:
     if then.rate_bit_per_s is None or now.rate_bit_per_s is None:
         return False
     moved = abs(now.rate_bit_per_s - then.rate_bit_per_s)
     return moved > RATE_TOLERANCE * then.rate_bit_per_s
 
 
-def _rate_alarm(then: TrafficPicture, now: TrafficPicture) -> Alarm:
+def _rate_alarm(then: TrafficEstimate, now: TrafficEstimate) -> Alarm:
     rates = [0.0 if each.rate_bit_per_s is None else each.rate_bit_per_s for each in (then, now)]
     return Alarm(
         now.time_s,
@@ -240,7 +240,7 @@ def _rate_alarm(then: TrafficPicture, now: TrafficPicture) -> Alarm:
     )
 
 
-def _round_trip_alarm(then: TrafficPicture, now: TrafficPicture, apart: float) -> Alarm:
+def _round_trip_alarm(then: TrafficEstimate, now: TrafficEstimate, apart: float) -> Alarm:
     before, after = (sum(each.base_rtts_s) / len(each.base_rtts_s) for each in (then, now))
     return Alarm(
         now.time_s,
@@ -328,12 +328,12 @@ class SetConditionWatch:
         watches: (link, the watch of its queue).
     """
 
-    modelled: SetPicture
+    modelled: SetEstimate
     watches: tuple[tuple[str, ConditionWatch], ...]
 
-    def after(self, now: TrafficPicture) -> tuple[SetConditionWatch, Alarm | None]:
+    def after(self, now: TrafficEstimate) -> tuple[SetConditionWatch, Alarm | None]:
         """The watch after the picture of one more sample, and what has changed, if it has."""
-        if not isinstance(now, SetPicture):
+        if not isinstance(now, SetEstimate):
             message = f"{type(now).__name__} is no picture of several queues"
             raise TypeError(message)
         seen = dict(now.queues)
@@ -355,14 +355,14 @@ class SetConditionWatch:
         return replace(self, watches=tuple(watches)), first
 
 
-def watch_of(picture: TrafficPicture, queueing_s: float) -> ConditionWatch | SetConditionWatch:
+def watch_of(picture: TrafficEstimate, queueing_s: float) -> ConditionWatch | SetConditionWatch:
     """A watch that compares the traffic with this picture from now on.
 
     Args:
         picture: of one queue, or of several.
         queueing_s: the usual queueing delay.
     """
-    if not isinstance(picture, SetPicture):
+    if not isinstance(picture, SetEstimate):
         return ConditionWatch(picture, queueing_s)
     watches = tuple((link, ConditionWatch(part, queueing_s)) for link, part in picture.queues)
     return SetConditionWatch(picture, watches)
@@ -449,7 +449,7 @@ class Fluctuation:
     """
 
     changes_s: tuple[float, ...] = ()
-    met: tuple[TrafficPicture, ...] = ()
+    met: tuple[TrafficEstimate, ...] = ()
 
     @property
     def lasts(self) -> bool:
@@ -468,7 +468,7 @@ class Fluctuation:
         lately = tuple(time_s for time_s in self.changes_s if time_s > now_s - WITHIN_S)
         return replace(self, changes_s=(*lately, now_s))
 
-    def with_conditions(self, pictures: Sequence[TrafficPicture]) -> Fluctuation:
+    def with_conditions(self, pictures: Sequence[TrafficEstimate]) -> Fluctuation:
         """Once a model is due: whether it has to be one of all these conditions.
 
         Args:
@@ -484,7 +484,7 @@ class Fluctuation:
             return self
         return Fluctuation()
 
-    def spans(self, picture: TrafficPicture) -> bool:
+    def spans(self, picture: TrafficEstimate) -> bool:
         """Whether these conditions are within what was met."""
         return self.lasts and all(
             _within(of(part), [of(each.parts[place]) for each in self.met])
@@ -493,15 +493,15 @@ class Fluctuation:
         )
 
 
-def _flows(picture: TrafficPicture) -> float:
+def _flows(picture: TrafficEstimate) -> float:
     return float(picture.flows)
 
 
-def _rate(picture: TrafficPicture) -> float:
+def _rate(picture: TrafficEstimate) -> float:
     return picture.rate_bit_per_s or 0.0
 
 
-def _round_trip(picture: TrafficPicture) -> float:
+def _round_trip(picture: TrafficEstimate) -> float:
     trips = picture.base_rtts_s
     return sum(trips) / len(trips) if trips else 0.0
 

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
-    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import ParameterValue
 
 EPSILON_S = 1e-6
@@ -77,7 +77,7 @@ def wait_anew(turn: Turn, why: str, cause: Mapping[str, object] | None = None) -
 
 def search_quickly(
     turn: Turn,
-    picture: TrafficPicture,
+    picture: TrafficEstimate,
     traffic: Traffic,
     waiting: Waiting,
     since_s: float,
@@ -103,7 +103,7 @@ def search_quickly(
         rate_bit_per_s=traffic.rate_bit_per_s,
         internal_target=_internal_target(turn),
         knowledge=picture.knowledge,
-        picture=picture.in_numbers(),
+        picture=picture.as_details(),
         cause=dict(waiting.cause),
         **limit_in_numbers,
     )
@@ -128,7 +128,7 @@ def _notice_fluctuation(turn: Turn) -> None:
 
 
 def refine(
-    turn: Turn, picture: TrafficPicture, why: str, since_s: float, unverified: Verifying | None
+    turn: Turn, picture: TrafficEstimate, why: str, since_s: float, unverified: Verifying | None
 ) -> bool:
     """Fit the model to what was seen since ``since_s``, and look for a better answer.
 
@@ -168,7 +168,7 @@ def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
         turn.change(sought_young_s=turn.now_s)
 
 
-def watch_conditions(turn: Turn, picture: TrafficPicture, traffic: Traffic) -> None:
+def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> None:
     """From now on the traffic is compared with this picture."""
     lately = (*turn.controller.lately_modelled, picture)
     turn.change(
@@ -287,7 +287,7 @@ def send(turn: Turn, change: RouterChange) -> None:
 
 
 def observe(
-    turn: Turn, picture: TrafficPicture, mean: float, noise: float, unverified: Verifying | None
+    turn: Turn, picture: TrafficEstimate, mean: float, noise: float, unverified: Verifying | None
 ) -> None:
     """Watch what a quick answer does, before it is refined.
 
@@ -328,7 +328,7 @@ def verify_from_now(turn: Turn, verifying: Verifying) -> None:
     turn.become(replace(verifying, schedule=schedule, learned_s=schedule.settled_s))
 
 
-def schedule_for(turn: Turn, picture: TrafficPicture) -> Schedule:
+def schedule_for(turn: Turn, picture: TrafficEstimate) -> Schedule:
     """When what is due for a setting that comes into force now."""
     traffic = turn.traffic(picture)
     if traffic is None:  # nothing that was modelled lacks anything
@@ -380,7 +380,7 @@ def hands_off(turn: Turn, why: str, changed: Mapping[str, ParameterValue]) -> No
 # --- what several states know -----------------------------------------------------------------
 
 
-def is_drift(turn: Turn, now: TrafficPicture, then: TrafficPicture | None) -> bool:
+def is_drift(turn: Turn, now: TrafficEstimate, then: TrafficEstimate | None) -> bool:
     """Whether conditions have only moved a step since then, and not long ago."""
     if then is None or now.time_s - then.time_s > _DRIFT_STEP_S or now.flows == 0:
         return False

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import QueueWatch
     from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.stretch import Stretch
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import ParameterValue
 
 _SETTLING_ROUND_TRIPS = 10.0
@@ -117,7 +117,7 @@ class Verifying:
     """
 
     setting: Mapping[str, float]
-    picture: TrafficPicture
+    picture: TrafficEstimate
     expected: Expectation
     noise: float
     previous: Mapping[str, ParameterValue]

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.states import State
     from vermilion.online.events import Effect, Event
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 _PERSON = "a person"  # in the journal, where a later run finds it
 _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
@@ -130,7 +130,7 @@ def _write_down(turn: Turn, sample: Sample) -> None:
             turn.record(shares)
 
 
-def _changed(turn: Turn, alarm: Alarm, picture: TrafficPicture) -> None:
+def _changed(turn: Turn, alarm: Alarm, picture: TrafficEstimate) -> None:
     """Conditions have changed; within the span of fluctuating ones that is nothing new."""
     fluctuation = turn.controller.fluctuation.calmed(turn.now_s)
     if fluctuation.spans(picture):

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from vermilion.online.events import Effect
     from vermilion.online.plan.task import TaskKind
     from vermilion.online.policy import Policy
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import ParameterValue
 
 _LATELY_S = 10.0
@@ -116,7 +116,7 @@ class Turn:
         self.effects.append(Propose(number, dict(parameters), why))
 
     def ask_search(
-        self, kind: TaskKind, picture: TrafficPicture, settled: tuple[Sample, ...]
+        self, kind: TaskKind, picture: TrafficEstimate, settled: tuple[Sample, ...]
     ) -> int:
         """Ask for a search; the number under which it will be answered."""
         controller = self.controller
@@ -198,29 +198,29 @@ class Turn:
     # --- what is known ------------------------------------------------------------------------
 
     @property
-    def picture(self) -> TrafficPicture:
+    def picture(self) -> TrafficEstimate:
         """The traffic after the last sample."""
         return self.controller.pictures[-1]
 
-    def scale_packets(self, picture: TrafficPicture) -> float:
+    def scale_packets(self, picture: TrafficEstimate) -> float:
         """The length of queue that the goal is about, packets."""
         rate, size = picture.rate_bit_per_s, picture.packet_bytes
         per_second = rate / (8.0 * size) if rate and size else 0.0
         return self.controller.policy.scale_packets(per_second)
 
-    def queueing_s(self, picture: TrafficPicture) -> float:
+    def queueing_s(self, picture: TrafficEstimate) -> float:
         """What a queue of that length makes a packet wait, s."""
         rate, size = picture.rate_bit_per_s, picture.packet_bytes
         return 8.0 * size * self.scale_packets(picture) / rate if rate and size else 0.0
 
-    def traffic(self, picture: TrafficPicture) -> Traffic | None:
+    def traffic(self, picture: TrafficEstimate) -> Traffic | None:
         """The traffic of a picture; ``None`` where too little is known."""
         try:
             return Traffic.of_picture(picture, self.controller.policy)
         except TooLittleIsKnown:
             return None
 
-    def missing(self, picture: TrafficPicture) -> str:
+    def missing(self, picture: TrafficEstimate) -> str:
         """What is missing in a picture to make a model of it; "" for nothing."""
         try:
             Traffic.of_picture(picture, self.controller.policy)

@@ -23,13 +23,13 @@ from vermilion.online.decide.states import (
 )
 from vermilion.online.entries import DecisionKind
 from vermilion.online.model.explanation import are_enough
-from vermilion.online.sense.picture import round_trip_distance
+from vermilion.online.sense.traffic_estimate import round_trip_distance
 
 if TYPE_CHECKING:
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Observed
-    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 
 STEADY_S = 0.4
@@ -73,7 +73,7 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
             )
 
 
-def _is_steady(turn: Turn, picture: TrafficPicture, queueing_s: float) -> bool:
+def _is_steady(turn: Turn, picture: TrafficEstimate, queueing_s: float) -> bool:
     """Whether the traffic has been the same for a while, and most of it is known."""
     pictures = turn.controller.pictures
     oldest = pictures[0]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.senders import SenderBelief, SenderModel
     from vermilion.online.model.traffic import Horizon
     from vermilion.online.policy import Policy, SetPolicy
-    from vermilion.online.sense.picture import SetPicture
+    from vermilion.online.sense.traffic_estimate import SetEstimate
     from vermilion.routers.base import LinkConfiguration, ParameterValue
     from vermilion.scenario import Scenario
 
@@ -328,7 +328,7 @@ class SetTraffic:
     paths: tuple[tuple[tuple[str, ...], Traffic], ...]
 
     @classmethod
-    def of_picture(cls, picture: SetPicture, policy: SetPolicy) -> SetTraffic:
+    def of_picture(cls, picture: SetEstimate, policy: SetPolicy) -> SetTraffic:
         """The traffic of a picture.
 
         Raises:
@@ -396,7 +396,7 @@ def _times(traffic: Traffic, flows: float, longer: float) -> Traffic:
 
 
 def set_possibilities(
-    traffic: SetTraffic, picture: SetPicture, belief: SenderBelief
+    traffic: SetTraffic, picture: SetEstimate, belief: SenderBelief
 ) -> tuple[Possibility[SetTraffic], ...]:
     """What the network may be, the likeliest first, as for one queue.
 

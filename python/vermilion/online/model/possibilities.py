@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint
     from vermilion.online.model.senders import SenderBelief
     from vermilion.online.model.traffic import Traffic
-    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 MOST = 3
 """Models of one network at most."""
@@ -84,7 +84,7 @@ class Possibility(Generic[AnyTraffic]):
 
 
 def possibilities(
-    traffic: Traffic, picture: TrafficPicture, belief: SenderBelief
+    traffic: Traffic, picture: TrafficEstimate, belief: SenderBelief
 ) -> tuple[Possibility[Traffic], ...]:
     """What the network may be, the likeliest first.
 
@@ -195,7 +195,7 @@ def _differs(one: Traffic, other: Traffic) -> bool:
     return abs(math.log(load(one) / load(other))) > _SAME_LOAD
 
 
-def other_traffic(traffic: Traffic, picture: TrafficPicture) -> tuple[Traffic, ...]:
+def other_traffic(traffic: Traffic, picture: TrafficEstimate) -> tuple[Traffic, ...]:
     """What the traffic may be besides; nothing where it is not doubted."""
     flows, trips = steps(picture)
     if flows == 0.0 and trips == 0.0:
@@ -207,7 +207,7 @@ def other_traffic(traffic: Traffic, picture: TrafficPicture) -> tuple[Traffic, .
     )
 
 
-def steps(picture: TrafficPicture) -> tuple[float, float]:
+def steps(picture: TrafficEstimate) -> tuple[float, float]:
     """How far the logarithms of flows and of round trips are varied; 0 for small doubts."""
     flows, trips = picture.flows_doubt, picture.rtts_doubt
     return (

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from vermilion.online.policy import Policy
-    from vermilion.online.sense.picture import TrafficPicture
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 
 _FEW = 0.1  # share of marks below which no sender counts as ECN-capable; above 1 - this, all do
@@ -53,7 +53,7 @@ class Traffic:
     packet_sizes: tuple[tuple[float, int], ...] = ()
 
     @classmethod
-    def of_picture(cls, picture: TrafficPicture, policy: Policy) -> Traffic:
+    def of_picture(cls, picture: TrafficEstimate, policy: Policy) -> Traffic:
         """The traffic of a picture, for the queue that is wanted.
 
         Raises:

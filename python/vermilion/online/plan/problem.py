@@ -24,8 +24,8 @@ from vermilion.online.model.scaling import Scaling, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic, least_queue_packets
 from vermilion.online.plan.settings import bare_name, first_guesses, joint_name_of
 from vermilion.online.policy import SetPolicy, marks
-from vermilion.online.sense.picture import SetPicture
 from vermilion.online.sense.sampler import SetSample
+from vermilion.online.sense.traffic_estimate import SetEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -202,7 +202,7 @@ class SetProblem(Problem[SetTraffic]):
 
     def __init__(self, task: Task) -> None:
         policy, picture = task.policy, task.picture
-        if not isinstance(policy, SetPolicy) or not isinstance(picture, SetPicture):
+        if not isinstance(policy, SetPolicy) or not isinstance(picture, SetEstimate):
             message = f"{type(picture).__name__} is not of several queues"
             raise TypeError(message)
         self.task, self._policy, self._picture = task, policy, picture
@@ -222,7 +222,7 @@ class SetProblem(Problem[SetTraffic]):
             return set_possibilities(self.traffic, self._picture, task.belief)
         others: list[SetTraffic] = []
         for met in task.met:
-            if not isinstance(met, SetPicture):
+            if not isinstance(met, SetEstimate):
                 continue
             try:
                 other = SetTraffic.of_picture(met, self._policy)

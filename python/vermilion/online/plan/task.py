@@ -19,8 +19,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.online.sense.picture import round_trip_distance
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
+from vermilion.online.sense.traffic_estimate import round_trip_distance
 from vermilion.routers.base import HeldValues, PushPrice
 from vermilion.tuning.earlier_answers import EarlierAnswer, nearest_answers, times_apart
 
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from vermilion.online.plan.correction import Correction
     from vermilion.online.plan.judgement import ChangeVerdict
     from vermilion.online.policy import Policy
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
 
@@ -51,15 +51,15 @@ class AnswerMemory:
         answers: the oldest first.
     """
 
-    answers: tuple[EarlierAnswer[TrafficPicture], ...] = ()
+    answers: tuple[EarlierAnswer[TrafficEstimate], ...] = ()
 
-    def kept(self, conditions: TrafficPicture, setting: Mapping[str, float]) -> AnswerMemory:
+    def kept(self, conditions: TrafficEstimate, setting: Mapping[str, float]) -> AnswerMemory:
         """The memory with the answer for these conditions."""
         answers = (*self.answers, EarlierAnswer(conditions, dict(setting)))[-_MOST_ANSWERS:]
         return replace(self, answers=answers)
 
     def similar(
-        self, conditions: TrafficPicture, queueing_s: float, most: int
+        self, conditions: TrafficEstimate, queueing_s: float, most: int
     ) -> tuple[tuple[float, Mapping[str, float]], ...]:
         """(distance, setting) for the most similar conditions, these first, all different."""
         nearest = nearest_answers(
@@ -70,7 +70,7 @@ class AnswerMemory:
         return tuple((apart, answer.setting) for apart, answer in nearest)
 
 
-def condition_distance(one: TrafficPicture, other: TrafficPicture, queueing_s: float) -> float:
+def condition_distance(one: TrafficEstimate, other: TrafficEstimate, queueing_s: float) -> float:
     """How different two conditions are: 0 for equal ones, ln 2 for twice the flows or rate.
 
     Of several queues the one that differs most counts.
@@ -125,7 +125,7 @@ class Answer:
     """
 
     kind: TaskKind
-    picture: TrafficPicture
+    picture: TrafficEstimate
     in_force: Mapping[str, ParameterValue]
     internal_target: float | None
     goal: str
@@ -194,7 +194,7 @@ class Task:
     kind: TaskKind
     configuration: LinkConfiguration
     policy: Policy
-    picture: TrafficPicture
+    picture: TrafficEstimate
     in_force: Mapping[str, ParameterValue]
     original: Mapping[str, ParameterValue]
     correction: Correction
@@ -209,7 +209,7 @@ class Task:
     comparisons: int = COMPARISONS
     push_price: PushPrice = field(default_factory=PushPrice)
     held: HeldValues = field(default_factory=HeldValues)
-    met: tuple[TrafficPicture, ...] = ()
+    met: tuple[TrafficEstimate, ...] = ()
     reading_interval_s: float = SAMPLE_INTERVAL_S
 
 

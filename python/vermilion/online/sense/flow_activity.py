@@ -33,8 +33,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from vermilion.online.sense.picture import rounded_to_total, split_by_gaps
 from vermilion.online.sense.stretch import jain_index
+from vermilion.online.sense.traffic_estimate import rounded_to_total, split_by_gaps
 
 if TYPE_CHECKING:
     from typing import TypeVar

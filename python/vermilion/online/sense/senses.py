@@ -19,7 +19,6 @@ from vermilion.online.sense.link_state import (
     ServiceRate,
     blackout_of,
 )
-from vermilion.online.sense.picture import TrafficPicture
 from vermilion.online.sense.round_trips import BaseRoundTrips
 from vermilion.online.sense.sampler import Sample, began_anew, fell, is_a_reading, is_frozen
 from vermilion.online.sense.square_root_law import (
@@ -32,6 +31,7 @@ from vermilion.online.sense.square_root_law import (
     from_flow_count,
 )
 from vermilion.online.sense.stretch import Stretch
+from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ class Senses:
     one_in: int | None
     familiar_s: float | None
     each_counts: float
-    _picture: TrafficPicture | None
+    _picture: TrafficEstimate | None
 
     @classmethod
     def begin(cls, prior: RoundTripPrior = USUAL_ROUND_TRIP) -> Senses:
@@ -243,7 +243,7 @@ class Senses:
         goodput = self.activity.goodputs_since(time_s)
         return Stretch.of(self.since(time_s), self.rate.bit_per_s, goodput)
 
-    def picture(self) -> TrafficPicture | None:
+    def picture(self) -> TrafficEstimate | None:
         """The traffic as it looks now; ``None`` before the first sample."""
         return self._picture
 
@@ -309,8 +309,8 @@ class Senses:
         rate_bit_per_s: float | None,
         packet_bytes: float | None,
         observation: Observation,
-        held: TrafficPicture | None,
-    ) -> tuple[TrafficPicture, Guess | None]:
+        held: TrafficEstimate | None,
+    ) -> tuple[TrafficEstimate, Guess | None]:
         """The picture, and what in it is a guess.
 
         Args:
@@ -323,7 +323,7 @@ class Senses:
         recent = _since(self.history, sample.time_s - _RECENT_S)
         drops = sum(one.drops for one in recent)
         marks = sum(one.marks for one in recent)
-        picture = TrafficPicture(
+        picture = TrafficEstimate(
             time_s=sample.time_s,
             flows=0,
             base_rtts_s=(),
@@ -365,8 +365,8 @@ class Senses:
         return self._guessed(picture, counted)
 
     def _guessed(
-        self, picture: TrafficPicture, counted: float | None
-    ) -> tuple[TrafficPicture, Guess | None]:
+        self, picture: TrafficEstimate, counted: float | None
+    ) -> tuple[TrafficEstimate, Guess | None]:
         """The picture where round trips are not known, or not even the number of flows."""
         signals = Signals.latest(self.history)
         picture = replace(picture, knowledge="counters" if counted is None else "flow count")
@@ -391,7 +391,7 @@ class Senses:
         )
 
     def _fresh_guess(
-        self, picture: TrafficPicture, signals: Signals, counted: float | None
+        self, picture: TrafficEstimate, signals: Signals, counted: float | None
     ) -> Guess:
         rate = picture.rate_bit_per_s or signals.bit_per_s
         lately = _since(self.history, picture.time_s - LEAST_S)

@@ -25,11 +25,16 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.sense.flow_activity import STARVED_SHARE, is_among
 from vermilion.online.sense.link_state import Blackout, blackout_of
-from vermilion.online.sense.picture import PathTraffic, SetPicture, rounded_to_total, set_picture
 from vermilion.online.sense.round_trips import BaseRoundTrips
 from vermilion.online.sense.sampler import SetSample
 from vermilion.online.sense.senses import HISTORY_S, Senses
 from vermilion.online.sense.stretch import SetStretch
+from vermilion.online.sense.traffic_estimate import (
+    PathTraffic,
+    SetEstimate,
+    rounded_to_total,
+    set_estimate,
+)
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -40,8 +45,8 @@ if TYPE_CHECKING:
 
     from vermilion.online.sense.flow_activity import FlowActivity, FlowShares
     from vermilion.online.sense.link_state import LinkKind, LinkState
-    from vermilion.online.sense.picture import TrafficPicture
     from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import Observation, RttSamples
 
 
@@ -188,7 +193,7 @@ class SetSenses:
     configured: tuple[Path, ...]
     history: tuple[SetSample, ...]
     silent_s: float
-    _picture: SetPicture | None
+    _picture: SetEstimate | None
 
     @classmethod
     def begin(cls, links: Sequence[str], configured: Sequence[Path] = ()) -> SetSenses:
@@ -304,7 +309,7 @@ class SetSenses:
         """Those of them after the last silence: one tells nothing of senders, nor of a setting."""
         return self.since(max(time_s, self.silent_s))
 
-    def picture(self) -> SetPicture | None:
+    def picture(self) -> SetEstimate | None:
         """The traffic as it looks now; ``None`` before the first sample."""
         return self._picture
 
@@ -358,8 +363,8 @@ class SetSenses:
             now_s, interval_s, _only(heard, numbers), NOMINAL_BIT_PER_S, sending_s * bytes_of
         )
 
-    def _seen(self) -> SetPicture:
-        pictures: dict[str, TrafficPicture] = {}
+    def _seen(self) -> SetEstimate:
+        pictures: dict[str, TrafficEstimate] = {}
         for link, senses in self.parts.items():
             picture = senses.picture()
             if picture is None:  # it has just given a sample
@@ -368,7 +373,7 @@ class SetSenses:
             pictures[link] = picture
         return self._inferred(pictures) if self.flows else self._guessed(pictures)
 
-    def _inferred(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:
+    def _inferred(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
         """From what monitors beside all queues have seen."""
         paths = [
             PathTraffic(
@@ -389,9 +394,9 @@ class SetSenses:
             unknown.append(_ORDER_INFERRED)
         if left_out:
             unknown.append(f"{how_many(left_out, 'flow')} left out, with no known round trip")
-        return set_picture(corrected, paths, unknown)
+        return set_estimate(corrected, paths, unknown)
 
-    def _guessed(self, pictures: Mapping[str, TrafficPicture]) -> SetPicture:
+    def _guessed(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
         """From counters alone."""
         counted = flows_on_paths(
             {link: float(picture.flows) for link, picture in pictures.items()}, self.configured
@@ -408,14 +413,14 @@ class SetSenses:
             if number > 0
         ]
         unknown = _PATHS_CONFIGURED if self.configured else _PATHS_UNKNOWN
-        return set_picture(pictures, paths, (unknown,))
+        return set_estimate(pictures, paths, (unknown,))
 
 
 def _end_s(sample: Sample) -> float:
     return sample.time_s
 
 
-_NOTHING = SetPicture(0.0, 0, (), None, None, None)
+_NOTHING = SetEstimate(0.0, 0, (), None, None, None)
 
 
 def _state_of(senses: Senses) -> LinkState:
@@ -446,7 +451,7 @@ def _with_round_trips(paths: Sequence[PathTraffic]) -> tuple[list[PathTraffic], 
     return list(known.values()), left_out
 
 
-def _of_paths(picture: TrafficPicture, paths: Sequence[PathTraffic]) -> TrafficPicture:
+def _of_paths(picture: TrafficEstimate, paths: Sequence[PathTraffic]) -> TrafficEstimate:
     """A queue's picture with what only all queues together know."""
     flows = sum(path.flows for path in paths)
     trips = tuple(sorted(trip for path in paths for trip in path.base_rtts_s))
@@ -461,7 +466,7 @@ def _of_paths(picture: TrafficPicture, paths: Sequence[PathTraffic]) -> TrafficP
     )
 
 
-def _usual_trips(pictures: Sequence[TrafficPicture], flows: int) -> tuple[float, ...]:
+def _usual_trips(pictures: Sequence[TrafficEstimate], flows: int) -> tuple[float, ...]:
     """The base round trip that the queues of a path take their flows to have."""
     known = [trip for picture in pictures for trip in picture.base_rtts_s[:1]]
     return (sum(known) / len(known),) * flows if known else ()

@@ -33,7 +33,7 @@ _MOST_CLASSES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class TrafficPicture:
+class TrafficEstimate:
     """What is known about the traffic at one moment, from observation alone.
 
     Attributes:
@@ -72,7 +72,7 @@ class TrafficPicture:
     ecn_capable_share: float | None = None
 
     @property
-    def parts(self) -> tuple[TrafficPicture, ...]:
+    def parts(self) -> tuple[TrafficEstimate, ...]:
         """The pictures of the queues that are managed together; its own where there is one."""
         return (self,)
 
@@ -97,7 +97,7 @@ class TrafficPicture:
         )
         return f"{how_many(self.flows, 'flow')}, {trips}, {rate}"
 
-    def in_numbers(self) -> dict[str, object]:
+    def as_details(self) -> dict[str, object]:
         """The numbers of :meth:`in_words`, for the journal."""
         return {
             "flows": self.flows,
@@ -131,7 +131,7 @@ class TrafficPicture:
         ]
 
 
-def round_trip_distance(now: TrafficPicture, then: TrafficPicture, queueing_s: float) -> float:
+def round_trip_distance(now: TrafficEstimate, then: TrafficEstimate, queueing_s: float) -> float:
     """How far two distributions of round-trip times lie apart, relative to the mean then.
 
     0 for equal ones; 0.5 when, on average, a flow is half a round trip further or nearer.
@@ -209,7 +209,7 @@ class PathTraffic:
             trips = ", ".join(f"{1e3 * each:.0f}" for each in self._round_trips()) + " ms"
         return f"{self.flows} of {trips} through {', '.join(self.links)}"
 
-    def in_numbers(self) -> dict[str, object]:
+    def as_details(self) -> dict[str, object]:
         """The same for machines."""
         return {
             "links": list(self.links),
@@ -226,7 +226,7 @@ class PathTraffic:
 
 
 @dataclass(frozen=True, slots=True)
-class SetPicture(TrafficPicture):
+class SetEstimate(TrafficEstimate):
     """What is known of the traffic of several queues.
 
     Attributes:
@@ -235,12 +235,12 @@ class SetPicture(TrafficPicture):
         unknown: what the queues cannot tell, and what is taken to be so instead, in words.
     """
 
-    queues: tuple[tuple[str, TrafficPicture], ...] = ()
+    queues: tuple[tuple[str, TrafficEstimate], ...] = ()
     paths: tuple[PathTraffic, ...] = ()
     unknown: tuple[str, ...] = ()
 
     @property
-    def parts(self) -> tuple[TrafficPicture, ...]:
+    def parts(self) -> tuple[TrafficEstimate, ...]:
         """What each queue sees."""
         return tuple(picture for _, picture in self.queues)
 
@@ -265,21 +265,21 @@ class SetPicture(TrafficPicture):
         missing = "".join(f"; {each}" for each in self.unknown)
         return f"{how_many(self.flows, 'flow')}: {paths or 'none'}; {rates}{missing}"
 
-    def in_numbers(self) -> dict[str, object]:
+    def as_details(self) -> dict[str, object]:
         """The numbers of :meth:`in_words`, for the journal."""
         return {
             "flows": self.flows,
-            "paths": [path.in_numbers() for path in self.paths],
+            "paths": [path.as_details() for path in self.paths],
             "rates_bit_per_s": {link: picture.rate_bit_per_s for link, picture in self.queues},
             "unknown": list(self.unknown),
         }
 
 
-def set_picture(
-    pictures: Mapping[str, TrafficPicture],
+def set_estimate(
+    pictures: Mapping[str, TrafficEstimate],
     paths: Sequence[PathTraffic],
     unknown: Sequence[str],
-) -> SetPicture:
+) -> SetEstimate:
     """The picture of several queues.
 
     Args:
@@ -290,7 +290,7 @@ def set_picture(
     parts = list(pictures.values())
     rates = [each.rate_bit_per_s for each in parts if each.rate_bit_per_s is not None]
     sizes = [each.packet_bytes for each in parts if each.packet_bytes is not None]
-    return SetPicture(
+    return SetEstimate(
         time_s=max(each.time_s for each in parts),
         flows=sum(path.flows for path in paths),
         base_rtts_s=tuple(sorted(trip for path in paths for trip in path.base_rtts_s)),
