@@ -14,7 +14,7 @@ import sys
 from collections import defaultdict
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from algorithm_tables import parameter_table
 from discipline_pictures import draw
@@ -155,11 +155,20 @@ def _head(name: str) -> Iterator[str]:
         yield re.sub(r"\[(`[^`]+`)\](?:\([^)]*\))?", r"\1", text)
 
 
+def _steps(case: dict[str, list[Any]]) -> int:
+    """Steps of a case of test vectors, each as often as it is repeated."""
+    rows = (
+        dict(zip(case["kinds"][kind], values, strict=True))
+        for kind, *values in case.get("rows", [])
+    )
+    return sum(step.get("times", 1) for step in (*case.get("steps", []), *rows))
+
+
 def _validation(name: str, compared: Mapping[str, list[str]]) -> Iterator[str]:
     path = ROOT / "tests" / "vectors" / f"{name}.json"
     cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
     by_hand = [case["name"] for case in cases if case["origin"] == "by hand"]
-    steps = sum(step.get("times", 1) for case in cases for step in case["steps"])
+    steps = sum(_steps(case) for case in cases)
     yield (
         f"Test vectors, `tests/vectors/{name}.json`: {len(cases)} cases with {steps} steps, made "
         f"without this code; {len(by_hand)} were worked out by hand:"

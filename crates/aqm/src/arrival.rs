@@ -29,7 +29,7 @@ pub struct Arrival {
 }
 
 impl Arrival {
-    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
+    /// Return true if the packet may be marked instead of dropped (ECT, RFC 3168).
     #[inline]
     #[must_use]
     pub fn ecn_capable(&self) -> bool {
@@ -93,7 +93,7 @@ impl DropReason {
     }
 }
 
-/// What becomes of a packet that arrives, or whose turn it is to leave.
+/// Fate of a packet that arrives, or whose turn it is to leave.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Verdict {
     /// It joins the queue, or is sent.
@@ -114,7 +114,7 @@ pub enum Verdict {
     },
 }
 
-/// What becomes of a packet that arrives where nothing makes room for it: a [`Verdict`] without its reason.
+/// Fate of a packet that arrives where nothing makes room for it: a [`Verdict`] without its reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Admission {
     /// See [`Verdict::Accept`].
@@ -141,7 +141,7 @@ impl Verdict {
     }
 }
 
-/// What a discipline may know of the link behind its queue.
+/// Facts that a discipline may know of the link behind its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkFacts {
     /// Rate in bits per second.

@@ -63,13 +63,13 @@ const INVERSE_ROOTS: [u32; TABULATED] = [
     1_108_955_788,
 ];
 
-/// What is set and does not move. Times in nanoseconds.
+/// Fixed settings. Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Configuration {
     limit: u32,
     target: u64,
     interval: u64,
-    /// What the link needs for the largest packet.
+    /// Time that the link needs for the largest packet.
     packet_time: u64,
     /// 32-bit fractions.
     increment: u32,
@@ -260,7 +260,7 @@ impl Cobalt {
         }
     }
 
-    /// Whether the probability has rested for more than a target.
+    /// Return true if the probability has rested for more than a target.
     fn may_move(&self, now: i64) -> bool {
         now - self.moved > self.fixed.target as i64
     }

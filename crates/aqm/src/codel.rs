@@ -34,7 +34,7 @@ const UNIT_LOG: u32 = 10;
 /// In place of a time that never comes.
 const NOT_ABOVE: u64 = u64::MAX;
 
-/// What is set and does not move. Times are in the dialect's unit.
+/// Fixed settings. Times are in the dialect's unit.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
     target: u64,
@@ -49,7 +49,7 @@ pub(crate) struct Configuration {
     patience: u64,
 }
 
-/// What this turn of the link has come to, while it is still looking for a packet to send.
+/// Outcome of this turn of the link, while it is still looking for a packet to send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Turn {
     /// Nothing yet.
@@ -68,7 +68,7 @@ pub struct Codel {
     control: Control,
 }
 
-/// What CoDel knows of one queue. Disciplines with many queues have one for each.
+/// State that CoDel keeps of one queue. Disciplines with many queues have one for each.
 #[derive(Clone, Debug)]
 pub(crate) struct Control {
     /// When the sojourn will have been above the target for an interval; [`NOT_ABOVE`] if it is not above.
@@ -299,7 +299,7 @@ impl Control {
         None
     }
 
-    /// Whether sojourn times have been above the target for an interval. Of flows that take turns nobody can guess who
+    /// Return true if sojourn times have been above the target for an interval. Of flows that take turns nobody can guess who
     /// is above it, so nothing branches by that.
     #[inline]
     fn is_due(

@@ -24,7 +24,7 @@ pub struct Departure {
 }
 
 impl Departure {
-    /// Whether the packet may be marked instead of dropped (ECT, RFC 3168).
+    /// Return true if the packet may be marked instead of dropped (ECT, RFC 3168).
     #[inline]
     #[must_use]
     pub fn ecn_capable(&self) -> bool {

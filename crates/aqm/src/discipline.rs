@@ -15,7 +15,7 @@ use crate::{Arrival, Coin, Departure, DropReason, LinkFacts, Verdict};
 
 /// A discipline while it runs.
 pub trait Discipline {
-    /// Whether [`Decide::on_departure`] has to be asked. Where it is not, a simulator can work out a
+    /// Return true if [`Decide::on_departure`] has to be asked. Where it is not, a simulator can work out a
     /// packet's departure when it arrives. It stays as it is for a discipline's life: settings that
     /// would change it are refused while running. Of those that keep the packets nobody asks.
     fn watches_departures(&self) -> bool {
@@ -29,7 +29,7 @@ pub trait Discipline {
     /// As for [`Listed::new`], and what cannot change while running; then nothing has changed.
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError>;
 
-    /// Whether a change of settings drops all packets that wait: asked after one that has been taken,
+    /// Return true if a change of settings drops all packets that wait: asked after one that has been taken,
     /// of disciplines that do not watch departures. Who keeps the queue then empties it.
     fn is_flushed_by_change(&self) -> bool {
         false
@@ -50,7 +50,7 @@ pub trait Discipline {
         None
     }
 
-    /// What of the discipline has dropped a packet that it dropped for `reason`, in a word or two of its
+    /// Part of the discipline that has dropped a packet which it dropped for `reason`, in a word or two of its
     /// own; empty if it has none. Asked only where somebody writes drops down.
     fn cause(&self, reason: DropReason) -> &'static str {
         reason.kind().choose("probability", "probability of 1", "limit")

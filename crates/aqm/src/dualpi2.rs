@@ -53,7 +53,7 @@ const CERTAIN: u32 = u32::MAX;
 /// Gains are for time in units of 64 ns; the delays are in nanoseconds.
 const GAIN_UNIT: i64 = 64;
 
-/// What is set and does not move. Times in nanoseconds.
+/// Fixed settings. Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Configuration {
     limit: usize,
@@ -87,11 +87,11 @@ enum Step {
 struct Waiting<P> {
     packet: P,
     arrived: u64,
-    /// Whether the step applies to it: not if it is marked already.
+    /// True if the step applies to it: not if it is marked already.
     stepped: bool,
 }
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Pass,
@@ -380,7 +380,7 @@ impl<P: Packet> DualPi2<P> {
         Some((waiting, low_latency, if both { weight * i64::from(size) } else { 0 }))
     }
 
-    /// What p does to a packet of this codepoint that is not, or not any more, in its queue.
+    /// Effect of p on a packet of this codepoint that is not, or not any more, in its queue.
     #[inline]
     fn fate(&self, ecn: Ecn, low_latency: bool, coin: &mut impl Coin) -> Fate {
         if self.bytes < 2 * self.fixed.maximum_packet_size || self.probability == 0 {
@@ -467,7 +467,7 @@ impl<P: Packet> DualPi2<P> {
     }
 }
 
-/// Whether a coin falls on a packet: a 32-bit random number that is not above the probability.
+/// Return true if a coin falls on a packet: a 32-bit random number that is not above the probability.
 fn strikes(probability: u64, coin: &mut impl Coin) -> bool {
     (coin.uniform() * 4_294_967_296.0) as u64 <= probability
 }

@@ -16,7 +16,7 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether a queue may mark the packet instead of dropping it.
+    /// Return true if a queue may mark the packet instead of dropping it.
     #[inline]
     #[must_use]
     pub fn is_capable(self) -> bool {

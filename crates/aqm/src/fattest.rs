@@ -10,13 +10,13 @@ pub(crate) struct Fattest {
     /// `winners[node]` is the queue that holds most below `node`, the first of those alike; none before the
     /// first question. The leaves, from the middle on, are not kept.
     winners: Vec<u32>,
-    /// What each queue held at the last question.
+    /// Length of each queue at the last question.
     held: Vec<u64>,
     changed: Vec<u32>,
 }
 
 impl Fattest {
-    /// What `queue` holds changes. It is enough to say so once after each question, and only after the first one.
+    /// Note that the contents of `queue` change. It is enough to say so once after each question, and only after the first one.
     #[inline]
     pub(crate) fn note_change(&mut self, queue: usize) {
         self.changed.push(queue as u32);

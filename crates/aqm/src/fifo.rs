@@ -22,7 +22,7 @@ pub struct Fifo<P, D> {
 struct Kept<P> {
     packet: P,
     arrived: u64,
-    /// Whether it was marked as it arrived: it is counted once.
+    /// True if it was marked as it arrived: it is counted once.
     marked: bool,
 }
 

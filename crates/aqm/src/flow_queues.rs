@@ -68,7 +68,7 @@ struct Queue<C> {
     /// The queue after it in its list.
     next: u32,
     listed: bool,
-    /// Whether its bytes are known to have changed since somebody asked which queue holds most; until then all are.
+    /// True if its bytes are known to have changed since somebody asked which queue holds most; until then all are.
     noted: bool,
     deficit: i64,
     /// Bytes waiting in it.
@@ -276,18 +276,18 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         }
     }
 
-    /// What the controller knows of a queue.
+    /// State that the controller keeps of a queue.
     #[inline]
     pub(crate) fn control(&mut self, queue: usize) -> &mut C {
         &mut self.queues[queue].control
     }
 
-    /// What the controller knows of every queue.
+    /// State that the controller keeps of every queue.
     pub(crate) fn controls(&mut self) -> impl Iterator<Item = &mut C> {
         self.queues.iter_mut().map(|queue| &mut queue.control)
     }
 
-    /// What the controller knows of the queues in which packets wait.
+    /// State that the controller keeps of the queues in which packets wait.
     pub(crate) fn busy(&self) -> impl Iterator<Item = &C> {
         self.queues.iter().filter(|it| it.backlog > 0).map(|it| &it.control)
     }
@@ -397,7 +397,7 @@ impl<P: Packet, C> Chosen<'_, P, C> {
         self.it.deficit -= i64::from(size);
     }
 
-    /// What the controller knows of it.
+    /// State that the controller keeps of it.
     #[inline]
     pub(crate) fn control(&mut self) -> &mut C {
         &mut self.it.control
@@ -409,7 +409,7 @@ impl<P: Packet, C> Chosen<'_, P, C> {
         self.it.backlog
     }
 
-    /// What waits in all queues.
+    /// Packets waiting in all queues.
     #[inline]
     pub(crate) fn waiting(&self) -> Standing {
         *self.waiting

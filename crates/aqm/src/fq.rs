@@ -54,7 +54,7 @@ pub struct Fq<P> {
     queues: FlowQueues<P, Flow>,
 }
 
-/// What is known of a flow besides its credit.
+/// Knowledge of a flow besides its credit.
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     packets: u32,

@@ -54,7 +54,7 @@ const TABLE_SIZE: usize = 256;
 /// The largest shift in the table.
 const LARGEST_SHIFT: f64 = 31.0;
 
-/// What is set and does not move.
+/// Fixed settings.
 #[derive(Clone, Debug, PartialEq)]
 struct Configuration {
     limit: u64,
@@ -371,7 +371,7 @@ impl IdleTable {
 }
 
 impl LinuxRed {
-    /// What a change of settings does.
+    /// Effect of a change of settings.
     fn restart(&mut self) {
         self.max_probability = self.fixed.max_probability;
         let per_byte = u64::from(self.max_probability) / self.fixed.range();

@@ -32,7 +32,7 @@ use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Ve
 /// The most periods that can be looked back.
 const MOST_PERIODS: usize = 8;
 
-/// What came and what was lost in one period.
+/// Arrivals and losses of one period.
 #[derive(Clone, Copy, Debug, Default)]
 struct Period {
     arrived: u32,

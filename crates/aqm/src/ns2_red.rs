@@ -295,7 +295,7 @@ fn automatic_weight(settings: &Settings, link: LinkFacts, packets_per_second: f6
 }
 
 impl Ns2Red {
-    /// What a packet counts in the queue: 1, or in byte mode its mean size.
+    /// Length of a packet in the queue: 1, or in byte mode its mean size.
     pub(crate) fn unit(&self) -> f64 {
         if self.byte_mode { self.mean_packet_size } else { 1.0 }
     }

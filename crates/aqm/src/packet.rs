@@ -26,7 +26,7 @@ pub trait Packet {
     /// Sets the codepoint to [`Ecn::CongestionExperienced`]. Asked only of ECN-capable packets.
     fn mark(&mut self);
 
-    /// What the packets of one flow have in common and those of another do not (a hash of addresses
+    /// Key shared by the packets of one flow alone (a hash of addresses
     /// and ports would do).
     fn flow(&self) -> u32 {
         0

@@ -81,7 +81,7 @@ pub(crate) const ESTIMATE_RATE: Parameter = Parameter::switch("estimate_rate", f
     "Linux: dq_rate_estimator",
 );
 
-/// What is set and does not move.
+/// Fixed settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
     target: u64,
@@ -96,7 +96,7 @@ pub(crate) struct Configuration {
     byte_mode: bool,
     ecn: bool,
     estimate_rate: bool,
-    /// Whether the probability may exceed 1.
+    /// True if the probability may exceed 1.
     unbounded: bool,
 }
 
@@ -108,7 +108,7 @@ pub struct Pie {
     controller: Controller,
 }
 
-/// What PIE knows of one queue. Disciplines with many queues have one for each.
+/// State that PIE keeps of one queue. Disciplines with many queues have one for each.
 #[derive(Clone, Debug)]
 pub(crate) struct Controller {
     probability: u64,
@@ -307,7 +307,7 @@ impl Controller {
         self.burst_left = self.burst_left.saturating_sub(elapsed);
     }
 
-    /// What the kernel does at the start and after a quiet time.
+    /// Behaviour of the kernel at the start and after a quiet time.
     fn start_afresh(&mut self, fixed: &Configuration) {
         self.burst_left = fixed.burst_allowance;
         self.accumulated = 0;

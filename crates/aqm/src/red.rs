@@ -181,7 +181,7 @@ impl Red {
         }
     }
 
-    /// Whether the average is so long that it may drop.
+    /// Return true if the average is so long that it may drop.
     pub(crate) fn is_above_minimum(&self) -> bool {
         self.average > self.min_threshold
     }

@@ -209,7 +209,7 @@ impl<C: Coin> Decide<C> for Rem {
 }
 
 impl Rem {
-    /// Whether the coin falls on a packet of `size` bytes; none is drawn at probability 0.
+    /// Return true if the coin falls on a packet of `size` bytes; none is drawn at probability 0.
     #[inline]
     fn falls_on(&self, size: u32, coin: &mut impl Coin) -> bool {
         if self.probability <= 0.0 {

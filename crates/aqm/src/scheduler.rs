@@ -24,11 +24,11 @@ pub struct Sent<P> {
     pub packet: P,
     /// When it arrived, in nanoseconds.
     pub arrived: u64,
-    /// Whether it was marked as it left. What this queue marked before, as it arrived, is not marked again.
+    /// True if it was marked as it left. What this queue marked before, as it arrived, is not marked again.
     pub marked: bool,
 }
 
-/// What waits in a queue.
+/// Packets waiting in a queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
     /// Packets.
@@ -42,7 +42,7 @@ pub trait Queue<P>: Discipline {
     /// Packets waiting.
     fn len(&self) -> usize;
 
-    /// Whether nothing waits.
+    /// Return true if nothing waits.
     #[inline]
     fn is_empty(&self) -> bool {
         self.len() == 0
@@ -92,7 +92,7 @@ pub trait Scheduler<P: Packet, C: Coin>: Queue<P> {
 pub trait Visit<P: Packet> {
     /// The kind of coins that the queue is given.
     type Coin: Coin;
-    /// What comes of it.
+    /// Outcome.
     type Output;
 
     /// Does it.

@@ -67,7 +67,7 @@ pub struct Vred {
     observed_queue: f64,
     /// Nanoseconds.
     observed_at: u64,
-    /// What RED's probability is multiplied by; 1 while the queue stands still.
+    /// Factor that RED's probability is multiplied by; 1 while the queue stands still.
     factor: f64,
 }
 
@@ -248,7 +248,7 @@ impl Vred {
         }
     }
 
-    /// What the level of a velocity changes; 0 if nothing moved.
+    /// Change of level by a velocity; 0 if nothing moved.
     fn gain(&self, change: f64, elapsed: u64) -> f64 {
         if change == 0.0 {
             return 0.0;

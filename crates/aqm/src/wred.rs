@@ -33,7 +33,7 @@ use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings
 
 use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
-/// What holds for the packets of one colour. Thresholds are in packets.
+/// Settings of the packets of one colour. Thresholds are in packets.
 #[derive(Clone, Copy, Debug)]
 struct Profile {
     min_threshold: f64,

@@ -5,6 +5,8 @@
 //! packets themselves are played by `vectors/kept.rs`.
 
 mod kept;
+#[path = "../../../tests/vectors/rows.rs"]
+mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -279,9 +281,9 @@ fn files() -> BTreeMap<String, VectorFile> {
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
             let file: VectorFile =
-                serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+                rows::read(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
             assert_eq!(path.file_stem().unwrap(), file.discipline.as_str(), "{path:?}");
-            assert_eq!(file.format, 1, "{path:?}");
+            assert_eq!(file.format, 2, "{path:?}");
             (file.discipline.clone(), file)
         })
         .collect()

@@ -9,7 +9,7 @@ use vermilion_link::Offload;
 
 /// Room for the largest packet that a kernel hands over, and its header.
 const BUFFER: usize = Offload::BYTES + (1 << 16);
-/// What Linux says where the device behind a file has been removed.
+/// Text of Linux where the device behind a file has been removed.
 const GONE: [i32; 3] = [
     77, // EBADFD
     19, // ENODEV
@@ -27,7 +27,7 @@ pub fn owned(descriptor: i32) -> Result<OwnedFd> {
     Ok(pidfd_getfd(process, descriptor, PidfdGetfdFlags::empty())?)
 }
 
-/// What came of looking for a packet.
+/// Outcome of looking for a packet.
 #[derive(Debug)]
 pub enum Taken<'a> {
     /// A packet, and what the kernel says of it.

@@ -32,7 +32,7 @@ pub enum Pacing {
 struct End {
     /// `None` once it has been removed.
     device: Option<Device>,
-    /// Whether the device may have packets.
+    /// True if the device may have packets.
     ready: bool,
     way: Way,
 }
@@ -78,7 +78,7 @@ impl Emulator {
         &mut self.ends[end].way
     }
 
-    /// Whether device `end` is still there.
+    /// Return true if device `end` is still there.
     #[must_use]
     pub fn is_there(&self, end: usize) -> bool {
         self.ends[end].device.is_some()

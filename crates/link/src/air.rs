@@ -13,7 +13,7 @@ use crate::packet::Held;
 pub struct Jitter {
     /// Each packet takes longer by something from 0 to this, uniformly, in nanoseconds.
     pub most_ns: u64,
-    /// Whether one packet may overtake another because of it. If not, who would have overtaken
+    /// True if one packet may overtake another because of it. If not, who would have overtaken
     /// arrives with the packet before that goes to the same address.
     pub reorders: bool,
 }

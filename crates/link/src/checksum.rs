@@ -40,7 +40,7 @@ pub fn of_datagram(sum: u64) -> [u8; 2] {
     }
 }
 
-/// What `checksum` becomes when a word that it covers changes.
+/// Value of `checksum` when a word that it covers changes.
 #[inline]
 pub fn updated(checksum: [u8; 2], before: [u8; 2], after: [u8; 2]) -> [u8; 2] {
     let word = |bytes| u64::from(u16::from_ne_bytes(bytes));

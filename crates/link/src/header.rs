@@ -5,7 +5,7 @@ use vermilion_monitor::{Fragment, Headers, LinkType, Transport};
 
 use crate::checksum;
 
-/// What a queue knows of a packet.
+/// State that a queue keeps of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Label {
     /// The same for the packets of one flow: a hash of protocol, addresses and ports; of pieces of
@@ -13,7 +13,7 @@ pub struct Label {
     pub flow: u32,
     /// Its ECN codepoint.
     pub ecn: Ecn,
-    /// What its codepoint says of its drop precedence (RFC 2597); green where it says nothing.
+    /// Drop precedence by its codepoint (RFC 2597); green where it says nothing.
     pub colour: Colour,
 }
 

@@ -18,7 +18,7 @@ impl Distances {
         Self { of }
     }
 
-    /// Whether all is at the end of the wire.
+    /// Return true if all is at the end of the wire.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.of.is_empty()
@@ -31,10 +31,10 @@ impl Distances {
     }
 }
 
-/// What packets to one address share, or those to all addresses that have no lane of their own.
+/// Facts that packets to one address share, or those to all addresses that have no lane of their own.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Lane {
-    /// What they take longer than to the end of the wire.
+    /// Time that they take longer than to the end of the wire.
     pub farther: u64,
     /// When the last of them arrives, or arrived.
     pub last_due: u64,

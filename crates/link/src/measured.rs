@@ -89,7 +89,7 @@ impl Measured {
         }
     }
 
-    /// What was measured by `now`, when so many packets wait: the whole, and each phase that has begun.
+    /// Measurements by `now`, when so many packets wait: the whole, and each phase that has begun.
     pub fn spans(&self, now: u64, queued: u64) -> Spans<LinkMetrics> {
         let total = self.total.metrics(now, queued).unwrap_or_else(|| {
             let nothing = Span { begin: now, end: now };

@@ -19,7 +19,7 @@ const PSH: u8 = 0x08;
 /// The longest packet that the length field of IP can tell.
 const LONGEST: usize = 65_535;
 
-/// What a packet is like, of those that can be merged.
+/// Form of a packet that can be merged.
 #[derive(Clone, Copy, Debug)]
 struct Shape {
     version_6: bool,
@@ -62,7 +62,7 @@ struct Piece {
     /// The next packet's sequence number and identification.
     sequence: u32,
     identification: u16,
-    /// Whether another packet may follow.
+    /// True if another packet may follow.
     open: bool,
 }
 
@@ -129,7 +129,7 @@ impl Merger {
         self.packets
     }
 
-    /// What the kernel is told of the piece, and the piece. [`Merger::clear`] comes next.
+    /// Description of the piece for the kernel, and the piece. [`Merger::clear`] comes next.
     pub fn finish(&mut self) -> (Offload, &[u8]) {
         let Some(piece) = self.piece.as_ref().filter(|_| self.packets > 1) else {
             return (Offload::default(), &self.bytes);
@@ -170,7 +170,7 @@ impl Merger {
     }
 }
 
-/// Whether a packet is what cutting the piece would give next.
+/// Return true if a packet is what cutting the piece would give next.
 fn follows(first: &[u8], piece: &Piece, packet: &[u8]) -> bool {
     let Some(Shape { version_6, transport, data }) = Shape::of(packet) else { return false };
     if (version_6, data) != (piece.shape.version_6, piece.shape.data) {

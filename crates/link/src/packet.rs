@@ -13,7 +13,7 @@ pub struct Held {
     pub size: u32,
     /// Flow, ECN codepoint and drop precedence.
     pub label: Label,
-    /// Whether its transport checksum was completed here, and so is right.
+    /// True if its transport checksum was completed here, and so is right.
     pub is_whole: bool,
 }
 

@@ -3,19 +3,19 @@
 use serde::Serialize;
 use vermilion_netsim::results::{LedgerResults, LinkMetrics, Spans, Summary};
 
-/// What was measured of one way of a link.
+/// Measurements of one way of a link.
 #[derive(Clone, Debug, Serialize)]
 pub struct WayReport {
-    /// What the simulator would tell of a link.
+    /// Description of a link as the simulator gives it.
     #[serde(flatten)]
     pub spans: Spans<LinkMetrics>,
     /// Its books, from time 0.
     pub ledger: LedgerResults,
-    /// What only an emulator has to tell.
+    /// Facts that only an emulator has to tell.
     pub emulator: EmulatorReport,
 }
 
-/// What an emulator has to tell beside what a link does.
+/// Facts that an emulator has to tell beside what a link does.
 #[derive(Clone, Debug, Serialize)]
 pub struct EmulatorReport {
     /// Counts, from time 0.
@@ -35,7 +35,7 @@ pub struct EmulatorReport {
     pub not_seen: Option<u64>,
 }
 
-/// What became of packets outside of the queue.
+/// Fate of packets outside of the queue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Carried {
     /// Packets handed on.
@@ -48,7 +48,7 @@ pub struct Carried {
     pub no_room: u64,
     /// Packets that are larger than a place.
     pub too_long: u64,
-    /// What arrived and was no packet that can be carried.
+    /// Arrivals that were no packets that can be carried.
     pub unusable: u64,
     /// Changes of the discipline that it refused when their time had come.
     pub changes_refused: u64,

@@ -25,10 +25,10 @@ const UDP_HEADER: usize = 8;
 const FIN_AND_PSH: u8 = 0x09;
 const CWR: u8 = 0x80;
 
-/// What a kernel says of a packet that it hands over.
+/// Description by a kernel of a packet that it hands over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Offload {
-    /// Whether a checksum is to be completed.
+    /// True if a checksum is to be completed.
     pub needs_checksum: bool,
     /// How it is to be cut: one of the constants below.
     pub kind: u8,
@@ -86,7 +86,7 @@ impl Offload {
 /// Why a packet cannot be carried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unusable {
-    /// What is said about it does not fit its bytes.
+    /// Its description does not fit its bytes.
     Contradiction,
     /// It is to be cut in a way that is not known here.
     UnknownKind,

@@ -22,7 +22,7 @@ pub enum Sight {
 
 const SIGHTS: [Sight; 4] = [Sight::Arrives, Sight::Departs, Sight::Dropped, Sight::HandedOn];
 
-/// What there is to say of a packet beside that.
+/// Further facts of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Remark {
@@ -106,7 +106,7 @@ impl Sightings {
         Self { notes: room(), spare: room(), most: bytes, kept, wanted: chosen, left_out: 0 }
     }
 
-    /// Whether anybody wants to know.
+    /// Return true if anybody wants to know.
     #[inline]
     pub(crate) fn wants(&self, sight: Sight) -> bool {
         self.wanted[sight as usize]
@@ -151,7 +151,7 @@ pub struct Sighting<'a> {
     pub time: u64,
     /// Where.
     pub sight: Sight,
-    /// What there is to say.
+    /// Details.
     pub remark: Remark,
     /// How many bytes the packet has.
     pub size: u32,

@@ -6,7 +6,7 @@ use vermilion_netsim::loss::LossModel;
 use vermilion_netsim::scenario;
 use vermilion_parameters::Values;
 
-/// What changes of a link; what is `None` stays.
+/// Changes of a link; `None` leaves a setting as it is.
 #[derive(Clone, Debug, Default)]
 pub struct Change {
     /// The rate in bits per second, constant from then on.
@@ -32,7 +32,7 @@ impl Change {
     }
 }
 
-/// What happens next.
+/// Next event.
 #[derive(Debug)]
 pub enum Event {
     /// The link changes.
@@ -85,7 +85,7 @@ impl Timetable {
         change.min(boundary).min(reading)
     }
 
-    /// What happens at [`Timetable::next`].
+    /// Event at [`Timetable::next`].
     pub fn pop(&mut self) -> Option<Event> {
         let at = self.next();
         if self.boundaries.front() == Some(&at) {

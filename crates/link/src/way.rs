@@ -32,7 +32,7 @@ pub struct Delivery {
 }
 
 impl Delivery {
-    /// Whether its transport checksum was completed here, and so is right.
+    /// Return true if its transport checksum was completed here, and so is right.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.held.is_whole
@@ -46,7 +46,7 @@ pub struct Way {
     link: TurnLink<Held>,
     pool: Pool,
     air: Air,
-    /// Whether the packet in transmission, or the last one, is in the air: the wire may lose it.
+    /// True if the packet in transmission, or the last one, is in the air: the wire may lose it.
     is_last_in_air: bool,
     now: u64,
     carried: Carried,
@@ -149,7 +149,7 @@ impl Way {
         self.sightings.as_mut()
     }
 
-    /// What a kernel hands over arrives at `now`: one packet, or several in one.
+    /// Take what a kernel hands over at `now`: one packet, or several in one.
     pub fn arrive(&mut self, now: u64, offload: &Offload, packet: &[u8]) {
         self.advance(now);
         let Ok(segments) = Segments::of(offload, packet) else {
@@ -346,13 +346,13 @@ impl Way {
         self.link.values()
     }
 
-    /// What a router would tell of this queue at `now`, cumulative since time 0.
+    /// Counters that a router would export of this queue at `now`, cumulative since time 0.
     pub fn ledger(&mut self, now: u64) -> Ledger {
         self.advance(now);
         self.link.ledger(self.now)
     }
 
-    /// What happened to packets outside of the queue.
+    /// Packet events outside of the queue.
     #[must_use]
     pub fn carried(&self) -> Carried {
         self.carried
@@ -386,7 +386,7 @@ impl Way {
         self.timetable.set_boundaries(Vec::new());
     }
 
-    /// What has been measured until `now`.
+    /// Measurements until `now`.
     pub fn report(&mut self, now: u64) -> WayReport {
         self.advance(now);
         self.close_windows();

@@ -25,7 +25,7 @@ enum Outcome {
     Dropped,
 }
 
-/// What a discipline was asked and has answered: of each packet its arrival and what became of it.
+/// Questions to a discipline and its answers: of each packet its arrival and what became of it.
 #[derive(Debug, Default)]
 struct Log {
     packets: Vec<(Arrival, Option<Outcome>)>,

@@ -207,7 +207,7 @@ fn what_does_not_fit_is_no_packet() {
     assert_eq!(cut(&right, &packet[..header]).len(), 1);
 }
 
-/// What a kernel would cut, cut, and merged again for another kernel: cut there, it is the same.
+/// Packets that a kernel would cut, cut and merged again for another kernel: cut there, it is the same.
 #[test]
 fn pieces_that_are_merged_are_cut_into_the_same_packets() {
     for (version_6, tcp_options) in [(false, 0), (false, 3), (true, 3), (true, 10)] {

@@ -7,7 +7,7 @@ use crate::flows::{STAGES, Stage};
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What can be set of a monitor. Times are in nanoseconds of the packets' clock.
+/// Settings of a monitor. Times are in nanoseconds of the packets' clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
     /// How many flows are followed at once: 1 to [`Configuration::MOST_FLOWS`].
@@ -24,7 +24,7 @@ pub struct Configuration {
     /// Of the hash table; results do not depend on it. Where others choose the addresses, it should
     /// be a number that they cannot know.
     pub seed: u64,
-    /// Whether a flow's number follows from its addresses, its ports and the seed, so that monitors at
+    /// True if a flow's number follows from its addresses, its ports and the seed, so that monitors at
     /// several places give it the same one. Else flows are counted from 0 on.
     pub shared_numbers: bool,
 }
@@ -37,7 +37,7 @@ pub struct ConfigurationError {
     pub field: &'static str,
     /// Its value.
     pub value: u64,
-    /// What would be accepted.
+    /// Accepted values.
     pub accepted: &'static str,
 }
 
@@ -67,7 +67,7 @@ impl Configuration {
         Ok(())
     }
 
-    /// Whether a packet is several that were captured as one: its TCP payload is larger than the
+    /// Return true if a packet is several that were captured as one: its TCP payload is larger than the
     /// receiver wants segments to be or, if that is unknown (0), the packet is larger than the link
     /// carries.
     #[must_use]

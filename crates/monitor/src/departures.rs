@@ -27,32 +27,32 @@ pub struct WholeRoundTrip {
     pub nanoseconds: u64,
 }
 
-/// What is known of a flow besides the monitor's own knowledge.
+/// Knowledge of a flow besides the monitor's own knowledge.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     traffic: Traffic,
-    /// Whether packets of the initiator, and of the responder, leave here. Both do where a machine
+    /// True if packets of the initiator, and of the responder, leave here. Both do where a machine
     /// talks to itself.
     leaves: [bool; 2],
-    /// Whether those have ever carried data, or are not TCP.
+    /// True if those have ever carried data, or are not TCP.
     sends: [bool; 2],
-    /// Whether their receivers acknowledge selectively, as far as that was seen.
+    /// True if their receivers acknowledge selectively, as far as that was seen.
     selective: [bool; 2],
-    /// Whether any of their packets was ECN-capable.
+    /// True if any of their packets was ECN-capable.
     ecn_capable: [bool; 2],
 }
 
-/// What a flow sent through the exit.
+/// Traffic that a flow sent through the exit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Departed {
     /// How much.
     pub volume: Volume,
-    /// Whether its sender slows down when packets are lost; `None` for flows of which nothing but
+    /// True if its sender slows down when packets are lost; `None` for flows of which nothing but
     /// acknowledgements leaves here.
     pub slows_down: Option<bool>,
-    /// Whether its receiver has been seen to acknowledge selectively, or to agree to it.
+    /// True if its receiver has been seen to acknowledge selectively, or to agree to it.
     pub selective: bool,
-    /// Whether any of its packets was ECN-capable, here or on its way here marked (RFC 3168).
+    /// True if any of its packets was ECN-capable, here or on its way here marked (RFC 3168).
     pub ecn_capable: bool,
 }
 
@@ -109,7 +109,7 @@ impl Departures {
         self.left_out
     }
 
-    /// What each flow sent through the exit since the last call.
+    /// Traffic that each flow sent through the exit since the last call.
     pub fn take_volumes(&mut self) -> Vec<Departed> {
         let departed = |volume: Volume| {
             let side = usize::from(!volume.from_initiator);

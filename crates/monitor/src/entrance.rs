@@ -39,7 +39,7 @@ const PACES: u64 = 8;
 
 const ALWAYS: u32 = 1 << 16;
 
-/// What waits longer than this for the exit, or to be named, is forgotten, in nanoseconds.
+/// Longest wait for the exit, or to be named, before a packet is forgotten, in nanoseconds.
 const FORGOTTEN_AFTER: u64 = 10_000_000_000;
 
 /// A TCP segment with timestamps (RFC 7323), as it is seen somewhere.
@@ -49,7 +49,7 @@ pub struct Stamped {
     pub value: u32,
     /// The timestamp of the other end that it names.
     pub echo: u32,
-    /// Whether it carries data.
+    /// True if it carries data.
     pub carries_data: bool,
     /// The number behind its last byte.
     pub end: u32,
@@ -144,7 +144,7 @@ impl Entrance {
     }
 }
 
-/// Whether a timestamp is the first sight of a new one, which is remembered then.
+/// Return true if a timestamp is the first sight of a new one, which is remembered then.
 fn is_newer(value: u32, newest: &mut Option<u32>) -> bool {
     let newer = newest.is_none_or(|newest| ahead(value, newest) > 0);
     if newer {

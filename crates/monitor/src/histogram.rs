@@ -27,7 +27,7 @@ impl Default for Histogram {
     }
 }
 
-/// What a histogram says, in milliseconds. Percentiles are right to within 3.2 %.
+/// Summary of a histogram, in milliseconds. Percentiles are right to within 3.2 %.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Durations {
     /// How many there were.
@@ -58,7 +58,7 @@ impl Histogram {
         self.most = self.most.max(nanoseconds);
     }
 
-    /// What it says; `None` if nothing was counted.
+    /// Value; `None` if nothing was counted.
     #[must_use]
     pub fn durations(&self) -> Option<Durations> {
         const MILLISECOND: f64 = 1e6;

@@ -12,11 +12,11 @@ pub struct Holes {
     /// First byte missing, first byte there again.
     ranges: [(u32, u32); MOST],
     count: u8,
-    /// Whether a hole was forgotten. From then on, that a segment fills none says nothing.
+    /// True if a hole was forgotten. From then on, that a segment fills none says nothing.
     forgotten: bool,
 }
 
-/// Whether a segment's bytes were missing.
+/// True if a segment's bytes were missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Filling {
     /// At least some of them were.

@@ -21,7 +21,7 @@ const SPARE_BITS: u32 = 14;
 pub struct Captured<'a> {
     /// When, in nanoseconds; `None` if the capture does not say.
     pub time: Option<u64>,
-    /// What the bytes begin with.
+    /// First header in the bytes.
     pub link: LinkType,
     /// As many of the packet's bytes as were captured.
     pub bytes: &'a [u8],
@@ -56,13 +56,13 @@ impl Monitor {
         configuration.flows as u64 * BYTES_PER_FLOW as u64
     }
 
-    /// What was counted of all packets.
+    /// Counts of all packets.
     #[must_use]
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
-    /// What was set.
+    /// Settings.
     #[must_use]
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
@@ -384,7 +384,7 @@ fn packets_in(
     }
 }
 
-/// What kind of traffic a packet is whose flow is not followed.
+/// Kind of traffic of a packet whose flow is not followed.
 fn untracked_traffic(key: &Key, headers: &Headers) -> Traffic {
     let quic = matches!(&headers.transport, Ok(Transport::Udp(udp)) if udp.quic_long_header);
     Traffic::of(key, quic)

@@ -118,7 +118,7 @@ pub struct RoundTripSummary {
     pub handshake: Option<Durations>,
 }
 
-/// What was seen of all packets together.
+/// Observations of all packets together.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
     /// When the first packet passed, in nanoseconds since 1970.
@@ -267,7 +267,7 @@ impl FlowRoundTrips {
     }
 }
 
-/// What one end of a flow sent.
+/// Traffic that one end of a flow sent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DirectionSummary {
     /// Packets, as they were captured.
@@ -324,20 +324,20 @@ impl DirectionSummary {
     }
 }
 
-/// What was seen of one flow.
+/// Observations of one flow.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct FlowSummary {
     /// In order of first sight, from 0.
     pub number: u64,
     /// "tcp" or "udp".
     pub protocol: &'static str,
-    /// What kind of traffic it is.
+    /// Kind of traffic.
     pub traffic: Traffic,
     /// Who opened it; who sent the first packet seen, if that is not known.
     pub initiator: EndSummary,
     /// The other end.
     pub responder: EndSummary,
-    /// Whether the initiator is known.
+    /// True if the initiator is known.
     pub initiator_known: bool,
     /// When its first packet passed, in nanoseconds since 1970.
     pub first_ns: u64,
@@ -346,7 +346,7 @@ pub struct FlowSummary {
     /// Why it is no longer followed; absent if it still is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<End>,
-    /// Whether ECN was negotiated.
+    /// True if ECN was negotiated.
     pub ecn: EcnNegotiation,
     /// How its round trips are taken.
     pub timed_by: Method,
@@ -355,9 +355,9 @@ pub struct FlowSummary {
     pub handshake_ms: Option<f64>,
     /// Segments that gave no round trip, by reason.
     pub not_timed: Tally<NotTimed, NOT_TIMED_CASES>,
-    /// What the initiator sent.
+    /// Traffic that the initiator sent.
     pub from_initiator: DirectionSummary,
-    /// What the responder sent.
+    /// Traffic that the responder sent.
     pub from_responder: DirectionSummary,
 }
 

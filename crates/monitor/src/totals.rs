@@ -58,7 +58,7 @@ pub struct Amount {
     pub bytes: u64,
 }
 
-/// What is counted of all packets. Counts only grow.
+/// Counts of all packets. Counts only grow.
 #[derive(Clone, Debug, Default)]
 pub struct Totals {
     /// Packets that were handed in.
@@ -116,7 +116,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// What the round trips of a path were; `None` if there were none.
+    /// Round trips of a path; `None` if there were none.
     #[must_use]
     pub fn durations(&self, path: Path) -> Option<Durations> {
         self.round_trips[path as usize].durations()

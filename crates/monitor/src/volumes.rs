@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use crate::flows::Flow;
 use crate::listener::Listener;
 
-/// What one end of a flow sent within a stretch.
+/// Traffic that one end of a flow sent within a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Volume {
     /// The stretch's number: the time of its packets, divided by its length.
     pub stretch: u64,
     /// The flow's number.
     pub flow: u64,
-    /// Whether its initiator sent it.
+    /// True if its initiator sent it.
     pub from_initiator: bool,
     /// Packets, as many as the link carried at least.
     pub packets: u64,
@@ -37,7 +37,7 @@ impl Volumes {
         Self { length_ns: length_ns.max(1), stretch: 0, rows: HashMap::new(), done: Vec::new() }
     }
 
-    /// What was added up since the last call, by stretch, flow and end. With `all` that of the
+    /// Sums since the last call, by stretch, flow and end. With `all` that of the
     /// present stretch too, which may go on in the next answer.
     pub fn take(&mut self, all: bool) -> Vec<Volume> {
         if all {

@@ -8,7 +8,7 @@ use flate2::write::GzEncoder;
 use proptest::prelude::*;
 use vermilion_monitor::{CaptureError, CaptureReader, Captured, LinkType};
 
-/// What a packet came to: time, link, bytes, original length.
+/// Outcome of a packet: time, link, bytes, original length.
 type Seen = (Option<u64>, LinkType, Vec<u8>, u32);
 
 /// Reads a file in pieces of one size.

@@ -172,7 +172,7 @@ fn at_the_exit(frames: &[Frame]) -> (Monitor, Departures) {
     (monitor, departures)
 }
 
-/// What a sender and its receiver say for so many rounds of 20 ms. Data comes in 5 ms after an answer
+/// Dialogue of a sender and its receiver for so many rounds of 20 ms. Data comes in 5 ms after an answer
 /// and up to `turn` ms more, waits for 30 ms in the queue, and is answered 40 ms after that.
 fn rounds(number: u32, turn: u64) -> Vec<Frame> {
     let mut frames = Vec::new();

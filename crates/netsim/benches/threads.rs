@@ -27,7 +27,7 @@ fn run(threads: usize) -> (Duration, Duration) {
             scope.spawn(|| batch.work());
         }
     });
-    assert!(batch.into_outcomes().iter().all(Option::is_some), "nobody cancels");
+    assert!(batch.into_outcomes().unwrap().iter().all(Option::is_some), "nobody cancels");
     (wall.elapsed(), cpu.elapsed())
 }
 

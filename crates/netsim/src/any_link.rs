@@ -68,7 +68,7 @@ impl AnyLink {
         either!(self, it => it.ledger(now))
     }
 
-    /// What each flow has sent since the last call; the first call begins to watch.
+    /// Traffic that each flow has sent since the last call; the first call begins to watch.
     pub fn take_traffic(&mut self, now: u64) -> Vec<Sent> {
         match self {
             Self::AtArrival(link) => link.take_traffic(now),

@@ -79,7 +79,11 @@ impl ArrivalLink {
     ) -> Self {
         Self {
             propagation: Propagation::new(link.delay_ns),
-            transmitter: Transmitter::of(link),
+            transmitter: Transmitter::new(
+                link.rate_bit_per_s,
+                link.rate_schedule.as_ref(),
+                link.trace.as_ref(),
+            ),
             books: LinkBooks::new(discipline.average_queue()),
             discipline,
             values,
@@ -225,7 +229,7 @@ impl ArrivalLink {
         self.books.close_window(now, &self.transmitter, in_service, into);
     }
 
-    /// What has been measured since the last window was closed.
+    /// Measurements since the last window was closed.
     pub fn window(&self) -> &LinkWindow {
         &self.books.window
     }
@@ -236,7 +240,7 @@ impl ArrivalLink {
         self.books.ledger()
     }
 
-    /// What each flow has sent since the last call; the first call begins to watch.
+    /// Traffic that each flow has sent since the last call; the first call begins to watch.
     pub fn take_traffic(&mut self, now: u64) -> Vec<Sent> {
         self.catch_up(now);
         let waiting = self.waiting.len() as u32;
@@ -394,7 +398,7 @@ fn move_all(moved: Vec<(u32, u64)>, lines: &mut [DelayLine]) {
     }
 }
 
-/// What a discipline may know of a link of `rate` bits per second and `delay` nanoseconds.
+/// Facts that a discipline may know of a link of `rate` bits per second and `delay` nanoseconds.
 pub fn facts(rate: u64, delay: u64) -> LinkFacts {
     LinkFacts { rate: rate as f64, delay: delay as f64 / 1e9 }
 }

@@ -129,7 +129,7 @@ impl Calendar {
     }
 }
 
-/// What plays for a source.
+/// Player of a source.
 #[inline(always)]
 fn key_of(source: usize, time: u64) -> u64 {
     time.min(LATEST) << SOURCE_BITS | source as u64

@@ -33,7 +33,7 @@ impl Completions {
         self.squares = self.squares.saturating_add(time.saturating_mul(time));
     }
 
-    /// Whether nothing was added.
+    /// Return true if nothing was added.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -67,7 +67,7 @@ impl Completions {
         (squares / count as f64 - share * share).max(0.0)
     }
 
-    /// What users see; `None` if nothing completed.
+    /// Times that users see; `None` if nothing completed.
     pub fn summary(&self) -> Option<CompletionTimes> {
         let least = self.minimum as f64;
         let quantile = |share| Some(self.times.quantile(share)?.max(least) * 1e-9);

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use crate::calendar::NEVER;
 use crate::packet::Packet;
 
-/// What awaits a packet at the end of a stretch.
+/// Next step of a packet at the end of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     /// The queue of a link; the packet's `hop` says which one of its path.
@@ -32,7 +32,7 @@ pub enum End {
     Noted(NotedEnd),
 }
 
-/// What [`End`]s there are, where notes are taken at them.
+/// All [`End`]s, where notes are taken at them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum NotedEnd {
     /// As [`End::Link`].
@@ -69,7 +69,7 @@ impl End {
 #[repr(align(64))]
 #[derive(Clone, Debug)]
 pub struct DelayLine {
-    /// What awaits packets at the end.
+    /// Next step of packets at the end.
     pub end: End,
     /// Link whose output this line is, if any: its propagation delay is part of the line's.
     pub link: Option<u32>,

@@ -72,7 +72,7 @@ pub enum Fate {
     Lost,
     /// It is sent, and may have been marked on leaving; said only where notes are taken.
     Sent {
-        /// Whether it was.
+        /// True if it was.
         marked: bool,
     },
 }
@@ -84,7 +84,7 @@ pub struct Gone {
     pub packet: Packet,
     /// When it arrived, in nanoseconds.
     pub arrived: u64,
-    /// What has become of it.
+    /// Its fate.
     pub fate: Fate,
 }
 
@@ -95,15 +95,15 @@ impl From<Dropped<Waiting>> for Gone {
     }
 }
 
-/// What is told beside the books to whoever asks.
+/// Notes beside the books for whoever asks.
 #[derive(Clone, Debug, Default)]
 struct Watch {
     traffic: Option<FlowTraffic>,
-    /// Whether notes are taken of what is sent.
+    /// True if notes are taken of what is sent.
     noted: bool,
 }
 
-/// What is around the queue and its transmitter, and asked for every packet.
+/// Surroundings of the queue and its transmitter, asked for every packet.
 #[derive(Clone, Debug)]
 struct Around {
     /// Packets dropped, or lost on the wire, since somebody last looked; where notes are taken, those sent
@@ -115,7 +115,7 @@ struct Around {
     last_offer: u64,
     /// Turns that were carried out late and would have been events otherwise.
     late_turns: u64,
-    /// Whether turns have to be carried out at their times.
+    /// True if turns have to be carried out at their times.
     prompt: bool,
     /// The delay line of the packet in transmission, or of the last one.
     line_in_service: u32,
@@ -320,7 +320,7 @@ impl DepartureLink {
         }
     }
 
-    /// What leaves arrives nowhere before so many nanoseconds after the link's own delay, so that turns may be
+    /// Least delay of what leaves: so many nanoseconds after the link's own delay, so that turns may be
     /// carried out late.
     pub fn allow_late_turns(&mut self, way_behind: u64) {
         self.way_behind = Some(way_behind);
@@ -333,7 +333,7 @@ impl DepartureLink {
         (self.around.prompt, self.patience) = (way == 0, way.saturating_sub(1));
     }
 
-    /// Whether turns have to be carried out at their times.
+    /// Return true if turns have to be carried out at their times.
     #[inline]
     pub fn is_prompt(&self) -> bool {
         self.around.prompt
@@ -401,7 +401,7 @@ impl DepartureLink {
         &mut self.around.gone
     }
 
-    /// Whether there are any.
+    /// Return true if there are any.
     #[inline]
     pub fn has_gone(&self) -> bool {
         !self.around.gone.is_empty() || !self.around.gone_before.is_empty()
@@ -412,7 +412,7 @@ impl DepartureLink {
         self.around.gone_before.pop_front().or_else(|| self.around.gone.pop())
     }
 
-    /// What each flow has sent since the last call; the first call begins to watch.
+    /// Traffic that each flow has sent since the last call; the first call begins to watch.
     pub fn take_traffic(&mut self) -> Vec<Sent> {
         self.around.watch.get_or_insert_default().traffic.get_or_insert_default().take()
     }
@@ -435,7 +435,7 @@ impl DepartureLink {
         self.link.close_window(now, into);
     }
 
-    /// What has been measured since the last window was closed.
+    /// Measurements since the last window was closed.
     pub fn window(&self) -> &LinkWindow {
         self.link.window()
     }

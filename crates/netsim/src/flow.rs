@@ -19,7 +19,7 @@ pub const ANSWER: u32 = ARRIVAL | 1;
 /// The sender's pacing.
 pub const PACING: u32 = LATER | 2;
 
-/// What drives a flow.
+/// Driver of a flow.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
@@ -72,7 +72,7 @@ const _: () = assert!(size_of::<Flow>() == 536);
 /// One flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
-    /// What drives it.
+    /// Driver of it.
     pub source: Source,
     /// Number of what it shares with others: its group, of one base round trip.
     pub group: u32,
@@ -95,7 +95,7 @@ pub struct Flow {
     pub completed: Option<(u64, u64)>,
 }
 
-/// What has been counted of a flow up to an instant.
+/// Counts of a flow up to an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Data bytes delivered in order, headers included.
@@ -136,7 +136,7 @@ impl Flow {
         self.awaited = segments + 1;
     }
 
-    /// Whether it sends, or has something outstanding.
+    /// Return true if it sends, or has something outstanding.
     pub fn active(&self) -> bool {
         let is_source = matches!(self.source, Source::Transfers(_));
         self.began.is_some() && self.ended.is_none() && !is_source
@@ -162,7 +162,7 @@ impl Flow {
         }
     }
 
-    /// What has been counted so far; `packet_size` is that of its group, in bytes, and `unheard` are segments that
+    /// Counts so far; `packet_size` is that of its group, in bytes, and `unheard` are segments that
     /// its receiver has besides those it knows of (`simulation/unheard.rs`).
     pub fn tally(&self, packet_size: u32, unheard: impl ExactSizeIterator<Item = u32>) -> Tally {
         match &self.source {

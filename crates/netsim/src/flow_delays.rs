@@ -14,7 +14,7 @@
 use crate::calendar::NEVER;
 use crate::packet_window::{PacketMetrics, PacketWindow};
 
-/// What is kept of one flow.
+/// Record kept of one flow.
 #[derive(Clone, Copy, Debug)]
 struct Track {
     /// Delay of the packet that arrived last; [`NEVER`] before the first.

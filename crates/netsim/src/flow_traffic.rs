@@ -27,7 +27,7 @@ pub struct Sent {
 pub struct FlowTraffic {
     /// Direction and size in bytes of what was accepted and has not been counted.
     accepted: VecDeque<(u32, u32)>,
-    /// What has left since somebody asked, by direction.
+    /// Packets that have left since somebody asked, by direction.
     sent: Vec<Sent>,
     /// The directions in it that are not 0.
     seen: Vec<u32>,
@@ -83,7 +83,7 @@ impl FlowTraffic {
         sent.bytes += u64::from(size);
     }
 
-    /// What has left since the last call, in the order of directions.
+    /// Packets that have left since the last call, in the order of directions.
     pub fn take(&mut self) -> Vec<Sent> {
         self.seen.sort_unstable();
         let sent = &mut self.sent;

@@ -5,7 +5,7 @@ use vermilion_aqm::Colour;
 use crate::access::AccessRate;
 use crate::route::Route;
 
-/// What flows share that are of one group and have one base round trip.
+/// Facts that flows share that are of one group and have one base round trip.
 ///
 /// Where round trips differ, each flow has its own. What every packet asks for stands in one line of the
 /// cache, up to the route's first hop.

@@ -36,7 +36,7 @@ const LEAST_SHIFT: u32 = 2 * DIGIT_BITS;
 /// And no more than to the power of this: half of a key is left for the place among the others.
 const GREATEST_SHIFT: u32 = 31;
 
-/// What can stand in a lazy queue.
+/// Entry of a lazy queue.
 pub trait Ranked: Due {
     /// Which comes first of those due at one time: that of the lower rank.
     fn rank(&self) -> u32;
@@ -54,7 +54,7 @@ pub struct LazyQueue<T> {
     reach: u64,
     /// When the first entry is due, [`NEVER`] without any.
     first_time: u64,
-    /// Whether the first entry is one of those that were late.
+    /// True if the first entry is one of those that were late.
     is_first_late: bool,
     /// How many entries of the epoch that has come have been taken out.
     taken: usize,
@@ -68,10 +68,10 @@ pub struct LazyQueue<T> {
     occupied: Occupied,
     /// Memory of epochs that are over.
     spare: Vec<Vec<T>>,
-    /// What is due in epochs that have no list yet, and the first of those epochs.
+    /// Entries due in epochs that have no list yet, and the first of those epochs.
     rest: Vec<T>,
     first_of_rest: u64,
-    /// What was put in when its epoch had come.
+    /// Entries put in when their epoch had come.
     late: Wheel<T>,
     digits: Digits,
 }
@@ -219,7 +219,7 @@ impl<T: Ranked> LazyQueue<T> {
         self.is_first_late = self.late.next_time() <= self.first_time && self.is_late_first();
     }
 
-    /// Whether the first of those that were late comes before the first of the others.
+    /// Return true if the first of those that were late comes before the first of the others.
     #[cold]
     #[inline(never)]
     fn is_late_first(&mut self) -> bool {

@@ -16,7 +16,7 @@ pub const MOST_LINKS: u64 = 10_000;
 /// Most numbers that are kept at the ends of all phases together: one for each flow, and
 /// [`LINK_MEASURES`] for each link.
 pub const MOST_MEASURES: u64 = 20_000_000;
-/// What a link's queue weighs among them: its histograms are much larger than a flow's tally. So is
+/// Weight of a link's queue among them: its histograms are much larger than a flow's tally. So is
 /// that of a group's delays, where it is asked for.
 pub const LINK_MEASURES: u64 = 50;
 /// Most packets that wait or are in flight at a time: one that waits takes 56 bytes, and rings grow by doubling.

@@ -28,7 +28,7 @@ pub struct Ledger {
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct LinkBooks {
-    /// What has been measured since the last window was closed; the queue's lengths are still in `queue`.
+    /// Measurements since the last window was closed; the queue's lengths are still in `queue`.
     pub window: LinkWindow,
     queue: QueueRecord,
     /// Waiting in nanoseconds of the packets dropped from the queue in this window: the ledger has
@@ -67,7 +67,7 @@ impl LinkBooks {
         self.ledger.forwarded + self.window.forwarded
     }
 
-    /// Whether the discipline keeps an average.
+    /// Return true if the discipline keeps an average.
     #[inline]
     pub fn has_average(&self) -> bool {
         self.average.is_some()

@@ -72,7 +72,7 @@ impl LossyWire {
         self.model = Some(model);
     }
 
-    /// Whether the next packet is lost.
+    /// Return true if the next packet is lost.
     #[inline]
     pub fn loses(&mut self) -> bool {
         self.model.is_some() && self.loses_under_model()

@@ -5,7 +5,7 @@ use vermilion_tcp::Segment;
 
 use crate::limits::LONGEST_DURATION;
 
-/// What a packet carries besides its number.
+/// Data of a packet besides its number.
 const ECN_CAPABLE: u8 = 1;
 const CONGESTION_EXPERIENCED: u8 = 2;
 const WINDOW_REDUCED: u8 = 4;
@@ -208,7 +208,7 @@ impl Packet {
         Stamp(self.sent)
     }
 
-    /// Whether it is an acknowledgement.
+    /// Return true if it is an acknowledgement.
     #[inline]
     pub fn is_acknowledgement(self) -> bool {
         self.flags() & ACKNOWLEDGEMENT != 0
@@ -227,7 +227,7 @@ impl Packet {
         self
     }
 
-    /// Whether its segment was sent before; known only where notes are taken.
+    /// Return true if its segment was sent before; known only where notes are taken.
     pub fn is_sent_again(self) -> bool {
         self.flags() & AGAIN != 0
     }
@@ -238,14 +238,14 @@ impl Packet {
         COLOURS[usize::from(self.flags() >> COLOUR) % COLOURS.len()]
     }
 
-    /// What tells queues its flow from others: data and acknowledgements of a flow have addresses
+    /// Key that tells queues its flow from others: data and acknowledgements of a flow have addresses
     /// and ports the other way round.
     #[inline]
     pub fn direction(self) -> u32 {
         direction(self.flow(), self.is_acknowledgement())
     }
 
-    /// Whether a queue may mark it.
+    /// Return true if a queue may mark it.
     #[inline]
     fn ecn_capable(self) -> bool {
         self.flags() & ECN_CAPABLE != 0
@@ -281,14 +281,14 @@ impl Stamp {
         self.0 & TIME
     }
 
-    /// What it keeps of its packet's number; 0 where packets are not numbered.
+    /// Data kept of its packet's number; 0 where packets are not numbered.
     #[inline]
     pub fn number(self) -> u32 {
         (self.0 >> TIME_BITS) as u32
     }
 }
 
-/// What tells queues the packets of `flow` from others.
+/// Key that tells queues the packets of `flow` from others.
 #[inline]
 pub fn direction(flow: u32, acknowledgement: bool) -> u32 {
     flow << 1 | u32::from(acknowledgement)

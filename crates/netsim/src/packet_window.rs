@@ -92,7 +92,7 @@ impl PacketWindow {
         *self = Self { delays, ..Self::default() };
     }
 
-    /// What users see; `least` is what every packet needs at the least, in nanoseconds.
+    /// Times that users see; `least` is what every packet needs at the least, in nanoseconds.
     #[must_use]
     pub fn metrics(&self, least: u64) -> PacketMetrics {
         let settled = self.delivered + self.lost;

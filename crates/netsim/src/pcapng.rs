@@ -51,7 +51,7 @@ pub struct Packet<'a> {
     pub bytes: &'a [u8],
     /// How many bytes it had.
     pub original_length: u32,
-    /// What is said of it; nothing if it is empty.
+    /// Description; nothing if it is empty.
     pub comment: &'a str,
 }
 

@@ -17,7 +17,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// Whether it has no instant.
+    /// Return true if it has no instant.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.begin >= self.end

@@ -3,7 +3,7 @@
 use crate::any_link::AnyLink;
 use crate::link_books::Ledger;
 
-/// What a reading shows of a link.
+/// Reading of a link.
 #[derive(Clone, Copy, Debug)]
 pub struct State {
     /// Totals since time 0.
@@ -83,7 +83,7 @@ impl Series {
         self.time_s.len()
     }
 
-    /// Whether none is kept.
+    /// Return true if none is kept.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.time_s.is_empty()

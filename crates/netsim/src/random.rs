@@ -12,7 +12,7 @@ use vermilion_aqm::Coin;
 /// change only when this changes.
 pub const RANDOM_STREAMS: &str = "xoshiro256++ v1";
 
-/// What a stream is for.
+/// Purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u64)]
 pub enum Purpose {

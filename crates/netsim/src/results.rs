@@ -36,7 +36,7 @@ pub struct Spans<T> {
     pub phases: Vec<T>,
 }
 
-/// What was measured at a link.
+/// Measurements at a link.
 #[derive(Clone, Debug, Serialize)]
 pub struct LinkResults {
     /// Its metrics.
@@ -201,7 +201,7 @@ pub struct GroupMetrics {
     pub timeouts: u64,
     /// Segments sent again.
     pub retransmissions: u64,
-    /// What transfers did; only where flows have an end of their own.
+    /// Results of transfers; only where flows have an end of their own.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransferMetrics>,
     /// How its data packets fared; only where that was asked for.
@@ -210,7 +210,7 @@ pub struct GroupMetrics {
     /// Each of those flows; left out of batches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub each: Vec<FlowMetrics>,
-    /// What each of those flows got in bits per second, to be compared with other groups' flows.
+    /// Goodput of each of those flows in bits per second, to be compared with other groups' flows.
     #[serde(skip)]
     pub(crate) goodputs: Vec<f64>,
 }
@@ -223,7 +223,7 @@ pub const STARVED_SHARE: f64 = 0.05;
 pub struct Goodput {
     /// All together.
     pub total: f64,
-    /// What single flows got; not where flows come and go.
+    /// Goodput of single flows; not where flows come and go.
     #[serde(flatten, skip_serializing_if = "Option::is_none")]
     pub of_flows: Option<GoodputOfFlows>,
 }

@@ -36,17 +36,17 @@ pub struct Scenario {
     /// Interval of the time series in nanoseconds; none are kept without it.
     #[serde(default)]
     pub probe_interval_ns: Option<u64>,
-    /// Whether results have the distribution of waiting times, which makes them longer.
+    /// True if results have the distribution of waiting times, which makes them longer.
     #[serde(default)]
     pub distributions: bool,
-    /// Whether results have delay, jitter and loss of the packets of each group of flows.
+    /// True if results have delay, jitter and loss of the packets of each group of flows.
     #[serde(default)]
     pub flow_delays: bool,
     /// The links.
     pub links: Vec<Link>,
     /// The groups of flows.
     pub flows: Vec<FlowGroup>,
-    /// What changes while the network runs.
+    /// Changes while the network runs.
     #[serde(default)]
     pub changes: Vec<Change>,
     /// Packets that are dropped or marked whatever the queues say.
@@ -86,7 +86,7 @@ pub struct Queue {
     /// Its parameters in the units of its table.
     #[serde(default)]
     pub parameters: Values,
-    /// What makes it, where whoever embeds the core has a discipline of this name of its own.
+    /// Factory, where whoever embeds the core has a discipline of this name of its own.
     #[serde(skip)]
     pub foreign: Option<Arc<dyn ForeignFactory>>,
 }
@@ -125,7 +125,7 @@ pub struct FlowGroup {
     /// Drop precedence of its packets and acknowledgements.
     #[serde(default)]
     pub colour: DropPrecedence,
-    /// What it sends.
+    /// Traffic that it sends.
     #[serde(default)]
     pub traffic: Traffic,
     /// Range over which starts are uniform, in nanoseconds.
@@ -167,7 +167,7 @@ pub struct SenderChoice {
     /// Its parameters in the units of its table.
     #[serde(default)]
     pub parameters: Values,
-    /// What makes it, where whoever embeds the core has a sender of this name of its own.
+    /// Factory, where whoever embeds the core has a sender of this name of its own.
     #[serde(skip)]
     pub foreign: Option<Arc<dyn ForeignSenders>>,
 }
@@ -211,7 +211,7 @@ impl Scenario {
 }
 
 impl Link {
-    /// Whether its rate varies by itself.
+    /// Return true if its rate varies by itself.
     fn varies(&self) -> bool {
         self.rate_schedule.is_some() || self.trace.is_some()
     }

@@ -19,7 +19,7 @@ pub const MOST_SCRIPTED_LOSSES: u64 = 10_000;
 /// Most segments that one of them may name.
 pub const MOST_NAMED: u64 = 10_000_000;
 
-/// What is done to a packet.
+/// Treatment of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -34,7 +34,7 @@ pub enum Action {
 /// what it is told alone. Who fails keeps the failure to itself, means no packet from then on, and has
 /// whoever embeds the core end the run.
 pub trait PacketPredicate: Debug + Send + Sync {
-    /// Whether a packet is meant, to which all fits that its script gives beside.
+    /// Return true if a packet is meant, to which all fits that its script gives beside.
     fn means(&self, packet: &Passing) -> bool;
 }
 
@@ -47,10 +47,10 @@ pub struct ScriptedLoss {
     /// On their way to which link; to the first of the group's path unless it is given.
     #[serde(default)]
     pub link: Option<String>,
-    /// What is done.
+    /// Action.
     #[serde(default)]
     pub action: Action,
-    /// Whether to acknowledgements instead of data.
+    /// True if to acknowledgements instead of data.
     #[serde(default)]
     pub acknowledgements: bool,
     /// Data segments by number, the first being 1; ranges from first to last.
@@ -98,11 +98,11 @@ pub struct Passing {
     /// Of its flow's packets that come to the link the so-many-th; the first is 1. Acknowledgements are
     /// counted apart.
     pub packet: u64,
-    /// Whether it is an acknowledgement.
+    /// True if it is an acknowledgement.
     pub acknowledgement: bool,
     /// Number of its segment, if it has one.
     pub segment: Option<u32>,
-    /// Whether its segment was sent before.
+    /// True if its segment was sent before.
     pub retransmission: bool,
     /// Size in bytes.
     pub size: u32,

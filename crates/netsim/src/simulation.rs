@@ -86,7 +86,7 @@ const CONTROL: usize = 0;
 #[derive(Clone, Debug, Default)]
 struct Snapshot {
     time: u64,
-    /// What has happened before this is in it: `time` at a boundary that was known beforehand, and a nanosecond
+    /// Instant before which all events are in it: `time` at a boundary that was known beforehand, and a nanosecond
     /// more where results are asked for at an instant of which all has happened.
     before: u64,
     queued: Vec<u64>,
@@ -96,7 +96,7 @@ struct Snapshot {
     transfers: Vec<TransferCounts>,
 }
 
-/// What is measured from one boundary between spans to the next, of all links and groups.
+/// Measurements from one boundary between spans to the next, of all links and groups.
 #[derive(Clone, Debug)]
 struct Measured {
     phases: Phases,
@@ -141,7 +141,7 @@ pub struct Simulation {
     timers: Timers,
     access: AccessLinks,
     lines: DelayLines,
-    /// Whether some receivers may wait, and have no line of their own for what they answer.
+    /// True if some receivers may wait, and have no line of their own for what they answer.
     some_wait: bool,
     links: Vec<AnyLink>,
     /// The links that watch departures, in the order of their numbers in the calendar.
@@ -159,11 +159,11 @@ pub struct Simulation {
     monitor: Option<Vec<(u32, u64)>>,
     /// Only where somebody asks for some.
     notes: Option<Box<Notes>>,
-    /// Whether packets come by where notes are taken, which costs: nobody who only reads windows asks for it.
+    /// True if packets come by where notes are taken, which costs: nobody who only reads windows asks for it.
     notes_packets: bool,
-    /// Whether senders that have heard of a packet send by a call: some of them are paced, or notes are taken.
+    /// True if senders that have heard of a packet send by a call: some of them are paced, or notes are taken.
     sends_by_call: bool,
-    /// Whether the last advance ended early, because notes should be taken away.
+    /// True if the last advance ended early, because notes should be taken away.
     paused: bool,
 }
 
@@ -351,7 +351,7 @@ impl Simulation {
     }
 }
 
-/// What events come from, at the beginning.
+/// Source of events, at the beginning.
 struct Sources {
     lines: DelayLines,
     some_wait: bool,

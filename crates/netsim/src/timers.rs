@@ -79,7 +79,7 @@ impl Timers {
         &mut self.armed[kind][flow]
     }
 
-    /// Whether the first entry comes up at `time` and stands for an arrival.
+    /// Return true if the first entry comes up at `time` and stands for an arrival.
     #[inline]
     pub fn next_is_arrival_at(&self, time: u64) -> bool {
         self.entries.next_time() == time && self.entries.next_rank() < LATER

@@ -15,7 +15,7 @@ pub struct TransferCounts {
     pub over: u64,
     /// Transfers that could not begin because too many were under way.
     pub refused: u64,
-    /// What connections that are over have counted; in a snapshot, those under way as well.
+    /// Counts of connections that are over; in a snapshot, those under way as well.
     pub tally: Tally,
 }
 
@@ -75,7 +75,7 @@ pub struct TransferMetrics {
     /// Transfers under way at some time of the span.
     #[serde(skip)]
     pub flows: u64,
-    /// What their connections counted in the span.
+    /// Counts of their connections in the span.
     #[serde(skip)]
     pub tally: Tally,
 }

@@ -12,9 +12,8 @@ pub use schedule::{RateSchedule, ScheduledRate};
 pub use trace::{DeliveryTrace, TracedLink};
 
 pub use crate::limits::FAR;
-use crate::scenario;
 
-/// What sends a link's packets, one after the other. Nearly all links have one rate: that it is
+/// Sender of a link's packets, one after the other. Nearly all links have one rate: that it is
 /// another kind is asked once for each packet, and when it will be free not at all.
 #[derive(Clone, Debug)]
 pub struct Transmitter {
@@ -44,14 +43,15 @@ struct ConstantRate {
 }
 
 impl Transmitter {
-    /// The idle transmitter of a link whose description has been checked.
-    pub fn of(link: &scenario::Link) -> Self {
-        let varying = match (&link.rate_schedule, &link.trace) {
+    /// Idle transmitter of a link that sends at `rate` bits per second, by a schedule, or at the opportunities of a
+    /// trace; all of them have been checked.
+    pub fn new(rate: u64, schedule: Option<&RateSchedule>, trace: Option<&DeliveryTrace>) -> Self {
+        let varying = match (schedule, trace) {
             (Some(schedule), _) => Some(Varying::Scheduled(ScheduledRate::new(schedule))),
             (None, Some(trace)) => Some(Varying::Traced(TracedLink::new(trace))),
             (None, None) => None,
         };
-        let constant = ConstantRate::new(link.rate_bit_per_s);
+        let constant = ConstantRate::new(rate);
         Self { constant, varying: varying.map(Box::new) }
     }
 

@@ -34,15 +34,15 @@ pub struct Taken<P> {
     pub packet: P,
     /// When its transmission ends.
     pub end: u64,
-    /// Whether the wire loses it.
+    /// True if the wire loses it.
     pub lost: bool,
     /// When it arrived.
     pub arrived: u64,
-    /// Whether it was marked as it left.
+    /// True if it was marked as it left.
     pub marked: bool,
 }
 
-/// What happens to packets that the queue drops.
+/// Fate of packets that the queue drops.
 struct Removal<'a, F> {
     now: u64,
     books: &'a mut LinkBooks,
@@ -76,7 +76,7 @@ pub struct TurnLink<P> {
 pub(crate) struct Turns {
     propagation: Propagation,
     transmitter: Transmitter,
-    /// What waits in the queue: kept here, because which queue it is has to be looked up to ask it.
+    /// Packets waiting in the queue: kept here, because which queue it is has to be looked up to ask it.
     standing: Standing,
     coin: Stream,
     wire: LossyWire,
@@ -252,7 +252,11 @@ impl<P: Packet> TurnLink<P> {
     ) -> Self {
         let turns = Turns {
             propagation: Propagation::new(link.delay_ns),
-            transmitter: Transmitter::of(link),
+            transmitter: Transmitter::new(
+                link.rate_bit_per_s,
+                link.rate_schedule.as_ref(),
+                link.trace.as_ref(),
+            ),
             books: LinkBooks::new(queue.average_queue()),
             standing: queue.standing(),
             coin,
@@ -311,7 +315,7 @@ impl<P: Packet> TurnLink<P> {
         self.turns.books.close_window(now, &self.turns.transmitter, (self.turns.end, 0), into);
     }
 
-    /// What has been measured since the last window was closed.
+    /// Measurements since the last window was closed.
     #[must_use]
     pub fn window(&self) -> &LinkWindow {
         &self.turns.books.window

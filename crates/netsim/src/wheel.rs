@@ -31,7 +31,7 @@ const LATER: usize = 256;
 /// More entries than this in one slot go into the heap.
 const CROWD: u32 = 8;
 
-/// What can stand in a wheel.
+/// Entry of a wheel.
 pub trait Due: Copy {
     /// When it is due, in nanoseconds.
     fn due(&self) -> u64;
@@ -148,10 +148,10 @@ pub struct Wheel<T> {
     /// The lists of the first ring.
     heads: Vec<u32>,
     occupied: Occupied,
-    /// Whether anything stands in the heap.
+    /// True if anything stands in the heap.
     has_crowd: bool,
     crowd: BinaryHeap<Reverse<(Key, u32)>>,
-    /// What neither ring reaches.
+    /// Entries beyond both rings.
     rest: Later<T>,
     /// The second ring.
     later: Vec<Later<T>>,

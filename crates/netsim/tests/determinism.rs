@@ -37,7 +37,12 @@ fn one_thread_and_four_give_the_same_results() {
             }
         });
         assert_eq!(batch.done(), jobs.len());
-        batch.into_outcomes().iter().map(|outcome| as_text(outcome.as_ref().unwrap())).collect()
+        batch
+            .into_outcomes()
+            .unwrap()
+            .iter()
+            .map(|outcome| as_text(outcome.as_ref().unwrap()))
+            .collect()
     };
     let one = outcomes(1);
     assert_eq!(one, outcomes(4));

@@ -33,7 +33,7 @@ fn path() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden.txt")
 }
 
-/// What the first line begins with, before the editions.
+/// Beginning of the first line, before the editions.
 const EDITIONS: &str = "# editions: ";
 
 /// The committed table: its editions, oldest first, and its lines but the first.
@@ -44,7 +44,7 @@ fn committed() -> (Vec<String>, String) {
     (editions.split(' ').map(str::to_owned).collect(), rest.to_owned())
 }
 
-/// What tells one edition from others: FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) of its runs.
+/// Key that tells one edition from others: FNV-1a (G. Fowler, L. C. Noll, K.-P. Vo) of its runs.
 fn edition(table: &str) -> String {
     let step = |hash: u64, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
     format!("{:016x}", table.bytes().fold(0xcbf2_9ce4_8422_2325, step))

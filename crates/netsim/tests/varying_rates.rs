@@ -28,7 +28,7 @@ fn constant(rate: f64) -> Value {
     open_loop("link", json!({"kind": "constant-rate", "rate_bit_per_s": rate}))
 }
 
-/// What was measured after the first second.
+/// Measurements after the first second.
 fn warm(network: &Value) -> LinkMetrics {
     let mut network = network.clone();
     network["warm_up_ns"] = json!(SECOND);

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::{Kind, Parameter, Scale};
 
-/// What an algorithm says about itself.
+/// Description of an algorithm.
 #[derive(Clone, Copy, Debug)]
 pub struct Algorithm {
     /// Name in scenarios.

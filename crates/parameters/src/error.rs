@@ -10,7 +10,7 @@ pub struct ParameterError {
     pub field: String,
     /// The value as given.
     pub value: String,
-    /// What would have been accepted.
+    /// Accepted values.
     pub accepted: String,
 }
 

@@ -56,7 +56,7 @@ pub enum Scale {
     Log,
 }
 
-/// What values a parameter takes.
+/// Values a parameter takes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// A quantity.
@@ -65,11 +65,11 @@ pub enum Kind {
         default: Option<f64>,
         /// Smallest value accepted.
         minimum: f64,
-        /// Whether the smallest value itself is refused.
+        /// True if the smallest value itself is refused.
         minimum_excluded: bool,
         /// Largest value accepted.
         maximum: f64,
-        /// Whether only whole numbers are accepted.
+        /// True if only whole numbers are accepted.
         integer: bool,
         /// How a search should walk along it.
         scale: Scale,
@@ -97,7 +97,7 @@ pub struct Parameter {
     pub name: &'static str,
     /// Unit of the number: `packets`, `bytes`, `seconds`, `probability`, or `1`.
     pub unit: &'static str,
-    /// What values it takes.
+    /// Values it takes.
     pub kind: Kind,
     /// One line: what it means.
     pub meaning: &'static str,

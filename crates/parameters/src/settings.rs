@@ -62,7 +62,7 @@ impl Settings {
         matches!(self.values.get(name), Some(Value::Switch(true)))
     }
 
-    /// Whether the named alternative is the one chosen.
+    /// Return true if the named alternative is the one chosen.
     #[must_use]
     pub fn is(&self, name: &str, choice: &str) -> bool {
         matches!(self.values.get(name), Some(Value::Choice(value)) if value == choice)

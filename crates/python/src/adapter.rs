@@ -34,7 +34,7 @@ impl Adapter {
         self.algorithm
     }
 
-    /// What it has under this name.
+    /// Its value of this name.
     pub fn attribute(&self, python: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
         self.object.getattr(python, name)
     }
@@ -55,7 +55,7 @@ impl Adapter {
         self.object.call_method1(python, name, arguments)
     }
 
-    /// What a user is to read about an error that ended a run: the adapter says it, except of what
+    /// Message to a user about an error that ended a run: the adapter says it, except of what
     /// ends programs (Ctrl-C).
     pub fn explain(
         &self,
@@ -84,7 +84,7 @@ impl Adapter {
     }
 }
 
-/// What a user is to read about an error that ended a run, from an object that says it.
+/// Message to a user about an error that ended a run, from an object that says it.
 pub fn explain(object: &Bound<'_, PyAny>, error: PyErr, doing: &str, now: Option<u64>) -> PyErr {
     let python = object.py();
     // What a user's class raises to end the program ends the run; who presses Ctrl-C is heard.

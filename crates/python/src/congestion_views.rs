@@ -39,7 +39,7 @@ impl Number {
     }
 }
 
-/// What an acknowledgement has told.
+/// News that an acknowledgement has told.
 #[pyclass(frozen, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Acknowledgement {
@@ -199,7 +199,7 @@ pub struct Window {
     cap: Number,
     /// Not a number where there is none.
     pacing_rate: Number,
-    /// Whether an acknowledgement is being looked at.
+    /// True if an acknowledgement is being looked at.
     writable: AtomicBool,
 }
 

@@ -27,7 +27,7 @@ pub fn observation(text: &str) -> PyResult<Observation> {
 /// Records that were taken, and what became of them: columns by name, lines of text, bytes of a capture.
 type Taken<'py> = (usize, Option<Bound<'py, PyDict>>, Option<String>, Option<Bound<'py, PyBytes>>);
 
-/// What happened to packets since the last call, in the forms that are asked for.
+/// Packet events since the last call, in the forms that are asked for.
 pub fn take_packets<'py>(
     python: Python<'py>,
     simulation: &mut Simulation,

@@ -14,7 +14,7 @@ use crate::monitor::{Document, array, monitor_of, unreadable};
 #[pyclass(module = "vermilion._core")]
 pub struct InterfaceMonitor {
     monitor: Monitor,
-    /// What leaves, and the largest flows.
+    /// Departures, and the largest flows.
     notes: (Departures, Largest),
     entrances: Vec<u32>,
 }
@@ -102,7 +102,7 @@ impl InterfaceMonitor {
         Ok(columns)
     }
 
-    /// What each flow sent through the exit.
+    /// Traffic that each flow sent through the exit.
     fn take_volumes<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let taken = self.notes.0.take_volumes();
         let columns = PyDict::new(python);
@@ -123,7 +123,7 @@ impl InterfaceMonitor {
         self.monitor.finish(&mut self.notes);
     }
 
-    /// What was seen, as JSON.
+    /// Observations, as JSON.
     fn summary(&self) -> PyResult<String> {
         json(&Document::of(&self.monitor, &self.notes.1))
     }

@@ -104,7 +104,7 @@ impl Link {
         outcome.map_err(|error| failed(&error))
     }
 
-    /// Whether the device that packets of a way come from is still there.
+    /// Return true if the device that packets of a way come from is still there.
     fn is_there(&self, way: usize) -> PyResult<bool> {
         Ok(self.emulator.is_there(number(way)?))
     }
@@ -174,7 +174,7 @@ impl Link {
         })
     }
 
-    /// What has been measured of a way, as JSON.
+    /// Measurements of a way, as JSON.
     fn report(&mut self, python: Python<'_>, way: usize) -> PyResult<String> {
         let now = self.emulator.now();
         let report = self.emulator.way(number(way)?).report(now);
@@ -182,7 +182,7 @@ impl Link {
         convert::json(&report)
     }
 
-    /// What a router exports about the queue of a way, cumulative since time 0.
+    /// Counters that a router exports about the queue of a way, cumulative since time 0.
     fn counters<'py>(&mut self, python: Python<'py>, way: usize) -> PyResult<Bound<'py, PyDict>> {
         let now = self.emulator.now();
         let way = self.emulator.way(number(way)?);

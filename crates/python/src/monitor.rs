@@ -55,7 +55,7 @@ pub struct Document<'a> {
 }
 
 impl<'a> Document<'a> {
-    /// What a monitor has seen.
+    /// Observations of a monitor.
     pub fn of(monitor: &Monitor, largest: &'a Largest) -> Self {
         Self {
             summary: Summary::from(monitor.totals()),
@@ -128,12 +128,12 @@ impl CaptureMonitor {
         Ok(())
     }
 
-    /// What was seen, as JSON.
+    /// Observations, as JSON.
     fn summary(&self) -> PyResult<String> {
         json(&Document::of(&self.monitor, &self.notes.largest))
     }
 
-    /// What each end of each flow sent in stretches that are over, as arrays; after the end all.
+    /// Traffic that each end of each flow sent in stretches that are over, as arrays; after the end all.
     #[pyo3(signature = (with_unfinished=false))]
     fn take_volumes<'py>(
         &mut self,

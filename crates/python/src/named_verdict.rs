@@ -20,7 +20,7 @@ pub struct NamedVerdict {
     verdict: String,
     kind: DropKind,
     cause: u16,
-    /// Whether a packet that may be marked is marked.
+    /// True if a packet that may be marked is marked.
     pub notifies: bool,
 }
 

@@ -16,7 +16,7 @@ use crate::adapter::{Adapter, values};
 use crate::congestion_views::{self, Acknowledgement, LARGEST_WINDOW, Reduction};
 use crate::session::Session;
 
-/// What is known of a registered class.
+/// Knowledge of a registered class.
 #[derive(Debug)]
 pub struct RegisteredSender {
     adapter: Adapter,
@@ -92,7 +92,7 @@ impl ForeignSenders for Senders {
     }
 }
 
-/// What the flows of a group have in common.
+/// Facts that the flows of a group have in common.
 #[derive(Debug)]
 struct Kind {
     registered: Arc<RegisteredSender>,

@@ -23,7 +23,7 @@ use crate::views::{Coin, Packet, Queue, show_arrival, show_departure};
 /// The verdicts in the order in which the adapter lists them.
 const VERDICTS: usize = 6;
 
-/// What is known of a registered class.
+/// Knowledge of a registered class.
 #[derive(Debug)]
 pub struct Registered {
     adapter: Adapter,

@@ -51,7 +51,7 @@ impl PassingPacket {
     }
 }
 
-/// What is known of a registered function.
+/// Knowledge of a registered function.
 #[derive(Debug)]
 pub struct RegisteredPredicate {
     name: String,

@@ -20,7 +20,7 @@ use crate::own_predicate::{OwnPredicate, RegisteredPredicate};
 use crate::session::Session;
 use crate::written_table::Table;
 
-/// What scenarios name.
+/// Names in scenarios.
 trait Named {
     fn name(&self) -> &str;
 }
@@ -43,7 +43,7 @@ impl Named for RegisteredPredicate {
     }
 }
 
-/// What was registered of one kind.
+/// Registrations of one kind.
 struct Registry<T>(Mutex<Vec<Arc<T>>>);
 
 impl<T: Named> Registry<T> {

@@ -96,7 +96,7 @@ pub fn advance(
     })
 }
 
-/// What a batch is told beside its runs.
+/// Options of a batch.
 struct Conditions {
     begun: Instant,
     threads: usize,

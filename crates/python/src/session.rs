@@ -15,7 +15,7 @@ use vermilion_netsim::{Interrupted, Simulation};
 
 use crate::errors::interrupted;
 
-/// What the disciplines of one run, or of one batch, share.
+/// Facts that the disciplines of one run, or of one batch, share.
 #[derive(Debug, Default)]
 pub struct Session {
     stop: AtomicBool,
@@ -32,7 +32,7 @@ impl Session {
         self.stop.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the run is to end.
+    /// Return true if the run is to end.
     #[inline]
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)

@@ -87,7 +87,7 @@ impl Simulation {
         advance(python, &mut self.inner, until_ns, self.session.as_deref())
     }
 
-    /// What a router exports about a queue, cumulative since time 0.
+    /// Counters that a router exports about a queue, cumulative since time 0.
     fn counters<'py>(&mut self, python: Python<'py>, link: &str) -> PyResult<Bound<'py, PyDict>> {
         let index = self.link(link)?;
         let counters = self.inner.counters(index);
@@ -115,7 +115,7 @@ impl Simulation {
         (PyArray1::from_iter(python, flows), PyArray1::from_iter(python, times))
     }
 
-    /// What each flow has sent through the queue of a link since the last call; the first call begins
+    /// Traffic that each flow has sent through the queue of a link since the last call; the first call begins
     /// to watch. Acknowledgements of flow n count as flow -1 - n.
     fn take_flow_traffic<'py>(
         &mut self,
@@ -154,7 +154,7 @@ impl Simulation {
         self.inner.observe(&instruments::observation(observation)?).map_err(refused)
     }
 
-    /// Whether the last advance ended early because what is written down should be taken.
+    /// Return true if the last advance ended early because what is written down should be taken.
     #[getter]
     fn paused(&self) -> bool {
         self.inner.is_paused()
@@ -165,7 +165,7 @@ impl Simulation {
         self.capture = Some(CaptureWriter::new(whole));
     }
 
-    /// What happened to packets since the last call.
+    /// Packet events since the last call.
     #[pyo3(signature = (columns=false, table=false, heading=false))]
     fn take_packets<'py>(
         &mut self,
@@ -178,7 +178,7 @@ impl Simulation {
         instruments::take_packets(python, inner, capture, (columns, table, heading))
     }
 
-    /// What the numbers in the column `cause` of packets stand for, so far.
+    /// Meanings of the numbers in the column `cause` of packets, so far.
     fn drop_causes(&self) -> Vec<&'static str> {
         self.inner.legend().map(|legend| legend.causes.all().to_vec()).unwrap_or_default()
     }
@@ -193,7 +193,7 @@ impl Simulation {
         instruments::raw_distributions(python, &mut self.inner)
     }
 
-    /// Whether packets, and whether windows, were left out because there may not be more.
+    /// Return true if packets, and if windows, were left out because there may not be more.
     fn are_cut(&self) -> (bool, bool) {
         self.inner.are_cut()
     }

@@ -58,7 +58,7 @@ impl Packet {
 }
 
 impl Packet {
-    /// Whether it may be marked.
+    /// Return true if it may be marked.
     pub fn is_ecn_capable(&self) -> bool {
         self.ecn.load(Relaxed) != Ecn::NotCapable as u8
     }

@@ -13,14 +13,14 @@
 use crate::numbers::real;
 use crate::sent::Sent;
 
-/// What one acknowledgement tells about the rate of delivery.
+/// News that one acknowledgement tells about the rate of delivery.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RateSample {
     /// Segments delivered per second; `None` if the interval is too short to tell.
     pub rate: Option<f64>,
     /// Segments delivered since the connection began.
     pub delivered: u64,
-    /// What had been delivered when the most recently sent of the segments reported was sent.
+    /// Segments delivered when the most recently sent of the segments reported was sent.
     pub prior_delivered: u64,
     /// Segments declared lost since that segment was sent.
     pub lost: u64,
@@ -30,7 +30,7 @@ pub struct RateSample {
     pub age: u64,
     /// Segments in the network when it was sent, itself included.
     pub sent_in_network: u32,
-    /// Whether the sender had nothing more to send then.
+    /// True if the sender had nothing more to send then.
     pub application_limited: bool,
     /// The segment by which losses became too many since the sample before, or else the last of
     /// those declared lost; `None` if there was none.
@@ -40,19 +40,19 @@ pub struct RateSample {
 /// Share of a flight that may be lost before losses are too many (BBR.LossThresh).
 pub const TOLERATED_LOSS: f64 = 0.02;
 
-/// What a lost segment tells.
+/// News that a lost segment tells.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LossSample {
     /// Segments in the network when it was sent, itself included.
     pub sent_in_network: u32,
     /// Segments declared lost since it was sent, itself included.
     pub lost: u64,
-    /// Whether the sender had nothing more to send then.
+    /// True if the sender had nothing more to send then.
     pub application_limited: bool,
 }
 
 impl LossSample {
-    /// Whether more than [`TOLERATED_LOSS`] of the flight was lost.
+    /// Return true if more than [`TOLERATED_LOSS`] of the flight was lost.
     #[must_use]
     pub fn is_too_much(&self) -> bool {
         self.lost as f64 > f64::from(self.sent_in_network) * TOLERATED_LOSS
@@ -70,7 +70,7 @@ pub struct DeliveryRate {
     lost: u64,
     /// Deliveries up to which the sender was limited by its data, 0 if it was not.
     limited_until: u64,
-    /// What the next sample tells about losses.
+    /// News that the next sample tells about losses.
     loss: Option<LossSample>,
     /// The most recently sent segment of those an acknowledgement reports.
     newest: Option<Sent>,

@@ -17,7 +17,7 @@ use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::table::{PLAIN, RULED_COUNT, ruled};
 
-/// What every table of such a sender has beside the parameters of its own rule.
+/// Parameters that every table of such a sender has beside the parameters of its own rule.
 pub const COMMON: [Parameter; RULED_COUNT] = ruled(PLAIN);
 
 /// Pairs of them of which the first must be below the second.
@@ -28,7 +28,7 @@ pub trait ForeignSenders: Debug + Send + Sync {
     /// Name, source and parameter table, which must be [complete](check_table).
     fn algorithm(&self) -> &'static Algorithm;
 
-    /// Whether its data is ECT(1).
+    /// Return true if its data is ECT(1).
     fn is_scalable(&self) -> bool;
 
     /// The rule of a connection that has not begun; each connection gets a [copy](ForeignRule::copy).
@@ -106,7 +106,7 @@ pub fn check_table(parameters: &[Parameter]) -> Result<(), ParameterError> {
     Ok(())
 }
 
-/// Whether whatever one kind accepts the other does.
+/// Return true if whatever one kind accepts the other does.
 fn is_as_narrow(kind: &Kind, common: &Kind) -> bool {
     match (kind, common) {
         (Kind::Switch { .. }, Kind::Switch { .. }) => true,

@@ -10,7 +10,7 @@ const FINE: u64 = 1_000_000;
 #[derive(Clone, Copy, Debug)]
 pub struct HostClock {
     tick: Tick,
-    /// What it said at time 0, in nanoseconds.
+    /// Reading of it at time 0, in nanoseconds.
     phase: u64,
 }
 
@@ -21,7 +21,7 @@ impl HostClock {
         Self { tick: Tick::new(if timer_tick == 0 { FINE } else { timer_tick }), phase }
     }
 
-    /// What it said at time 0, in nanoseconds.
+    /// Reading of it at time 0, in nanoseconds.
     #[inline]
     pub(crate) fn phase(&self) -> u64 {
         self.phase

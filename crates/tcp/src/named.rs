@@ -13,6 +13,6 @@ pub struct Named {
     pub recovery: Option<Recovery>,
     /// Its window rule.
     pub rule: fn(&Settings) -> AnyRule,
-    /// Whether its data is ECT(1).
+    /// True if its data is ECT(1).
     pub scalable: bool,
 }

@@ -86,7 +86,7 @@ pub fn complete(algorithm: &Algorithm, given: &Values) -> Values {
     values
 }
 
-/// What the set called `name` gives to `algorithm`.
+/// Values that the set called `name` gives to `algorithm`.
 ///
 /// Linux makes whatever a congestion control sends ECN-capable that needs ECN (`tcp_ca_needs_ecn` in
 /// `tcp_ecn_send`): what is sent again, too. Those are the ones whose own table has an

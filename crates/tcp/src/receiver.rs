@@ -29,9 +29,9 @@ pub enum AcknowledgementPolicy {
         wait: u64,
         /// The first segments of a connection, which are acknowledged at once.
         quick: u32,
-        /// What it does as Linux does, as it is at the beginning.
+        /// State of its habits of Linux, as it is at the beginning.
         linux: Option<LinuxReceiver>,
-        /// Whether a segment marked differently from the one before is acknowledged at once.
+        /// True if a segment marked differently from the one before is acknowledged at once.
         accurate: bool,
     },
 }
@@ -43,9 +43,9 @@ pub struct Receiver {
     congestion_echo: bool,
     /// Marked segments that have arrived.
     marked: u32,
-    /// Whether the last segment was marked.
+    /// True if the last segment was marked.
     last_was_marked: bool,
-    /// Whether an in-order segment waits to be acknowledged.
+    /// True if an in-order segment waits to be acknowledged.
     pending: bool,
     /// Segments that will still be acknowledged at once although nothing is missing.
     quick: u32,
@@ -55,7 +55,7 @@ pub struct Receiver {
     wait: u32,
     /// Likewise.
     accurate: bool,
-    /// Whether arrivals beyond a gap are reported.
+    /// True if arrivals beyond a gap are reported.
     selective: bool,
     /// When a waiting acknowledgement must go, in nanoseconds.
     deadline: u64,
@@ -63,9 +63,9 @@ pub struct Receiver {
     echo: u64,
     /// One-way delay of the last segment, in nanoseconds.
     forward_delay: u64,
-    /// What has arrived beyond `next_expected`: stretches from first to one after last, ascending.
+    /// Segments that have arrived beyond `next_expected`: stretches from first to one after last, ascending.
     beyond_gap: VecDeque<(u32, u32)>,
-    /// Whether anything has.
+    /// True if anything has.
     has_gap: bool,
     /// The blocks of the next acknowledgement.
     reported: SackBlocks,
@@ -169,7 +169,7 @@ impl Receiver {
         at_once
     }
 
-    /// Whether a segment is acknowledged at once.
+    /// Return true if a segment is acknowledged at once.
     #[inline]
     fn is_answered_at_once(
         &mut self,
@@ -240,7 +240,7 @@ impl Receiver {
         }
     }
 
-    /// What it keeps outside of its own memory and will need for the next segment, for whoever wants to have it near
+    /// Data that it keeps outside of its own memory and will need for the next segment, for whoever wants to have it near
     /// by then.
     #[must_use]
     pub fn apart(&self) -> Option<&(u32, u32)> {
@@ -397,7 +397,7 @@ mod tests {
     const DELAYED: AcknowledgementPolicy =
         AcknowledgementPolicy::Delayed { wait: 100, quick: 0, linux: None, accurate: false };
 
-    /// What a receiver says to a segment at time 0.
+    /// Answer of a receiver to a segment at time 0.
     fn hand<'a>(receiver: &'a mut Receiver, segment: &Segment) -> Option<Acknowledgement<'a>> {
         receiver.on_segment(0, segment, &HostClock::new(0, 0))
     }

@@ -87,7 +87,7 @@ impl AnyRecovery {
         Self::Duplicates(Duplicates::default())
     }
 
-    /// What is not kept in place. What has a depth of 1 is found through what has a depth of 0, and so on.
+    /// Data not kept in place. That which has a depth of 1 is found through what has a depth of 0, and so on.
     pub(crate) fn apart(&self, depth: usize) -> Option<&dyn Any> {
         match self {
             Self::Selective(recovery) => recovery.apart(depth),
@@ -98,7 +98,7 @@ impl AnyRecovery {
         }
     }
 
-    /// Whether it treats a flight of which nothing is missing as all others do, from the start on.
+    /// Return true if it treats a flight of which nothing is missing as all others do, from the start on.
     pub(crate) fn begins_whole(&self) -> bool {
         matches!(self, Self::Duplicates(_))
     }
@@ -154,13 +154,13 @@ impl AnyRecovery {
         }
     }
 
-    /// Whether something makes bursts of its segments.
+    /// Return true if something makes bursts of its segments.
     #[inline]
     pub(crate) fn makes_bursts(&self) -> bool {
         matches!(self, Self::Rack(recovery) if recovery.makes_bursts())
     }
 
-    /// What makes bursts of its segments, if something does, and the shortest round trip, in nanoseconds.
+    /// Segmentation into bursts, if there is any, and the shortest round trip, in nanoseconds.
     #[inline]
     pub(crate) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {
         match self {
@@ -169,7 +169,7 @@ impl AnyRecovery {
         }
     }
 
-    /// Whether a timeout finds a window that has been reduced for the same losses already.
+    /// Return true if a timeout finds a window that has been reduced for the same losses already.
     pub(crate) fn has_reduced(&self, flight: &Flight) -> bool {
         match self {
             Self::Duplicates(_) | Self::Sack1(_) => reduced_before::as_in_ns2(flight),
@@ -199,7 +199,7 @@ impl AnyRecovery {
         }
     }
 
-    /// Whether something is due at `now` that goes before a timeout that is due as well.
+    /// Return true if something is due at `now` that goes before a timeout that is due as well.
     pub(crate) fn precedes_timeout(&self, now: u64) -> bool {
         match self {
             Self::Rack(recovery) => recovery.probe_is_due(now),
@@ -219,7 +219,7 @@ impl AnyRecovery {
         each!(self, recovery => recovery.in_network(flight))
     }
 
-    /// What is outstanding when the window is reduced, as far as it is neither reported nor lost.
+    /// Segments outstanding when the window is reduced, as far as it is neither reported nor lost.
     pub(crate) fn pipe(&self, flight: &Flight) -> u32 {
         match self {
             Self::Duplicates(_) | Self::Counted(_) => flight.flight_size(),
@@ -239,13 +239,13 @@ impl AnyRecovery {
         each!(self, recovery => recovery.lost(flight))
     }
 
-    /// Whether losses are being repaired that were noticed before a timeout.
+    /// Return true if losses are being repaired that were noticed before a timeout.
     #[inline]
     pub(crate) fn is_repairing(&self) -> bool {
         each!(self, recovery => recovery.is_repairing())
     }
 
-    /// What the sender is about.
+    /// State of the sender.
     pub(crate) fn state(&self, flight: &Flight) -> SenderState {
         if self.is_repairing() {
             SenderState::Recovery

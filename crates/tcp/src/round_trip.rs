@@ -21,7 +21,7 @@ use crate::host_clock::HostClock;
 use crate::tick::Tick;
 use crate::timer_wheel;
 
-/// What the minimum timeout is a minimum of.
+/// Quantity of which the minimum timeout is a minimum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TimeoutFloor {
     /// The timeout (RFC 6298, ns-2).
@@ -57,7 +57,7 @@ pub struct TimerRules {
     /// Ticks of the host at which its timers expire, on Linux's timer wheel, in nanoseconds; 0 if
     /// they expire exactly.
     pub timer_tick: u64,
-    /// Whether the clock is that of all other senders that share one.
+    /// True if the clock is that of all other senders that share one.
     pub shared_clock: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct RoundTripEstimator {
     tick: Tick,
     /// With whose ticks timers expire.
     clock: HostClock,
-    /// Whether they expire exactly all the same.
+    /// True if they expire exactly all the same.
     exact: bool,
     /// Smoothed round trip in eighths of a tick; 0 while there is none.
     smoothed: i64,
@@ -211,13 +211,13 @@ impl RoundTripEstimator {
         self.timeout
     }
 
-    /// What bounds it, in nanoseconds.
+    /// Lower bound, in nanoseconds.
     #[inline]
     pub(crate) fn minimum_timeout(&self) -> u64 {
         self.minimum_timeout
     }
 
-    /// What it follows from has changed.
+    /// Update what follows from a change.
     #[inline]
     fn set_timeout(&mut self) {
         let least = self.current.max(self.minimum_timeout);

@@ -8,7 +8,7 @@
 use crate::Window;
 use crate::delivery_rate::RateSample;
 
-/// What an acknowledgement told, in segments and nanoseconds.
+/// News that an acknowledgement told, in segments and nanoseconds.
 #[derive(Clone, Copy, Debug)]
 pub struct Acknowledged {
     /// Now.
@@ -34,7 +34,7 @@ pub struct Acknowledged {
     /// Segments in the network, for rules that govern the window; for others all that were sent and are not
     /// acknowledged.
     pub in_network: u32,
-    /// Whether lost segments are being repaired: only rules that govern the window are asked then (and told of the
+    /// True if lost segments are being repaired: only rules that govern the window are asked then (and told of the
     /// repairs after a timeout too), and those that answer marks.
     pub in_recovery: bool,
     /// Segments newly taken for lost.
@@ -68,12 +68,12 @@ pub trait WindowRule: Clone + std::fmt::Debug {
     /// been reduced for the same losses before, so that it is not reduced again.
     fn timed_out(&mut self, _now: u64) {}
 
-    /// Whether every mark is answered by [`WindowRule::grow`] itself instead of once per window.
+    /// Return true if every mark is answered by [`WindowRule::grow`] itself instead of once per window.
     fn answers_marks(&self) -> bool {
         false
     }
 
-    /// Whether the rule alone sets the window, also during recovery.
+    /// Return true if the rule alone sets the window, also during recovery.
     fn governs_window(&self) -> bool {
         false
     }

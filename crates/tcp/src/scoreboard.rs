@@ -98,7 +98,7 @@ impl Scoreboard {
         &mut words[index]
     }
 
-    /// Whether nothing is noted: everything outstanding is in the network.
+    /// Return true if nothing is noted: everything outstanding is in the network.
     #[inline]
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -118,14 +118,14 @@ impl Scoreboard {
         self.lost_count
     }
 
-    /// Whether any lost segment, sent again or not, has not arrived yet.
+    /// Return true if any lost segment, sent again or not, has not arrived yet.
     #[inline]
     #[must_use]
     pub fn any_lost(&self) -> bool {
         self.lost_count > 0
     }
 
-    /// Whether any lost segment has not been sent again.
+    /// Return true if any lost segment has not been sent again.
     #[inline]
     #[must_use]
     pub fn awaits_repair(&self) -> bool {
@@ -146,7 +146,7 @@ impl Scoreboard {
         (outstanding + self.again_count).saturating_sub(self.arrived_count + self.lost_count)
     }
 
-    /// Whether segment `sequence` has arrived.
+    /// Return true if segment `sequence` has arrived.
     #[inline]
     #[must_use]
     pub fn has_arrived(&self, sequence: u32) -> bool {
@@ -154,7 +154,7 @@ impl Scoreboard {
             && self.word(sequence).arrived & bit(sequence) != 0
     }
 
-    /// Whether segment `sequence` is lost and has not arrived since.
+    /// Return true if segment `sequence` is lost and has not arrived since.
     #[inline]
     #[must_use]
     pub fn is_lost(&self, sequence: u32) -> bool {
@@ -162,7 +162,7 @@ impl Scoreboard {
             && self.word(sequence).lost & bit(sequence) != 0
     }
 
-    /// Whether a retransmission of segment `sequence` is in the network.
+    /// Return true if a retransmission of segment `sequence` is in the network.
     #[inline]
     #[must_use]
     pub fn is_sent_again(&self, sequence: u32) -> bool {
@@ -170,7 +170,7 @@ impl Scoreboard {
             && self.word(sequence).again & bit(sequence) != 0
     }
 
-    /// Whether segment `sequence`, which is outstanding, or a retransmission of it is in the network: it has not arrived,
+    /// Return true if segment `sequence`, which is outstanding, or a retransmission of it is in the network: it has not arrived,
     /// and is not lost unless it has been sent again.
     #[inline]
     #[must_use]

@@ -8,13 +8,13 @@ pub struct Segment {
     pub sequence: u32,
     /// When it was sent by the sender's clock, in nanoseconds: the value of its timestamp option.
     pub sent: u64,
-    /// Whether it may be marked instead of dropped (ECT).
+    /// True if it may be marked instead of dropped (ECT).
     pub ecn_capable: bool,
-    /// Whether its sender answers every mark and wants a queue of its own (ECT(1), RFC 9331).
+    /// True if its sender answers every mark and wants a queue of its own (ECT(1), RFC 9331).
     pub scalable: bool,
-    /// Whether a queue has marked it (CE).
+    /// True if a queue has marked it (CE).
     pub congestion_experienced: bool,
-    /// Whether the sender says that it has reduced its window (CWR).
+    /// True if the sender says that it has reduced its window (CWR).
     pub window_reduced: bool,
 }
 
@@ -25,7 +25,7 @@ pub struct Acknowledgement<'a> {
     pub next_expected: u32,
     /// The echoed timestamp (RFC 7323, section 4.3), in nanoseconds of the sender's clock.
     pub echo: u64,
-    /// What the receiver's clock said less what the segment's timestamp did when that segment arrived
+    /// Reading of the receiver's clock less what the segment's timestamp did when that segment arrived
     /// which is answered (RFC 6817, section 2.3), in nanoseconds.
     pub forward_delay: u64,
     /// The receiver's classic echo of a mark (ECE, RFC 3168).

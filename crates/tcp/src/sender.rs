@@ -67,7 +67,7 @@ impl Sender {
         }
     }
 
-    /// What it keeps outside of its own memory and will need for the next acknowledgement, for whoever wants to
+    /// Data that it keeps outside of its own memory and will need for the next acknowledgement, for whoever wants to
     /// have it near by then ([`SenderOptions::depth_apart`]). What has a depth of 1 is found through what has
     /// a depth of 0, and so on.
     #[must_use]
@@ -118,7 +118,7 @@ impl Sender {
         }
     }
 
-    /// Whether everything there was to send has been acknowledged.
+    /// Return true if everything there was to send has been acknowledged.
     #[must_use]
     pub fn finished(&self) -> bool {
         self.flight.unacknowledged >= self.flight.available
@@ -167,7 +167,7 @@ impl Sender {
         self.flight.window.slow_start_threshold
     }
 
-    /// Whether what it sends may be marked instead of dropped, but for segments sent again.
+    /// Return true if what it sends may be marked instead of dropped, but for segments sent again.
     #[must_use]
     pub fn is_ecn_capable(&self) -> bool {
         self.flight.marks.are_understood()
@@ -197,7 +197,7 @@ impl Sender {
         self.recovery.lost(&self.flight)
     }
 
-    /// What the sender is about.
+    /// State of the sender.
     #[must_use]
     pub fn state(&self) -> SenderState {
         self.recovery.state(&self.flight)

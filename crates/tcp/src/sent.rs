@@ -15,14 +15,14 @@ pub struct Sent {
     pub lost: u32,
     /// Segments in the network, this one included.
     pub in_network: u32,
-    /// Whether the sender had nothing more to send.
+    /// True if the sender had nothing more to send.
     pub application_limited: bool,
 }
 
 // There is one for each segment in the network, and each is fetched from far away when it is acknowledged.
 const _: () = assert!(size_of::<Sent>() == 40);
 
-/// What is kept of the last sendings of the segments from the first outstanding one on: all of it, or no
+/// Record kept of the last sendings of the segments from the first outstanding one on: all of it, or no
 /// more than when they were, which is a fifth of that.
 ///
 /// It is a ring with a place for each segment that is found by the segment's number: to forget those that

@@ -8,19 +8,19 @@ use crate::option_sets::NAMES;
 /// Number of parameters that every sender has.
 pub const COMMON_COUNT: usize = 39;
 
-/// What differs from sender to sender in the defaults of the common parameters.
+/// Differences from sender to sender in the defaults of the common parameters.
 #[derive(Clone, Copy, Debug)]
 pub struct Defaults {
-    /// Whether data is ECN-capable.
+    /// True if data is ECN-capable.
     pub ecn: bool,
     /// How marks are fed back.
     pub ecn_feedback: &'static str,
-    /// Whether its opening segment is ECN-capable: where queues mark so early that they would drop nearly every
+    /// True if its opening segment is ECN-capable: where queues mark so early that they would drop nearly every
     /// other packet.
     pub ecn_capable_handshake: bool,
-    /// Whether every acknowledgement times a round trip.
+    /// True if every acknowledgement times a round trip.
     pub timestamps: bool,
-    /// Whether segments are spaced.
+    /// True if segments are spaced.
     pub pacing: bool,
 }
 
@@ -33,7 +33,7 @@ pub const PLAIN: Defaults = Defaults {
     pacing: false,
 };
 
-/// What every sender can be told. The defaults are those of ns-2.35, except for the window's cap,
+/// Parameters that every sender has. The defaults are those of ns-2.35, except for the window's cap,
 /// which ns-2 sets to 20 segments and everybody raises.
 pub const fn common(defaults: Defaults) -> [Parameter; COMMON_COUNT] {
     [

@@ -12,7 +12,7 @@ pub struct Window {
 }
 
 impl Window {
-    /// Whether the window is below the slow start threshold.
+    /// Return true if the window is below the slow start threshold.
     #[inline]
     #[must_use]
     pub fn in_slow_start(&self) -> bool {

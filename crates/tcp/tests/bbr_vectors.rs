@@ -20,7 +20,7 @@ fn numbers(value: &Value) -> Vec<u64> {
     value.as_array().unwrap().iter().map(|number| number.as_u64().unwrap()).collect()
 }
 
-/// What the connection keeps besides the rule.
+/// State of the connection besides the rule.
 struct Connection {
     rule: Bbr,
     window: Window,

@@ -21,7 +21,7 @@ use vermilion_tcp::registry::Profile;
 const MS: u64 = 1_000_000;
 const ROUND_TRIP: u64 = 200 * MS;
 
-/// What a sender does about so many losses.
+/// Reaction of a sender to so many losses.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     timeouts: u64,

@@ -45,7 +45,7 @@ static PROFILES: LazyLock<Vec<(String, Profile)>> = LazyLock::new(|| {
     profiles
 });
 
-/// What happens next. Numbers are taken relative to what the sender has outstanding.
+/// Next event. Numbers are taken relative to what the sender has outstanding.
 #[derive(Clone, Debug)]
 enum Step {
     /// An acknowledgement.
@@ -211,7 +211,7 @@ impl Watched {
         }
     }
 
-    /// What the sender says of itself adds up, and agrees with what was seen.
+    /// Check that what the sender says of itself adds up, and agrees with what was seen.
     fn check(&self) {
         let sender = &self.sender;
         assert_eq!(sender.unacknowledged(), self.first);

@@ -74,7 +74,7 @@ fn in_ns3_the_acknowledgement_that_ends_the_repair_of_a_timeout_counts_for_nothi
     }
 }
 
-/// What leaves in answer to an acknowledgement of the first of three losses that were repaired, with and without a
+/// Segments that leave in answer to an acknowledgement of the first of three losses that were repaired, with and without a
 /// window that falls over a round trip.
 fn sent_for_a_part(bound: &str, proportional: bool) -> Vec<u32> {
     let values = Values::from([

@@ -78,7 +78,7 @@ fn prague_at_a_short_round_trip_is_as_fast_as_at_the_reference() {
     assert_near(rate("prague", &dependent, 5 * MILLISECOND, 0.02), 5.0 * reference, 0.15);
 }
 
-/// What a bottleneck saw that marks whatever meets a queue of `threshold` packets or more.
+/// Record of a bottleneck that marks whatever meets a queue of `threshold` packets or more.
 struct Bottleneck {
     marked: f64,
     least: u64,

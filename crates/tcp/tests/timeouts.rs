@@ -57,7 +57,7 @@ const LATE: u64 = 737_500_000;
 
 /// As [`interrupted_by_arrivals`], by time, and 13 and 14 are there to be sent from 500 ms on only.
 ///
-/// What is reported at 300 ms was sent before the repair. So its round trip counts, and the timer runs anew (Linux:
+/// The report at 300 ms was sent before the repair. So its round trip counts, and the timer runs anew (Linux:
 /// `tcp_clean_rtx_queue`). Round trips of 100, 100 and 300 ms have been timed: the smoothed one is 125, four times the
 /// variation 200, 150, and 150 + 200 - 37.5. The timer expires after 437.5 ms.
 fn interrupted_by_time() -> Sender {

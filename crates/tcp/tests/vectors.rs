@@ -4,6 +4,9 @@
 //! The format is described in the README of `tests/vectors`. The vectors come from reference scripts
 //! that share no code with this crate, and from cases worked out by hand.
 
+#[path = "../../../tests/vectors/rows.rs"]
+mod rows;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -102,7 +105,7 @@ impl From<&GivenAcknowledgement> for Acknowledged {
     }
 }
 
-/// Whether a sender's rule sets the window alone, from delivery rates. These vectors carry none:
+/// Return true if a sender's rule sets the window alone, from delivery rates. These vectors carry none:
 /// BBR has a format of its own (`bbr_vectors.rs`).
 fn governs_window(name: &str) -> bool {
     let profile = Profile::from_values(name, &Values::new()).unwrap_or_else(|error| {
@@ -122,15 +125,15 @@ fn files() -> BTreeMap<String, VectorFile> {
         .map(|path| {
             let text = std::fs::read_to_string(&path).unwrap();
             let file: VectorFile =
-                serde_json::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
+                rows::read(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"));
             assert_eq!(path.file_stem().unwrap(), file.sender.as_str(), "{path:?}");
-            assert_eq!(file.format, 1, "{path:?}");
+            assert_eq!(file.format, 2, "{path:?}");
             (file.sender.clone(), file)
         })
         .collect()
 }
 
-/// What a sender does with the rule's answer to a sign of congestion.
+/// Use of the rule's answer to a sign of congestion.
 fn reduce(rule: &mut impl WindowRule, given: &GivenCongestion, window: &mut Window) {
     let sign = match given.sign.as_str() {
         "loss" => Congestion::Loss,

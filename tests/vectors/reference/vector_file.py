@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import ClassVar, Protocol, runtime_checkable
 
 from exact import Comparison
+from rows import as_rows, row_lines
 
 Parameters = Mapping[str, float | bool | str | None]
 
@@ -169,12 +170,12 @@ class VectorFile:
     cases: Sequence[Case]
 
     def text(self) -> str:
-        """The file as it is stored: one line for each step, so that differences can be read."""
+        """Return the file as it is stored: a line for each step by hand, rows for the others."""
         names = [case.name for case in self.cases]
         if len(set(names)) != len(names):
             raise SameNameError(self.discipline)
         head = {
-            "format": 1,
+            "format": 2,
             "discipline": self.discipline,
             "source": self.source,
             "defaults": dict(self.machine.DEFAULTS),
@@ -198,6 +199,9 @@ def _case_lines(case: Case) -> list[str]:
         "link": _link(case.link),
     }
     lines = ["{" + ", ".join(f"{_json(key)}: {_json(value)}" for key, value in head.items()) + ","]
+    if not case.by_hand:
+        kinds, rows = as_rows([_step(step) for step in case.steps])
+        return [*lines, f'"kinds": {_json(kinds)},', '"rows": [', row_lines(rows)]
     lines.append('"steps": [')
     steps = [_json(_step(step)) for step in case.steps]
     return lines + [f"{step}," for step in steps[:-1]] + steps[-1:]

@@ -21,7 +21,7 @@ const MEAN_SIZE: f64 = 773.0;
 /// arrival; longer ones at every 64th and at the end.
 const MOST_LOOKED_THROUGH: usize = 48;
 
-/// What one arrival came to.
+/// Outcome of one arrival.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     pub verdict: Verdict,
@@ -35,9 +35,9 @@ pub struct Outcome {
 #[derive(Debug)]
 struct Overheard {
     discipline: Rc<RefCell<AnyDiscipline>>,
-    /// What the queue first told it since somebody looked.
+    /// First report of the queue since somebody looked.
     told: Rc<Cell<Option<Arrival>>>,
-    /// What it last told it of a departure, and the answer.
+    /// Departure that it was last told of, and the answer.
     turn: Rc<Cell<Option<(Departure, Verdict)>>>,
 }
 
@@ -395,7 +395,7 @@ impl Router {
         packet
     }
 
-    /// What the discipline was told of the packet that is sent now, and that its mark is as it said.
+    /// Check that the discipline was told of the packet that is sent now, and that its mark is as it said.
     fn check_turn(&mut self, now: u64, arrived: u64, packet: &Parcel, marked: bool) {
         let told = Departure {
             now,
@@ -417,7 +417,7 @@ impl Router {
         self.marked
     }
 
-    /// What the discipline must be told of a packet that arrives now.
+    /// Facts that the discipline must be told of a packet that arrives now.
     fn arrival(&self, now: u64, packet: &Parcel) -> Arrival {
         Arrival {
             now,
@@ -493,7 +493,7 @@ impl Router {
         }
     }
 
-    /// Whether the buffer has no room for a packet of `size` bytes. Its limit is in packets or in
+    /// Return true if the buffer has no room for a packet of `size` bytes. Its limit is in packets or in
     /// bytes, and one in bytes counts the packet; in byte mode a limit in packets may also count
     /// packets of the mean size. `None` if there is no limit, or if the two ways of counting differ.
     fn is_full(&self, size: u32, packets: f64, bytes: f64) -> Option<bool> {

@@ -29,7 +29,7 @@ pub struct Offer {
     expected: Arrived,
 }
 
-/// What has become of it.
+/// Its fate.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Arrived {
@@ -60,7 +60,7 @@ struct Departed {
     left: Left,
 }
 
-/// What the step leaves behind.
+/// State that the step leaves behind.
 #[derive(Deserialize)]
 struct Left {
     /// Packets dropped in this step, in this order, and why.

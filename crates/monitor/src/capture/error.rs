@@ -2,19 +2,19 @@
 
 use thiserror::Error;
 
-/// What is wrong with a capture file, and where.
+/// Fault of a capture file, and where.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 #[error("byte {offset}{}: {found}; expected {expected}", if *.decompressed { " after decompression" } else { "" })]
 pub struct CaptureError {
     /// Where the thing begins that is wrong, from the beginning of the file.
     pub offset: u64,
-    /// Whether `offset` is counted after decompression.
+    /// True if `offset` is counted after decompression.
     pub decompressed: bool,
-    /// What is there.
+    /// Contents.
     pub found: String,
-    /// What would be accepted.
+    /// Accepted values.
     pub expected: String,
-    /// Whether nothing else is wrong than that the file ends too early, as when whoever wrote it was
+    /// True if nothing else is wrong than that the file ends too early, as when whoever wrote it was
     /// stopped.
     pub cut_short: bool,
 }

@@ -14,7 +14,7 @@ const AT_ONCE: usize = 65_536;
 const HEADER: usize = 10;
 const TRAILER: usize = 8;
 
-/// What comes next.
+/// Next event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Part {
     /// The fixed part of a header.
@@ -47,16 +47,16 @@ pub struct Gzip {
     output: Box<[u8]>,
     /// Compressed bytes so far.
     consumed: u64,
-    /// Whether a member has come to its end.
+    /// True if a member has come to its end.
     any: bool,
 }
 
-/// What is wrong with the compressed bytes, and where.
+/// Fault of the compressed bytes, and where.
 pub struct Corrupt {
     pub offset: u64,
     pub found: String,
     pub expected: &'static str,
-    /// Whether nothing else is wrong than that they end too early.
+    /// True if nothing else is wrong than that they end too early.
     pub cut_short: bool,
 }
 

@@ -20,7 +20,7 @@ pub use ring::{Passage, read_ring_block};
 /// The largest packet that is read, in bytes: what tcpdump captures at most.
 pub const LARGEST_PACKET: u32 = 262_144;
 
-/// What the bytes at hand hold.
+/// Contents of the bytes at hand.
 enum Step {
     /// So many bytes, from the beginning, are wanted before anything can be said.
     Wants(usize),

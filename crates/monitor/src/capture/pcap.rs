@@ -11,7 +11,7 @@ const FILE_HEADER: usize = 24;
 /// Bytes of the header of a packet.
 const RECORD_HEADER: usize = 16;
 
-/// What the header of a file said.
+/// Header of a file.
 #[derive(Clone, Copy, Debug)]
 pub struct Pcap {
     order: ByteOrder,
@@ -30,7 +30,7 @@ fn magic(bytes: [u8; 4]) -> Option<(ByteOrder, u64)> {
     })
 }
 
-/// Whether a file that begins with these four bytes is one of these.
+/// Return true if a file that begins with these four bytes is one of these.
 pub fn is_pcap(bytes: [u8; 4]) -> bool {
     magic(bytes).is_some()
 }

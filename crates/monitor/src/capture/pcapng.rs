@@ -39,14 +39,14 @@ struct Interface {
     offset_seconds: i64,
 }
 
-/// What the section at hand has said so far.
+/// Facts read of the section at hand so far.
 #[derive(Clone, Debug)]
 pub struct Pcapng {
     order: ByteOrder,
     interfaces: Vec<Interface>,
 }
 
-/// Whether a file that begins with these four bytes is one of these.
+/// Return true if a file that begins with these four bytes is one of these.
 pub fn is_pcapng(bytes: [u8; 4]) -> bool {
     u32::from_be_bytes(bytes) == SECTION_HEADER
 }

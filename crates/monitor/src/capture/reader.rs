@@ -17,7 +17,7 @@ pub struct CaptureReader {
     fed: bool,
 }
 
-/// What the file is, as far as that is known.
+/// Format of the file, as far as that is known.
 enum Format {
     Unknown,
     Pcap(Pcap),

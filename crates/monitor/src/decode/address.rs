@@ -7,7 +7,7 @@ use std::net::IpAddr;
 pub struct Address {
     /// IPv4 addresses stand in the first four bytes, the others being 0.
     pub bytes: [u8; 16],
-    /// Whether it is one of IPv6.
+    /// True if it is one of IPv6.
     pub version_6: bool,
 }
 

@@ -17,7 +17,7 @@ const MOBILITY: u8 = 135;
 /// Extension headers that are passed; each may occur once, one of them twice.
 const MOST_EXTENSIONS: usize = 8;
 
-/// Whether a packet is a piece of one.
+/// True if a packet is a piece of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fragment {
     /// It is whole.
@@ -28,7 +28,7 @@ pub enum Fragment {
     Later,
 }
 
-/// What an IP header says.
+/// Fields of an IP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Internet {
     /// Who sent it.
@@ -43,12 +43,12 @@ pub struct Internet {
     pub length: u32,
     /// Bytes of the IP header with its extensions.
     pub header_length: u32,
-    /// Whether it is a piece.
+    /// True if it is a piece.
     pub fragment: Fragment,
-    /// Whether the header leaves its length open (0), as merged packets of more than 65,535 bytes
+    /// True if the header leaves its length open (0), as merged packets of more than 65,535 bytes
     /// do; `length` then is what the capture says.
     pub length_open: bool,
-    /// Whether the captured bytes end within the extension headers. Then nothing is known of what
+    /// True if the captured bytes end within the extension headers. Then nothing is known of what
     /// follows.
     pub extensions_cut: bool,
 }

@@ -6,14 +6,14 @@
 use super::Undecoded;
 use super::big_endian::{u16_at, u32_at};
 
-/// What the bytes of a packet begin with.
+/// First header in the bytes of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkType {
     /// Ethernet, with any number of VLAN tags (802.1Q, QinQ), or PPPoE.
     Ethernet,
     /// IPv4 or IPv6 with nothing before it.
     RawInternet,
-    /// What Linux shows of the device "any": 16 bytes.
+    /// Header of Linux for the device "any": 16 bytes.
     LinuxCooked,
     /// The second version of it: 20 bytes.
     LinuxCooked2,
@@ -27,7 +27,7 @@ const IPV4: u16 = 0x0800;
 const IPV6: u16 = 0x86dd;
 const VLAN: u16 = 0x8100;
 const PROVIDER_VLAN: u16 = 0x88a8;
-/// What was used for an outer tag before 802.1ad.
+/// Type used for an outer tag before 802.1ad.
 const OLD_PROVIDER_VLAN: u16 = 0x9100;
 const PPPOE_SESSION: u16 = 0x8864;
 const PPP_IPV4: u16 = 0x0021;

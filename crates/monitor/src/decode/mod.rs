@@ -14,7 +14,7 @@ pub use link::LinkType;
 pub use tcp::{Flags, Tcp, Timestamps};
 pub use undecoded::{UNDECODED_CASES, Undecoded};
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// TCP, with the header's fields.
@@ -34,7 +34,7 @@ pub struct Udp {
     pub source_port: u16,
     /// The receiver's port.
     pub destination_port: u16,
-    /// Whether the payload begins as a long header of QUIC does (RFC 8999, section 5.1: the highest
+    /// True if the payload begins as a long header of QUIC does (RFC 8999, section 5.1: the highest
     /// bit, then a version that is not 0; RFC 9000, section 17.2: the next bit is set).
     pub quic_long_header: bool,
 }

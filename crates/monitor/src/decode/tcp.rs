@@ -64,7 +64,7 @@ impl Flags {
     }
 }
 
-/// What a TCP header says.
+/// Fields of a TCP header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tcp {
     /// The sender's port.
@@ -86,9 +86,9 @@ pub struct Tcp {
     /// The stretch behind a hole that has grown with the latest segment: its first byte, and that
     /// behind its last (the first block of SACK). Not what has arrived twice (RFC 2883).
     pub arrived: Option<(u32, u32)>,
-    /// Whether it acknowledges selectively, or says in its SYN that it is ready for it (RFC 2018).
+    /// True if it acknowledges selectively, or says in its SYN that it is ready for it (RFC 2018).
     pub selective: bool,
-    /// Whether the captured bytes end within the options, so that more of them may be there.
+    /// True if the captured bytes end within the options, so that more of them may be there.
     pub options_cut: bool,
 }
 

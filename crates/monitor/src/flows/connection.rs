@@ -32,9 +32,9 @@ pub struct Segment<'a, L> {
     pub internet: &'a Internet,
     /// When it passed, if that is known.
     pub time: Option<u64>,
-    /// Whether it was sent by the initiator (0) or the responder (1).
+    /// True if it was sent by the initiator (0) or the responder (1).
     pub from: usize,
-    /// Whether it is several packets, captured as one.
+    /// True if it is several packets, captured as one.
     pub merged: bool,
     pub configuration: &'a Configuration,
     pub totals: &'a mut Totals,
@@ -175,7 +175,7 @@ impl<L: Listener> Segment<'_, L> {
         false
     }
 
-    /// What the segment says about the other direction's data.
+    /// Statement of the segment about the other direction's data.
     fn acknowledge(&mut self, flow: &mut Flow) {
         let other = 1 - self.from;
         let acknowledgement = self.tcp.acknowledgement;
@@ -232,7 +232,7 @@ impl<L: Listener> Segment<'_, L> {
         self.acknowledge_selectively(flow, answered.since.is_none());
     }
 
-    /// What has arrived behind a hole. The receiver answers it at once, but echoes the timestamp of
+    /// Segment that has arrived behind a hole. The receiver answers it at once, but echoes the timestamp of
     /// what came before the hole, so that only the bytes tell which segment it is.
     fn acknowledge_selectively(&mut self, flow: &mut Flow, names_nothing_else: bool) {
         let side = &mut flow.directions[1 - self.from];
@@ -328,7 +328,7 @@ impl<L: Listener> Segment<'_, L> {
         }
     }
 
-    /// What the segment is, by what was seen before it.
+    /// Kind of the segment, by what was seen before it.
     fn order(&mut self, flow: &mut Flow, length: u32) -> Order {
         let end = self.tcp.sequence.wrapping_add(length);
         let least = flow.handshake.nanoseconds;

@@ -5,7 +5,7 @@ use crate::round_trips::{Durations, Reactions, Slots};
 use crate::tally::{Tally, reasons};
 
 reasons! {
-    /// What a TCP segment with data (or SYN or FIN) is, judged by what was seen before it.
+    /// Kind of a TCP segment with data (or SYN or FIN), judged by what was seen before it.
     pub enum Order {
         /// It has data that the monitor has not seen yet, behind all that it has seen.
         New = "new",
@@ -43,13 +43,13 @@ pub struct FirstFlight {
     pub last: u64,
     /// The longest time between one and the next.
     pub widest: u64,
-    /// Whether anything is wrong with it: merged packets, retransmissions, no times.
+    /// True if anything is wrong with it: merged packets, retransmissions, no times.
     pub spoilt: bool,
-    /// Whether it is over.
+    /// True if it is over.
     pub over: bool,
 }
 
-/// What the last segment said, to recognise a copy of it.
+/// Copy of the last segment's fields, to recognise a copy of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Print {
     pub sequence: u32,
@@ -88,9 +88,9 @@ pub struct Direction {
     pub beyond: Durations,
     /// Whole round trips of this direction's data.
     pub whole: Durations,
-    /// What was sent first.
+    /// First sending.
     pub first_flight: FirstFlight,
-    /// Whether a FIN was seen.
+    /// True if a FIN was seen.
     pub fin: bool,
 
     /// The largest segment that this direction's sender wants to get; 0 if that is unknown.
@@ -99,13 +99,13 @@ pub struct Direction {
     pub(super) initial: Option<u32>,
     /// Behind the last byte seen, if any was.
     pub(super) next: Option<u32>,
-    /// What the other end has acknowledged of this direction, if any of it was seen.
+    /// Number up to which the other end has acknowledged of this direction, if any of it was seen.
     pub(super) acknowledged: Option<u32>,
     /// The newest timestamp.
     pub(super) newest: Option<u32>,
     /// When the last hole opened.
     pub(super) hole_time: u64,
-    /// Whether a coin decides if the next segment is left out, since the last was answered with
+    /// True if a coin decides if the next segment is left out, since the last was answered with
     /// others.
     pub(super) tosses: bool,
     /// The longest round trip beyond the monitor lately. An eighth of it lies between segments that
@@ -130,7 +130,7 @@ impl Direction {
         (self.slots.clear(), self.chain.clear())
     }
 
-    /// Whether its SYN was seen.
+    /// Return true if its SYN was seen.
     pub(crate) fn opened(&self) -> bool {
         self.initial.is_some()
     }

@@ -46,7 +46,7 @@ reasons! {
 pub const END_CASES: usize = 5;
 
 reasons! {
-    /// What kind of traffic a packet belongs to, by whether its sender can be expected to slow down.
+    /// Kind of traffic a packet belongs to, by whether its sender can be expected to slow down.
     pub enum Traffic {
         /// TCP.
         Tcp = "tcp",
@@ -76,7 +76,7 @@ impl Traffic {
 /// The number of cases of [`Traffic`].
 pub const TRAFFIC_CASES: usize = 4;
 
-/// Whether a connection uses ECN.
+/// True if a connection uses ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcnNegotiation {
@@ -92,21 +92,21 @@ pub enum EcnNegotiation {
     Accurate,
 }
 
-/// What was seen of a three-way handshake.
+/// Observations of a three-way handshake.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Handshake {
     /// When the SYN passed, if it had a time.
     pub syn: Option<u64>,
     /// AE, CWR and ECE of the SYN.
     pub offer: Option<u8>,
-    /// What the last acknowledgement of the handshake says: the number behind the other SYN.
+    /// Number in the last acknowledgement of the handshake: the number behind the other SYN.
     pub awaited: Option<u32>,
-    /// Whether the SYN of the initiator, and that of the responder, permits selective
+    /// True if the SYN of the initiator, and that of the responder, permits selective
     /// acknowledgements.
     pub permits_selective: [bool; 2],
-    /// Whether one of the two SYNs came twice.
+    /// True if one of the two SYNs came twice.
     pub repeated: bool,
-    /// Whether it is over.
+    /// True if it is over.
     pub over: bool,
     /// The round trip.
     pub nanoseconds: Option<u64>,
@@ -118,9 +118,9 @@ pub struct Flow {
     /// In order of first sight, from 0, unless [`crate::Configuration::shared_numbers`] says otherwise.
     pub number: u64,
     pub(super) key: Key,
-    /// Whether the lower end of the key is the initiator.
+    /// True if the lower end of the key is the initiator.
     pub(super) lower_initiates: bool,
-    /// Whether the initiator is known, by a SYN; else it is the sender of the first packet.
+    /// True if the initiator is known, by a SYN; else it is the sender of the first packet.
     pub initiator_known: bool,
     /// When its first packet passed.
     pub first: u64,
@@ -130,16 +130,16 @@ pub struct Flow {
     pub(super) last_data: u64,
     /// How far it has come.
     pub stage: Stage,
-    /// Whether a RST was seen.
+    /// True if a RST was seen.
     pub reset: bool,
-    /// Whether ECN was negotiated.
+    /// True if ECN was negotiated.
     pub ecn: EcnNegotiation,
     /// How round trips are taken.
     pub method: Method,
     pub(super) handshake: Handshake,
-    /// Whether a long header of QUIC was seen.
+    /// True if a long header of QUIC was seen.
     pub quic: bool,
-    /// Whether data of the initiator, and of the responder, has been acknowledged selectively, or
+    /// True if data of the initiator, and of the responder, has been acknowledged selectively, or
     /// both SYNs permit it (RFC 2018). Where neither was seen it is unknown: nothing was lost yet,
     /// and the SYNs are long gone.
     pub acknowledged_selectively: [bool; 2],
@@ -193,7 +193,7 @@ impl Flow {
         self.handshake.nanoseconds
     }
 
-    /// What kind of traffic it is.
+    /// Kind of traffic.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         Traffic::of(&self.key, self.quic)
@@ -214,7 +214,7 @@ impl Flow {
         self.directions[side].largest_segment
     }
 
-    /// Whether a segment opens a new connection between the same ports.
+    /// Return true if a segment opens a new connection between the same ports.
     pub(crate) fn is_replaced_by(&self, tcp: &Tcp, from_lower: bool) -> bool {
         if !tcp.flags.syn() || tcp.flags.ack() {
             return false;

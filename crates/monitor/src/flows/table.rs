@@ -61,7 +61,7 @@ impl Table {
         self.slab.len() - self.free.len()
     }
 
-    /// Whether there is no place for another.
+    /// Return true if there is no place for another.
     pub fn is_full(&self) -> bool {
         self.len() >= self.capacity
     }

@@ -10,7 +10,7 @@ use crate::totals::NotWhole;
 
 const MICROSECOND: u64 = 1000;
 
-/// Whether what names an answer was set off by it.
+/// True if what names an answer was set off by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Chained {
     Certain,

@@ -95,7 +95,7 @@ pub struct RoundTrip {
     pub flow: u64,
     /// From where to where.
     pub path: Path,
-    /// Whether the data that was timed went from the initiator to the responder.
+    /// True if the data that was timed went from the initiator to the responder.
     pub from_initiator: bool,
     /// When it ended, in nanoseconds.
     pub time: u64,
@@ -103,7 +103,7 @@ pub struct RoundTrip {
     pub nanoseconds: u64,
 }
 
-/// What is kept of one flow's round trips, in nanoseconds.
+/// Record kept of one flow's round trips, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Durations {
     /// How many were taken.

@@ -33,23 +33,23 @@ pub struct Slots {
     settled: u8,
 }
 
-/// What an answer did.
+/// Effect of an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Answered {
     /// Slots whose number the answer has overtaken, but for those of which nothing is left to count.
     pub overtaken: u64,
     /// When the number that it names was first seen, if that was waited for.
     pub since: Option<u64>,
-    /// Whether that is in doubt.
+    /// True if that is in doubt.
     pub doubted: bool,
-    /// Whether nothing is left to count of it.
+    /// True if nothing is left to count of it.
     pub settled: bool,
-    /// What [`Slots::note_last`] has noted of it.
+    /// Note of [`Slots::note_last`].
     pub note: u32,
 }
 
 impl Slots {
-    /// Whether nothing waits.
+    /// Return true if nothing waits.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0

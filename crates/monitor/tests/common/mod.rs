@@ -29,7 +29,7 @@ pub struct Tcp {
     pub timestamps: Option<(u32, u32)>,
     /// The blocks of SACK.
     pub arrived: &'static [(u32, u32)],
-    /// Whether a SYN has the option that permits SACK.
+    /// True if a SYN has the option that permits SACK.
     pub permits_selective: bool,
     pub largest_segment: Option<u16>,
     pub ecn: u8,

@@ -106,16 +106,16 @@ fn transfers() -> String {
 
 /// A network of the benchmarks.
 pub struct Row {
-    /// What it is called on a command line and in tables.
+    /// Name on a command line and in tables.
     pub name: &'static str,
-    /// What it is.
+    /// Kind.
     pub title: &'static str,
     /// Writes it as JSON.
     pub text: fn() -> String,
 }
 
 impl Row {
-    /// What is simulated.
+    /// Simulated network.
     pub fn scenario(&self) -> Scenario {
         scenario(&(self.text)())
     }

@@ -14,7 +14,7 @@ pub const MOST_TRACE_ROWS: u64 = 1_000_000;
 /// Most transfers under way at once: as many as there may be flows.
 pub const MOST_AT_ONCE: usize = MOST_FLOWS as usize;
 
-/// What a flow sends.
+/// Traffic that a flow sends.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Traffic {
@@ -56,7 +56,7 @@ pub enum Traffic {
     Poisson {
         /// Mean rate in bits per second.
         rate_bit_per_s: f64,
-        /// Whether sizes are all equal or exponential with the same mean.
+        /// True if sizes are all equal or exponential with the same mean.
         #[serde(default)]
         packet_size: PacketSize,
     },
@@ -94,13 +94,13 @@ impl Traffic {
         }
     }
 
-    /// Whether flows come and go while the network runs.
+    /// Return true if flows come and go while the network runs.
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
         matches!(self, Self::Web { .. } | Self::Bursts { .. } | Self::Trace { .. })
     }
 
-    /// Whether its flows have an end of their own, so that completion times exist.
+    /// Return true if its flows have an end of their own, so that completion times exist.
     #[must_use]
     pub fn is_finite(&self) -> bool {
         self.is_dynamic() || matches!(self, Self::Transfer { .. })

@@ -45,12 +45,12 @@ impl Scripts {
         Ok(Self(scripts.collect::<Result<_, _>>()?))
     }
 
-    /// Whether there is none.
+    /// Return true if there is none.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What becomes of a packet that arrives: what the first script does that means it.
+    /// Fate of a packet that arrives, by the first script that means it.
     pub fn judge(&mut self, passing: &Passing) -> Option<Action> {
         let mut action = None;
         for script in &mut self.0 {
@@ -117,7 +117,7 @@ impl Script {
         Ok(Self { rule: rule.clone(), flows, links, progress: HashMap::new() })
     }
 
-    /// Whether the script means the packet that arrives, which it counts.
+    /// Return true if the script means the packet that arrives, which it counts.
     fn means(&mut self, passing: &Passing) -> bool {
         let rule = &self.rule;
         if passing.acknowledgement != rule.acknowledgements

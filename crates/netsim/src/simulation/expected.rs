@@ -30,7 +30,7 @@ pub(super) fn bring_flow(flows: &[Flow], groups: &[Group], packet: &Packet) {
 }
 
 impl Simulation {
-    /// Whether flows are far from the processor.
+    /// Return true if flows are far from the processor.
     #[inline]
     pub(super) fn is_far(&self) -> bool {
         self.flows.len() > MOST_NEAR

@@ -124,7 +124,7 @@ impl<'a> Plan<'a> {
         Stream::new(self.seed, purpose, u64::from(self.number))
     }
 
-    /// What its flows with this base round trip share.
+    /// Facts that its flows with this base round trip share.
     fn lay(&self, round_trip: u64, lines: &mut Lines) -> Group {
         let group = self.group;
         let may_wait = self
@@ -142,7 +142,7 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// What one of its flows sends.
+    /// Traffic that one of its flows sends.
     fn source(&self, index: u32, phases: &mut Stream) -> Source {
         let index = u64::from(self.number) << 32 | u64::from(index);
         let Some(profile) = &self.profile else {

@@ -202,7 +202,7 @@ impl Simulation {
         packet.sent = packet.stamp().sent();
     }
 
-    /// What a packet that arrives tells the books of delays.
+    /// Note of an arriving packet for the books of delays.
     fn note_delay(&mut self, packet: &Packet) {
         let state = &self.flows[packet.flow() as usize];
         let number = match state.source {
@@ -234,7 +234,7 @@ impl Simulation {
         }
     }
 
-    /// What [`Simulation::send`] does where notes are taken, after so many of the flow's packets have left
+    /// Part of [`Simulation::send`] where notes are taken, after so many of the flow's packets have left
     /// the network.
     #[cold]
     #[inline(never)]
@@ -375,7 +375,7 @@ impl Simulation {
         self.offer(packet, back);
     }
 
-    /// What the scenario has scripted for a packet that comes to a link.
+    /// Script of the scenario for a packet that comes to a link.
     fn scripted(&mut self, packet: &Packet, link: usize) -> Option<Action> {
         let notes = self.notes.as_mut()?;
         let connection = notes.connections.in_place(packet.flow())?;
@@ -397,7 +397,7 @@ impl Simulation {
         })
     }
 
-    /// What a queue has decided over a packet that has just arrived, from its books before and after.
+    /// Decision of a queue over a packet that has just arrived, from its books before and after.
     fn note_verdict(&mut self, link: usize, record: PacketRecord, before: [u64; 2]) {
         let after = self.links[link].verdicts();
         let [drops, marks] = std::array::from_fn(|index| after[index] > before[index]);
@@ -427,7 +427,7 @@ impl Simulation {
         notes.keep(PacketRecord { event: PacketEvent::Drop, reason, cause, ..record });
     }
 
-    /// What has left a link with turns, or was dropped there, since somebody looked.
+    /// Packets that have left a link with turns, or were dropped there, since somebody looked.
     #[cold]
     pub(super) fn note_gone(&mut self, link: usize) {
         let AnyLink::AtDeparture(state) = &mut self.links[link] else {

@@ -38,7 +38,7 @@ pub(super) struct Queued {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LaidOut<'a> {
     pub groups: &'a [Group],
-    /// What the flows of each of the scenario's groups are made from.
+    /// Templates of the flows of each of the scenario's groups.
     pub profiles: &'a [Option<Profile>],
     pub lines: &'a [DelayLine],
     pub flows: &'a [Flow],
@@ -65,7 +65,7 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Whether a scenario itself wants some.
+    /// Return true if a scenario itself wants some.
     pub fn are_wanted_by(scenario: &Scenario) -> bool {
         scenario.flow_delays || !scenario.scripted_losses.is_empty()
     }
@@ -127,12 +127,12 @@ impl Notes {
         }
     }
 
-    /// Whether packets are followed.
+    /// Return true if packets are followed.
     pub fn follows_packets(&self) -> bool {
         self.packets.is_some() || self.distributions.is_some()
     }
 
-    /// Whether packets have to come by. Windows that are read at an interval do without: the events of a
+    /// Return true if packets have to come by. Windows that are read at an interval do without: the events of a
     /// plain run leave senders and receivers just as they are here.
     pub fn need_packets(&self) -> bool {
         self.follows_packets()
@@ -191,7 +191,7 @@ impl Notes {
     }
 }
 
-/// What two ends are told by their group.
+/// Facts that two ends are told by their group.
 pub(super) fn beginning<'a>(
     group: &Group,
     profile: Option<&'a Profile>,

@@ -150,14 +150,14 @@ impl Simulation {
         windows.read(connection, time, &sight);
     }
 
-    /// Whether the last advance ended early, because records or rows should be taken. Then the same
+    /// Return true if the last advance ended early, because records or rows should be taken. Then the same
     /// advance goes on where it was.
     #[must_use]
     pub fn is_paused(&self) -> bool {
         self.paused
     }
 
-    /// Whether somebody should take records or rows.
+    /// Return true if somebody should take records or rows.
     pub(super) fn is_full(&self) -> bool {
         self.notes.as_ref().is_some_and(|notes| {
             notes.packets.as_ref().is_some_and(PacketTrace::is_full)
@@ -173,7 +173,7 @@ impl Simulation {
         self.now.saturating_sub(lag)
     }
 
-    /// What has happened to packets since the last call, in order.
+    /// Packet events since the last call, in order.
     pub fn take_packets(&mut self) -> Vec<PacketRecord> {
         let lag = self.notes.as_ref().map_or(0, |notes| notes.lag);
         let (now, settled) = (self.now, self.settled(lag));
@@ -198,7 +198,7 @@ impl Simulation {
         notes.distributions.as_ref()
     }
 
-    /// Whether packets, and whether windows, were left out because there may not be more.
+    /// Return true if packets, and if windows, were left out because there may not be more.
     #[must_use]
     pub fn are_cut(&self) -> (bool, bool) {
         let notes = self.notes.as_ref();
@@ -208,7 +208,7 @@ impl Simulation {
         )
     }
 
-    /// What the numbers in records and rows stand for; `None` where nothing is written down.
+    /// Meanings of the numbers in records and rows; `None` where nothing is written down.
     #[must_use]
     pub fn legend(&self) -> Option<Legend<'_>> {
         let scenario = &self.scenario;

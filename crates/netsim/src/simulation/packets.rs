@@ -27,7 +27,7 @@ impl Simulation {
 
     /// The packet at the head of a line arrives, or the first of all that stand together.
     ///
-    /// What arrives there most often, by far, is what lets a sender send. Its way has no call in it that could be
+    /// Most of what arrives there lets a sender send. Its way has no call in it that could be
     /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // as above
     pub(super) fn on_line<const STANDING: u8, const SOME_WAIT: bool>(&mut self, source: usize) {

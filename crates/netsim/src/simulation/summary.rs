@@ -15,7 +15,7 @@ use crate::scenario::{FlowGroup, Traffic};
 use crate::transfer_books::TransferMetrics;
 
 impl Simulation {
-    /// What has been measured up to now. `each`: with every single flow.
+    /// Measurements up to now. `each`: with every single flow.
     pub fn results(&self, each: bool) -> Results {
         self.clone().conclude(each)
     }

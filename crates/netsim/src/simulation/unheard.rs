@@ -36,7 +36,7 @@ impl Unheard {
 }
 
 impl Simulation {
-    /// What has reached its receiver before `end`, in nanoseconds.
+    /// Packets that have reached its receiver before `end`, in nanoseconds.
     pub(super) fn unheard_before(&self, end: u64) -> Unheard {
         if !self.some_wait {
             return Unheard::default();

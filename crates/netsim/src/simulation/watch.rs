@@ -8,7 +8,7 @@ use crate::flow::Source;
 use crate::probe::Series;
 
 impl Simulation {
-    /// What a router in front of link `link` exports, cumulative since time 0.
+    /// Counters that a router in front of link `link` exports, cumulative since time 0.
     pub fn counters(&mut self, link: usize) -> RouterCounters {
         let ledger = self.links[link].ledger(self.now);
         let (backlog_packets, backlog_bytes) = self.links[link].queue();
@@ -38,7 +38,7 @@ impl Simulation {
         self.monitor.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// What each flow has sent through the queue of link `link` since the last call, data and
+    /// Traffic that each flow has sent through the queue of link `link` since the last call, data and
     /// acknowledgements apart; the first call begins to watch.
     pub fn take_flow_traffic(&mut self, link: usize) -> Vec<SentByFlow> {
         let flows = &self.flows;
@@ -87,24 +87,24 @@ impl Simulation {
     }
 }
 
-/// What one flow has sent through a queue in one direction.
+/// Traffic that one flow has sent through a queue in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SentByFlow {
     /// Number of the flow.
     pub flow: u32,
-    /// Whether these are its acknowledgements.
+    /// True if these are its acknowledgements.
     pub back: bool,
     /// Packets whose transmission began.
     pub packets: u64,
     /// Bytes whose transmission began.
     pub bytes: u64,
-    /// Whether losing some of them would make the sender slow down.
+    /// True if losing some of them would make the sender slow down.
     pub responsive: bool,
-    /// Whether some of them may be marked instead of dropped.
+    /// True if some of them may be marked instead of dropped.
     pub ecn_capable: bool,
 }
 
-/// What a router exports about a queue.
+/// Counters that a router exports about a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouterCounters {
     /// Packets waiting.

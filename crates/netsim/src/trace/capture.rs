@@ -32,7 +32,7 @@ enum Interface {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct CaptureWriter {
-    /// Whether frames have their payload.
+    /// True if frames have their payload.
     whole: bool,
     interfaces: HashMap<Interface, u32>,
     begun: bool,
@@ -111,7 +111,7 @@ fn interface(record: &PacketRecord, group: u32) -> Option<Interface> {
     }
 }
 
-/// What is dropped, marked or lost in one instant, by packet and place: very many packets may move in one, and to
+/// Packets dropped, marked or lost in one instant, by packet and place: very many packets may move in one, and to
 /// look through all of them for each took minutes.
 #[derive(Default)]
 struct Fates {
@@ -142,7 +142,7 @@ impl Fates {
         }
     }
 
-    /// What becomes of the packet of record number `index` after it, in the same instant and place.
+    /// Fate of the packet of record number `index` after it, in the same instant and place.
     fn after<'a>(
         &'a self,
         records: &'a [PacketRecord],
@@ -153,7 +153,7 @@ impl Fates {
     }
 }
 
-/// What is said of the packet of a record, from it and from what becomes of it in the same instant.
+/// Description of the packet of a record, from it and from what becomes of it in the same instant.
 fn comment<'a>(
     record: &PacketRecord,
     about: impl Iterator<Item = &'a PacketRecord>,

@@ -5,11 +5,11 @@ use std::collections::VecDeque;
 use vermilion_tcp::Ecn;
 use vermilion_tcp::registry::Profile;
 
-/// What was heard is remembered of so many acknowledgements: more than any packet overlives in a queue that
+/// Number of acknowledgements that are remembered: more than any packet overlives in a queue that
 /// holds fewer.
 const MOST_HEARD: usize = 1 << 13;
 
-/// What is known of a connection, or of a flow without a sender.
+/// Knowledge of a connection, or of a flow without a sender.
 #[derive(Clone, Copy, Debug)]
 pub struct Connection {
     /// Number of its group in the scenario.
@@ -20,7 +20,7 @@ pub struct Connection {
     pub place: u32,
     /// How many connections had this place before.
     pub round: u32,
-    /// Whether it has a sender, and so acknowledgements.
+    /// True if it has a sender, and so acknowledgements.
     pub has_sender: bool,
     /// Size of a data packet in bytes.
     pub packet_size: u32,
@@ -28,9 +28,9 @@ pub struct Connection {
     pub last_segment: u32,
     /// The size of that one in bytes.
     pub last_size: u32,
-    /// Whether its segments have timestamps.
+    /// True if its segments have timestamps.
     pub timestamps: bool,
-    /// Whether its receiver reports what arrives beyond a gap.
+    /// True if its receiver reports what arrives beyond a gap.
     pub selective: bool,
     /// How marks are told.
     pub ecn: Ecn,
@@ -55,7 +55,7 @@ pub struct Connections {
     heard: Vec<VecDeque<(u64, u64)>>,
 }
 
-/// What two ends are told by their group.
+/// Facts that two ends are told by their group.
 pub(crate) struct Beginning<'a> {
     pub group: u32,
     /// Among the group's flows; `None` for a transfer, which is numbered here.
@@ -138,7 +138,7 @@ impl Connections {
         heard.push_back((time, sent));
     }
 
-    /// What a segment sent at `sent` by its sender's clock echoes: when the last acknowledgement before it
+    /// Echo of a segment sent at `sent` by its sender's clock: when the last acknowledgement before it
     /// had been sent; 0 if there was none.
     pub(crate) fn echo_of(&self, connection: u32, sent: u64) -> u64 {
         let heard = &self.heard[connection as usize];

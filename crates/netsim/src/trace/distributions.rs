@@ -44,7 +44,7 @@ impl RawDistribution {
     }
 }
 
-/// What is collected of one link or one group.
+/// Samples collected of one link or one group.
 #[derive(Clone, Debug, Default)]
 struct Collected {
     /// Waiting times at a link, delays of a group.

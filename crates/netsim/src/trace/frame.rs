@@ -105,7 +105,7 @@ pub fn frame(record: &PacketRecord, connection: &Connection, whole: bool) -> Fra
     Frame { bytes, length: length as u32 }
 }
 
-/// What an IP packet carries.
+/// Payload of an IP packet.
 struct Carried {
     protocol: u8,
     bytes: Vec<u8>,

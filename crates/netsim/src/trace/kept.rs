@@ -1,6 +1,6 @@
 //! What was written down and nobody has taken yet: at most so many, handed out in order.
 
-/// What has a place in an order that begins with its time.
+/// Entry of an order that begins with its time.
 pub(crate) trait Ordered {
     /// Time in nanoseconds, and which comes first at one time.
     fn order(&self) -> (u64, u64);
@@ -11,7 +11,7 @@ pub(crate) trait Ordered {
 pub(crate) struct Kept<T> {
     /// How many may still be kept.
     left: u64,
-    /// Whether something was left out because of that.
+    /// True if something was left out because of that.
     cut: bool,
     waiting: Vec<T>,
 }
@@ -36,17 +36,17 @@ impl<T: Ordered> Kept<T> {
         true
     }
 
-    /// Whether somebody should take what there is.
+    /// Return true if somebody should take what there is.
     pub fn is_full(&self) -> bool {
         self.waiting.len() >= Self::MANY
     }
 
-    /// Whether something was left out because there may not be more.
+    /// Return true if something was left out because there may not be more.
     pub fn is_cut(&self) -> bool {
         self.cut
     }
 
-    /// What happened before `end`, in order; nothing earlier may come after it.
+    /// Events before `end`, in order; nothing earlier may come after it.
     pub fn take(&mut self, end: u64) -> Vec<T> {
         self.waiting.sort_by_key(Ordered::order);
         let over = self.waiting.partition_point(|each| each.order().0 < end);

@@ -35,10 +35,10 @@ pub struct PacketChoice {
     /// At which links; at all if it is not given.
     #[serde(default)]
     pub links: Option<Vec<String>>,
-    /// Whether at the ends that send data.
+    /// True if at the ends that send data.
     #[serde(default = "yes")]
     pub senders: bool,
-    /// Whether at the ends that data goes to.
+    /// True if at the ends that data goes to.
     #[serde(default = "yes")]
     pub receivers: bool,
     /// From when on, in nanoseconds.
@@ -119,7 +119,7 @@ impl Chosen {
         Ok(Self(Some(chosen.collect::<Result<_, _>>()?)))
     }
 
-    /// Whether flow `number` of group `group` is one of them.
+    /// Return true if flow `number` of group `group` is one of them.
     pub fn has(&self, group: u32, number: u32) -> bool {
         self.0.as_ref().is_none_or(|chosen| {
             chosen.iter().any(|(of, choice)| {

@@ -57,18 +57,18 @@ impl PacketTrace {
         }
     }
 
-    /// Whether somebody should take what there is.
+    /// Return true if somebody should take what there is.
     pub(crate) fn is_full(&self) -> bool {
         self.kept.is_full()
     }
 
-    /// Whether records were left out because there may not be more.
+    /// Return true if records were left out because there may not be more.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.kept.is_cut()
     }
 
-    /// What happened before `end`, in order.
+    /// Events before `end`, in order.
     pub(crate) fn take(&mut self, end: u64) -> Vec<PacketRecord> {
         self.kept.take(end)
     }

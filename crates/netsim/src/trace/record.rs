@@ -3,7 +3,7 @@
 use vermilion_aqm::{DropKind, DropReason};
 use vermilion_tcp::SackBlocks;
 
-/// What happens to a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum PacketEvent {
@@ -94,13 +94,13 @@ pub struct PacketRecord {
     pub time: u64,
     /// Which came first at one instant.
     pub order: u64,
-    /// What.
+    /// Its kind.
     pub event: PacketEvent,
     /// Where.
     pub place: Place,
     /// Number of its connection among [`Connections`](super::Connections).
     pub connection: u32,
-    /// Whether it is an acknowledgement.
+    /// True if it is an acknowledgement.
     pub acknowledgement: bool,
     /// Number of the segment (0 opens a connection), or of the packet where there is no sender; of an
     /// acknowledgement the segment that the receiver waits for.
@@ -116,19 +116,19 @@ pub struct PacketRecord {
     pub since: u64,
     /// ECN codepoint as in the IP header.
     pub ecn: u8,
-    /// Whether the segment was sent before.
+    /// True if the segment was sent before.
     pub again: bool,
-    /// Whether it opens the connection, or answers what does.
+    /// True if it opens the connection, or answers what does.
     pub opens: bool,
-    /// Whether the sender says that it has reduced its window (CWR).
+    /// True if the sender says that it has reduced its window (CWR).
     pub window_reduced: bool,
-    /// Whether the receiver echoes a mark (ECE).
+    /// True if the receiver echoes a mark (ECE).
     pub congestion_echo: bool,
     /// Of an acknowledgement: marked segments that have arrived so far.
     pub marked: u32,
     /// Why it is dropped; of a mark, whether it was scripted.
     pub reason: Reason,
-    /// What of the discipline has dropped it: its number among the [`Causes`](super::Causes).
+    /// Part of the discipline that has dropped it: its number among the [`Causes`](super::Causes).
     pub cause: u16,
     /// Of an acknowledgement: what has arrived beyond a gap.
     pub blocks: SackBlocks,

@@ -37,7 +37,7 @@ pub struct WindowRow {
     pub timeouts: u64,
 }
 
-/// What is known of a flow when it is looked at.
+/// Knowledge of a flow when it is looked at.
 pub(crate) struct Sight<'a> {
     pub sender: Option<&'a Sender>,
     /// Size of a data packet on the wire, in bytes.
@@ -48,10 +48,10 @@ pub(crate) struct Sight<'a> {
     pub began: u64,
 }
 
-/// What is kept of a connection between two rows.
+/// Record kept of a connection between two rows.
 #[derive(Clone, Copy, Debug)]
 struct Track {
-    /// Whether it was chosen.
+    /// True if it was chosen.
     chosen: bool,
     time: u64,
     delivered: i64,
@@ -128,12 +128,12 @@ impl WindowTrace {
         }
     }
 
-    /// Whether a connection is read.
+    /// Return true if a connection is read.
     pub(crate) fn has(&self, connection: u32) -> bool {
         self.tracks.get(connection as usize).is_some_and(|track| track.chosen)
     }
 
-    /// Whether rows are written at changes.
+    /// Return true if rows are written at changes.
     pub(crate) fn follows_changes(&self) -> bool {
         self.interval.is_none()
     }
@@ -183,12 +183,12 @@ impl WindowTrace {
         }
     }
 
-    /// Whether somebody should take what there is.
+    /// Return true if somebody should take what there is.
     pub(crate) fn is_full(&self) -> bool {
         self.kept.is_full()
     }
 
-    /// Whether rows were left out because there may not be more.
+    /// Return true if rows were left out because there may not be more.
     #[must_use]
     pub fn is_cut(&self) -> bool {
         self.kept.is_cut()

@@ -36,7 +36,7 @@ pub struct OpenLoop {
 struct OnOff {
     on: Variate,
     off: Variate,
-    /// What is left of the present on time at the moment of the next packet, in nanoseconds.
+    /// Rest of the present on time at the moment of the next packet, in nanoseconds.
     left: f64,
 }
 

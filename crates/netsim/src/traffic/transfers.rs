@@ -16,7 +16,7 @@ pub struct Transfer {
     pub clock_phase: u64,
 }
 
-/// What decides when the next transfer begins.
+/// Rule that decides when the next transfer begins.
 #[derive(Clone, Debug)]
 pub enum Arrivals {
     /// A Poisson process: whatever happens to earlier transfers.

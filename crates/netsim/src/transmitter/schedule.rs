@@ -100,7 +100,7 @@ impl ScheduledRate {
         self.done
     }
 
-    /// What could be sent from 0 until `time`.
+    /// Work that could be sent from 0 until `time`.
     pub fn work_until(&self, time: u64) -> u128 {
         let (before, time) = match self.repetition {
             Some((repeat, work)) => (u128::from(time / repeat) * work, time % repeat),

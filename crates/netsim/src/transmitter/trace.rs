@@ -24,7 +24,7 @@ pub const MOST_OPPORTUNITIES: usize = 10_000_000;
 pub struct DeliveryTrace {
     /// When there is an opportunity, in nanoseconds, ascending; several may be at one instant.
     pub opportunities_ns: Arc<[u64]>,
-    /// What each can deliver.
+    /// Capacity of each.
     pub bytes: u32,
 }
 

@@ -14,7 +14,7 @@ use vermilion_tcp::{Acknowledgement, Sender};
 
 use super::script::{Event, Moment, Packet, Refusal, Script, Statement};
 
-/// What became of a script.
+/// Fate of a script.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// Everything was as it says.
@@ -49,7 +49,7 @@ struct Player {
     written: u32,
     closed: bool,
     segment_size: u32,
-    /// What the script's Python has assigned.
+    /// Variables of the script's Python.
     variables: BTreeMap<String, i64>,
 }
 
@@ -159,7 +159,7 @@ impl Player {
         })
     }
 
-    /// What is not a packet that must leave.
+    /// Take an event that is no packet which must leave.
     fn take(&mut self, event: &Event) -> Result<(), Trouble> {
         match event {
             Event::Write(bytes) => {

@@ -59,7 +59,7 @@ impl Packet {
     }
 }
 
-/// What happens, or must.
+/// An event, or an expectation.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// The application writes so many bytes.
@@ -90,11 +90,11 @@ pub enum Statement {
 pub struct Script {
     /// The sender that `//:` names, with its parameters.
     pub sender: Option<String>,
-    /// What the script asks of the kernel for a congestion control.
+    /// Congestion control that the script asks of the kernel.
     pub congestion_control: Option<String>,
-    /// Whether it has its packets spaced (`fq`).
+    /// True if it has its packets spaced (`fq`).
     pub paced: bool,
-    /// Whether it has no tail loss probes (`tcp_early_retrans=0`).
+    /// True if it has no tail loss probes (`tcp_early_retrans=0`).
     pub probes_off: bool,
     /// By how much times may differ, in nanoseconds.
     pub tolerance: u64,
@@ -299,7 +299,7 @@ fn packet_of(number: usize, text: &str) -> Result<Packet, Refusal> {
     Ok(packet)
 }
 
-/// What Python is to do, without its comments.
+/// Statements of Python, without its comments.
 fn statements_of(number: usize, code: &str) -> Result<Vec<Statement>, Refusal> {
     let mut found = Vec::new();
     let lines = code.replace("\\\n", " ");

@@ -24,7 +24,7 @@ use crate::{HostClock, Segment};
 const NEVER: u32 = u32::MAX;
 /// The retransmission timeout before there is a sample (`TCP_TIMEOUT_INIT`), in nanoseconds.
 const INITIAL_TIMEOUT: u64 = 1_000_000_000;
-/// What is added to the smoothed round trip at least (`TCP_RTO_MIN`), and for how long an
+/// Addition to the smoothed round trip at least (`TCP_RTO_MIN`), and for how long an
 /// acknowledgement is held back at most (`TCP_DELACK_MAX`), in nanoseconds.
 const LEAST_VARIATION: u64 = 200_000_000;
 /// Segments that are acknowledged at once after a pause (`TCP_MAX_QUICKACKS`).
@@ -41,7 +41,7 @@ const PART_OF_ROUND_TRIP: u64 = 20;
 /// By how much the timer may be late, in microseconds (`tcp_comp_sack_slack_ns`).
 const SLACK: u64 = 100;
 
-/// What of Linux' ways a receiver has.
+/// Habits of Linux that a receiver has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LinuxHabits {
     /// It acknowledges segments at once again after a pause, a duplicate or a mark.
@@ -53,7 +53,7 @@ pub(crate) struct LinuxHabits {
 }
 
 impl LinuxHabits {
-    /// Whether it has any.
+    /// Return true if it has any.
     pub fn any(self) -> bool {
         self.renewed || self.adaptive || self.compressed
     }
@@ -78,13 +78,13 @@ pub struct LinuxReceiver {
     reported: u8,
     /// Reports that wait.
     waiting: u8,
-    /// Whether segments are acknowledged at once again after a pause, a duplicate or a mark.
+    /// True if segments are acknowledged at once again after a pause, a duplicate or a mark.
     renewed: bool,
-    /// Whether the wait for a second segment follows the pauses between segments.
+    /// True if the wait for a second segment follows the pauses between segments.
     adaptive: bool,
-    /// Whether a segment of data was ECN-capable.
+    /// True if a segment of data was ECN-capable.
     capable_seen: bool,
-    /// Whether a segment of data has come: with the first one the handshake's round trip is known.
+    /// True if a segment of data has come: with the first one the handshake's round trip is known.
     timed: bool,
 }
 
@@ -183,7 +183,7 @@ impl LinuxReceiver {
         0
     }
 
-    /// What the ECN bits of IP and TCP say: a first mark, a segment sent again, or a window reduced.
+    /// Meaning of the ECN bits of IP and TCP: a first mark, a segment sent again, or a window reduced.
     #[inline(never)] // likewise
     fn take_bits(&mut self, sequence: u32, capable: bool, first_mark: bool, reduced: bool) -> u32 {
         let sent_again = !capable && self.capable_seen;
@@ -191,7 +191,7 @@ impl LinuxReceiver {
         if first_mark || sent_again { self.begin_quick(2) } else { reduced.into() }
     }
 
-    /// What follows is acknowledged at once, and after that the wait is short.
+    /// Segments that follow are acknowledged at once, and after that the wait is short.
     fn begin_quick(&mut self, segments: u32) -> u32 {
         self.timeout = self.least;
         segments
@@ -235,7 +235,7 @@ impl LinuxReceiver {
         std::mem::take(&mut self.waiting) > 0
     }
 
-    /// What is missing has become less by so many segments, and something still is or nothing (`gap`).
+    /// Note that so many segments fewer are missing, and something still is or nothing (`gap`).
     pub(super) fn make_progress(&mut self, segments: u32, gap: bool) {
         // That single segment's acknowledgement counts: it says nothing new but what is missing now.
         self.reported = u8::from(segments == 1 && gap);
@@ -252,7 +252,7 @@ impl LinuxReceiver {
     }
 }
 
-/// Whether segment `sequence` belongs to none of the first two `blocks`, where there are so many. What waits may be in
+/// Return true if segment `sequence` belongs to none of the first two `blocks`, where there are so many. What waits may be in
 /// those two, and there is room for three in an acknowledgement.
 fn is_third(blocks: &[(u32, u32)], sequence: u32) -> bool {
     let Some(first) = blocks.get(..BLOCKS_THAT_WAIT) else { return false };
@@ -351,7 +351,7 @@ mod tests {
         }
     }
 
-    /// Whether segments of data are acknowledged at once by a receiver as Linux', whose handshake took
+    /// Return true if segments of data are acknowledged at once by a receiver as Linux', whose handshake took
     /// 50 ms, and whose three quick acknowledgements are used up. Each has its time in milliseconds.
     fn at_once<const N: usize>(segments: [(u64, Segment); N]) -> [bool; N] {
         let clock = HostClock::new(MS, 0);
@@ -427,7 +427,7 @@ mod tests {
         receiver
     }
 
-    /// Whether a segment that arrives at so many microseconds is acknowledged at once.
+    /// Return true if a segment that arrives at so many microseconds is acknowledged at once.
     fn is_answered(receiver: &mut Receiver, sequence: u32, at: u64) -> bool {
         receiver.on_segment(at * 1000, &data(sequence), &HostClock::new(MS, 0)).is_some()
     }

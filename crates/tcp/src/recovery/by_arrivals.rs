@@ -21,7 +21,7 @@ use crate::sent::{Sent, SentSegments};
 #[derive(Clone, Debug)]
 pub struct ByArrivals {
     timeouts_of_ns3: bool,
-    /// Whether a part of what is being repaired has been acknowledged.
+    /// True if a part of what is being repaired has been acknowledged.
     partial_seen: bool,
 }
 

@@ -37,9 +37,9 @@ pub struct Counted {
     /// Of the lost segments those before this one have been sent again.
     again_before: u32,
     in_recovery: bool,
-    /// Whether a timeout is being repaired.
+    /// True if a timeout is being repaired.
     after_timeout: bool,
-    /// Whether anything was acknowledged since the last timeout.
+    /// True if anything was acknowledged since the last timeout.
     progressed: bool,
     proportional: bool,
     reduction: Option<ProportionalReduction>,
@@ -74,7 +74,7 @@ impl Counted {
         self.arrived.saturating_sub(before)
     }
 
-    /// What is missing has not arrived: one segment, or those that are lost.
+    /// Limit arrivals by what is missing: one segment, or those that are lost.
     fn limit(&mut self, flight: &Flight) {
         let missing = self.lost(flight).max(1);
         self.arrived = self.arrived.min(flight.outstanding().saturating_sub(missing));
@@ -89,7 +89,7 @@ impl Counted {
         delivered
     }
 
-    /// Whether a timeout finds a window that has been reduced already.
+    /// Return true if a timeout finds a window that has been reduced already.
     pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
         let stalled = self.after_timeout && !self.progressed;
         reduced_before::as_in_linux(flight, self.in_recovery, stalled)
@@ -203,7 +203,7 @@ impl Counted {
         }
     }
 
-    /// Whether nothing is missing, and no reduction is under way. Where the receiver allows a part of a segment, a
+    /// Return true if nothing is missing, and no reduction is under way. Where the receiver allows a part of a segment, a
     /// whole flight has room for one segment less than this recovery has.
     fn is_whole(&self, flight: &Flight) -> bool {
         let cap = flight.window.cap;

@@ -25,9 +25,9 @@ const NEWRENO_BURST: u32 = 2;
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct Duplicates {
-    /// Whether a loss starts over with slow start, without fast recovery.
+    /// True if a loss starts over with slow start, without fast recovery.
     starts_over: bool,
-    /// Whether recovery lasts until everything outstanding at its start is acknowledged.
+    /// True if recovery lasts until everything outstanding at its start is acknowledged.
     repairs_all: bool,
     limited_transmit: bool,
     duplicates: u32,

@@ -9,7 +9,7 @@ use crate::sender::flight::Flight;
 use crate::sender::timer::RetransmissionTimer;
 use crate::sent::{Sent, SentSegments};
 
-/// What is known when a timeout asks whether the window has been reduced for the same losses.
+/// Facts known when a timeout asks whether the window has been reduced for the same losses.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Repairing {
     /// Losses that were noticed before a timeout are being repaired.
@@ -22,9 +22,9 @@ pub(crate) struct Repairing {
 
 /// See the module's head. What only judging by time needs does nothing where it is not implemented.
 pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
-    /// Whether it wants to know of every segment that leaves and arrives.
+    /// True if it wants to know of every segment that leaves and arrives.
     const WATCHES: bool;
-    /// Whether, when there is nothing else to send, what has not been reported goes again although nothing says
+    /// True if, when there is nothing else to send, what has not been reported goes again although nothing says
     /// that it is lost (RFC 6675, NextSeg, rules 3 and 4).
     const RESENDS_UNREPORTED: bool;
 
@@ -40,7 +40,7 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
         newly: impl FnMut(u32),
     ) -> u32;
 
-    /// Whether a timeout finds a window that has been reduced already.
+    /// Return true if a timeout finds a window that has been reduced already.
     fn has_reduced(&self, flight: &Flight, repairing: Repairing) -> bool;
 
     /// Repair of losses begins.
@@ -49,22 +49,22 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
     /// The retransmission timer has expired.
     fn on_timeout(&mut self);
 
-    /// Whether a timeout takes segment `sequence` for lost, which has not been reported and is not the first.
+    /// Return true if a timeout takes segment `sequence` for lost, which has not been reported and is not the first.
     fn is_overdue(&self, _now: u64, _sequence: u32, _sent: &SentSegments<Sent>) -> bool {
         true
     }
 
-    /// Whether the retransmission timer runs anew when repair begins.
+    /// Return true if the retransmission timer runs anew when repair begins.
     fn restarts_timer(&self) -> bool {
         true
     }
 
-    /// Whether an acknowledgement of a part of what is repaired leaves the timer alone.
+    /// Return true if an acknowledgement of a part of what is repaired leaves the timer alone.
     fn leaves_timer(&mut self) -> bool {
         false
     }
 
-    /// Whether the acknowledgement that ends the repair of a timeout counts for what it covers beyond it.
+    /// Return true if the acknowledgement that ends the repair of a timeout counts for what it covers beyond it.
     fn counts_beyond_timeout(&self) -> bool {
         false
     }
@@ -74,7 +74,7 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
         None
     }
 
-    /// What it keeps elsewhere of the segment of which the next acknowledgement tells.
+    /// Data kept elsewhere of the segment of which the next acknowledgement tells.
     fn first_sending(&self) -> Option<&dyn Any> {
         None
     }
@@ -95,12 +95,12 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
     /// Forgets what has been acknowledged.
     fn forget_before(&mut self, _acknowledged: u32) {}
 
-    /// Whether a probe is in the network.
+    /// Return true if a probe is in the network.
     fn is_probing(&self) -> bool {
         false
     }
 
-    /// Whether a new segment waits for others to leave with it, while so many are in the network and nothing is
+    /// Return true if a new segment waits for others to leave with it, while so many are in the network and nothing is
     /// repaired; `sent`: what is kept for delivery rates.
     fn defers(
         &mut self,
@@ -125,7 +125,7 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
     ) {
     }
 
-    /// Whether an acknowledgement of all before `acknowledged`, or a `duplicate`, tells that a probe has repaired
+    /// Return true if an acknowledgement of all before `acknowledged`, or a `duplicate`, tells that a probe has repaired
     /// a loss.
     fn judge_probe(&mut self, _acknowledged: u32, _duplicate: bool) -> bool {
         false

@@ -49,7 +49,7 @@ impl Recovery {
         }
     }
 
-    /// Whether its receiver reports what arrives beyond a gap.
+    /// Return true if its receiver reports what arrives beyond a gap.
     #[must_use]
     pub fn is_selective(self) -> bool {
         matches!(self, Self::Sack | Self::Sack1 | Self::Rack)
@@ -72,21 +72,21 @@ pub enum ReductionBound {
 pub struct RecoveryOptions {
     /// Which recovery.
     pub kind: Recovery,
-    /// Whether the first two duplicate acknowledgements release a segment each.
+    /// True if the first two duplicate acknowledgements release a segment each.
     pub limited_transmit: bool,
-    /// Whether all that an acknowledgement covers counts, also what had been reported before.
+    /// True if all that an acknowledgement covers counts, also what had been reported before.
     pub cumulative_counting: bool,
-    /// Whether the window falls over a round trip instead of at once (RFC 9937), and how.
+    /// Way in which the window falls over a round trip (RFC 9937); `None`: it falls at once.
     pub proportional_rate_reduction: Option<ReductionBound>,
-    /// Whether every acknowledgement of a part of what was outstanding sends a lost segment again,
+    /// True if every acknowledgement of a part of what was outstanding sends a lost segment again,
     /// whatever is in the network, and only what was sent again counts as progress (ns-3.37,
     /// `TcpSocketBase::ProcessAck`: the branch of partial acknowledgements, `DoRetransmit`).
     pub repairs_with_partial_acknowledgements: bool,
-    /// Whether timer and timeouts have the rules of ns-3 (`recovery/by_arrivals.rs`).
+    /// True if timer and timeouts have the rules of ns-3 (`recovery/by_arrivals.rs`).
     pub timeouts_of_ns3: bool,
-    /// Whether the end of a flight is probed before the timer expires (RFC 8985, section 7).
+    /// True if the end of a flight is probed before the timer expires (RFC 8985, section 7).
     pub tail_loss_probe: bool,
-    /// Whether segments leave in bursts that are worth it (`sender/segmentation.rs`).
+    /// True if segments leave in bursts that are worth it (`sender/segmentation.rs`).
     pub segmentation_offload: bool,
 }
 

@@ -48,7 +48,7 @@ use crate::sent::{Sent, SentSegments};
 /// How long a probe waits before any round trip is known, in nanoseconds.
 const FIRST_WAIT: u64 = 1_000_000_000;
 
-/// What is added to both waits, in nanoseconds (Linux since 6.7: TCP_TIMEOUT_MIN_US).
+/// Addition to both waits, in nanoseconds (Linux since 6.7: TCP_TIMEOUT_MIN_US).
 const SPARE_TIME: u64 = 2_000_000;
 
 /// A probe in the network.
@@ -56,7 +56,7 @@ const SPARE_TIME: u64 = 2_000_000;
 struct Probe {
     /// First segment not sent when it was.
     end: u32,
-    /// Whether it was a segment sent again.
+    /// True if it was a segment sent again.
     again: bool,
 }
 
@@ -77,7 +77,7 @@ pub struct Rack {
     segmentation: Option<Segmentation>,
     /// When each outstanding segment was sent last, in nanoseconds; empty where more is kept of each sending.
     times: SentSegments<u64>,
-    /// What was sent again, in the order of sending, with sendings that no longer matter among them.
+    /// Segments sent again, in the order of sending, with sendings that no longer matter among them.
     repairs: VecDeque<Repair>,
     /// When the most recently sent of the segments that have arrived was sent, and which it is.
     newest: (u64, u32),
@@ -96,7 +96,7 @@ pub struct Rack {
     /// comes after it. They left in the order of their numbers.
     unheard: u32,
     probing: bool,
-    /// Whether more is kept of each sending than its time.
+    /// True if more is kept of each sending than its time.
     shares_times: bool,
 }
 
@@ -200,18 +200,18 @@ impl Rack {
         self.reordering_deadline.min(self.probe_deadline)
     }
 
-    /// Whether something makes bursts.
+    /// Return true if something makes bursts.
     #[inline]
     pub(super) fn makes_bursts(&self) -> bool {
         self.segmentation.is_some()
     }
 
-    /// What makes bursts, if something does, and the shortest round trip, in nanoseconds.
+    /// Segmentation into bursts, if there is any, and the shortest round trip, in nanoseconds.
     pub(super) fn segmentation(&mut self) -> Option<(&mut Segmentation, u64)> {
         Some((self.segmentation.as_mut()?, self.shortest_round_trip))
     }
 
-    /// Whether a probe is due.
+    /// Return true if a probe is due.
     #[inline]
     pub(super) fn probe_is_due(&self, now: u64) -> bool {
         self.probe_deadline <= now
@@ -223,7 +223,7 @@ impl Rack {
         self.probe = Some(Probe { end, again });
     }
 
-    /// Whether the reordering timer was due.
+    /// Return true if the reordering timer was due.
     pub(super) fn take_reordering_timer(&mut self, now: u64) -> bool {
         let due = self.reordering_deadline <= now;
         if due {
@@ -255,7 +255,7 @@ impl Judge for Rack {
         self.time_of(sequence, sent)
     }
 
-    /// What it knows of the first outstanding segment, of which the next acknowledgement tells.
+    /// Knowledge of the first outstanding segment, of which the next acknowledgement tells.
     fn first_sending(&self) -> Option<&dyn Any> {
         self.times.front().map(|time| time as _)
     }
@@ -348,7 +348,7 @@ impl Judge for Rack {
         self.find_overdue(now, board, sent, clock, window, &mut newly)
     }
 
-    /// Whether segment `sequence` left as long ago as the last arrival took, at a timeout at `now`. The reordering window
+    /// Return true if segment `sequence` left as long ago as the last arrival took, at a timeout at `now`. The reordering window
     /// counts for nothing then.
     fn is_overdue(&self, now: u64, sequence: u32, sent: &SentSegments<Sent>) -> bool {
         self.time_of(sequence, sent).is_none_or(|time| time + self.round_trip <= now)
@@ -390,7 +390,7 @@ impl Judge for Rack {
         self.probe_deadline = timer.estimator.after(now, self.wait).min(timer.deadline);
     }
 
-    /// Whether a probe is in the network.
+    /// Return true if a probe is in the network.
     #[inline]
     fn is_probing(&self) -> bool {
         self.probe.is_some()

@@ -25,7 +25,7 @@ pub struct Sack1 {
     duplicates: u32,
     limited_transmit: bool,
     in_recovery: bool,
-    /// Whether a timeout is being repaired: until new data is acknowledged.
+    /// True if a timeout is being repaired: until new data is acknowledged.
     after_timeout: bool,
 }
 

@@ -31,7 +31,7 @@ mod own_timers;
 mod reports;
 mod window;
 
-/// What an acknowledgement has told.
+/// News that an acknowledgement has told.
 #[derive(Clone, Copy, Debug)]
 struct News {
     /// Segments newly known to have arrived.
@@ -43,7 +43,7 @@ struct News {
     marked: u32,
     /// Segments newly lost.
     lost: u32,
-    /// Whether something that had been sent again was acknowledged.
+    /// True if something that had been sent again was acknowledged.
     repaired: bool,
 }
 
@@ -59,9 +59,9 @@ pub struct Selective<J> {
     /// Sendings of outstanding segments; kept only for delivery rates, and then for all who ask.
     sent: SentSegments<Sent>,
     in_recovery: bool,
-    /// Whether a timeout is being repaired: until everything outstanding at it is acknowledged.
+    /// True if a timeout is being repaired: until everything outstanding at it is acknowledged.
     after_timeout: bool,
-    /// Whether anything was acknowledged since the last timeout.
+    /// True if anything was acknowledged since the last timeout.
     progressed: bool,
     /// The first lost segment is sent again whatever is in the network.
     must_repair: bool,
@@ -147,7 +147,7 @@ impl<J: Judge> Selective<J> {
         flight.whole = false;
     }
 
-    /// Whether a timeout finds a window that has been reduced already.
+    /// Return true if a timeout finds a window that has been reduced already.
     pub(super) fn has_reduced(&self, flight: &Flight) -> bool {
         let (losses, timeout) = (self.in_recovery, self.after_timeout);
         let stalled = timeout && !self.progressed;
@@ -183,7 +183,7 @@ impl<J: Judge> Selective<J> {
         }
     }
 
-    /// Whether losses are being repaired, however they were noticed.
+    /// Return true if losses are being repaired, however they were noticed.
     fn is_repairing_anything(&self) -> bool {
         self.in_recovery || self.after_timeout
     }
@@ -289,7 +289,7 @@ impl<J: Judge> Selective<J> {
         }
     }
 
-    /// Whether nothing is reported, lost or sent again of what is outstanding, no reduction is under way, and no
+    /// Return true if nothing is reported, lost or sent again of what is outstanding, no reduction is under way, and no
     /// probe awaits its judgement.
     #[inline]
     fn misses_nothing(&self) -> bool {
@@ -462,12 +462,12 @@ impl<J: Judge> Selective<J> {
         }
     }
 
-    /// Whether the timer runs on although new data has been acknowledged.
+    /// Return true if the timer runs on although new data has been acknowledged.
     fn leaves_timer(&mut self, flight: &Flight) -> bool {
         self.in_recovery && flight.unacknowledged < flight.recover && self.judge.leaves_timer()
     }
 
-    /// Whether nothing is missing, and nobody wants to know of every segment.
+    /// Return true if nothing is missing, and nobody wants to know of every segment.
     fn is_whole(&self) -> bool {
         self.board.is_clean()
             && !self.is_repairing_anything()

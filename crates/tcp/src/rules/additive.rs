@@ -22,9 +22,9 @@ use crate::rule::{Acknowledged, Congestion, WindowRule};
 /// See the module's head.
 #[derive(Clone, Copy, Debug)]
 pub struct Additive {
-    /// Whether the window grows by whole segments.
+    /// True if the window grows by whole segments.
     by_segments: bool,
-    /// Whether the count survives a reduction, as in ns-3.
+    /// True if the count survives a reduction, as in ns-3.
     keeps_count: bool,
     /// Segments by which a window of acknowledgements makes the window grow.
     increase: f64,

@@ -29,12 +29,12 @@ pub struct CubicOptions {
     pub scaling: f64,
     /// Beta: what a reduction leaves of the window.
     pub decrease: f64,
-    /// Whether a flow whose window was reduced below its last plateau makes room for others.
+    /// True if a flow whose window was reduced below its last plateau makes room for others.
     pub fast_convergence: bool,
-    /// Whether the window Reno would have grows by a whole segment in each round trip once it is back
+    /// True if the window Reno would have grows by a whole segment in each round trip once it is back
     /// where the last reduction found it.
     pub catches_up: bool,
-    /// Whether the window grows by whole segments, as [`Additive`](super::Additive) does.
+    /// True if the window grows by whole segments, as [`Additive`](super::Additive) does.
     pub by_segments: bool,
     /// Segments by which the window Reno would have grows in each round trip, at a factor of 1/2.
     pub increase: f64,

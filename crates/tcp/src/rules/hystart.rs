@@ -64,7 +64,7 @@ impl HyStart {
         }
     }
 
-    /// Whether slow start goes on without it: it serves the first one only.
+    /// Return true if slow start goes on without it: it serves the first one only.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
@@ -98,7 +98,7 @@ impl HyStart {
         growth
     }
 
-    /// Whether the round trips of this round say something.
+    /// Return true if the round trips of this round say something.
     fn judge(&mut self) {
         match self.phase {
             Phase::SlowStart if self.last_round != UNKNOWN && self.this_round != UNKNOWN => {

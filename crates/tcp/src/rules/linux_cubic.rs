@@ -28,7 +28,7 @@ use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::tick::Tick;
 
-/// What a reduction leaves of the window, in 1024ths.
+/// Part that a reduction leaves of the window, in 1024ths.
 const BETA: u64 = 717;
 /// C, in 1024ths of a segment per cubic second.
 const SCALE: u64 = 41;

@@ -28,9 +28,9 @@ use crate::foreign::Foreign;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
 
-/// What of a rule is kept.
+/// Part of a rule that is kept.
 trait Kept {
-    /// What is not kept in place.
+    /// Data not kept in place.
     fn apart(&self) -> Option<&dyn Any> {
         None
     }
@@ -65,7 +65,7 @@ macro_rules! rules {
         )*
 
         impl AnyRule {
-            /// What it keeps elsewhere.
+            /// Data kept elsewhere.
             pub(crate) fn apart(&self) -> Option<&dyn Any> {
                 match self { $(Self::$rule(rule) => Kept::apart(rule)),* }
             }

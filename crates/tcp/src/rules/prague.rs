@@ -50,7 +50,7 @@ pub struct Prague {
     options: PragueOptions,
     /// Averaged fraction of marked segments.
     alpha: f64,
-    /// Whether any mark has been seen: only then is there something to average.
+    /// True if any mark has been seen: only then is there something to average.
     seen: bool,
     delivered: u32,
     marked: u32,
@@ -104,7 +104,7 @@ impl Prague {
         self.options.reference.filter(|reference| active && self.round_trip < *reference)
     }
 
-    /// Whether a reference round trip has gone by since `then`, if there is one.
+    /// Return true if a reference round trip has gone by since `then`, if there is one.
     #[inline]
     fn elapsed(reference: Option<f64>, now: u64, then: u64) -> bool {
         reference.is_none_or(|reference| now.saturating_sub(then) as f64 >= reference * 1e9)

@@ -36,7 +36,7 @@ pub struct RemOptions {
     pub least: f64,
     /// Weight of a new round trip in the average.
     pub gain: f64,
-    /// Whether the window moves by one segment in each round trip.
+    /// True if the window moves by one segment in each round trip.
     pub smoothed: bool,
 }
 

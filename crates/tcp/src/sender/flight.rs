@@ -33,7 +33,7 @@ pub(crate) struct Flight {
     pub(crate) last_reduction: Reduction,
     loss_window: LossWindow,
     handshake_loss: HandshakeLoss,
-    /// Whether windows grow by the segments acknowledged, and are whole.
+    /// True if windows grow by the segments acknowledged, and are whole.
     pub(crate) byte_counting: bool,
     pub(crate) initial_window: f64,
     /// From the start on what the options say; kept small before and after.
@@ -95,7 +95,7 @@ impl Flight {
         self.highest - self.unacknowledged
     }
 
-    /// Whether there is a segment to send that has not been sent, and the receiver allows it.
+    /// Return true if there is a segment to send that has not been sent, and the receiver allows it.
     #[inline]
     pub(crate) fn has_new_data(&self) -> bool {
         self.next < self.available && f64::from(self.outstanding()) < self.window.cap
@@ -206,7 +206,7 @@ impl Flight {
         self.window.congestion = self.handshake_loss.window(repetitions, self.initial_window);
     }
 
-    /// Whether a timeout says something about the network's load: that of a handshake, which carries no data, only as
+    /// Return true if a timeout says something about the network's load: that of a handshake, which carries no data, only as
     /// ns-2 has it. Linux takes back what it did to the threshold (`tcp_init_metrics`).
     pub(crate) fn timeout_tells_of_congestion(&self) -> bool {
         self.open || self.handshake_loss == HandshakeLoss::Timeout
@@ -221,7 +221,7 @@ impl Flight {
         }
     }
 
-    /// What an acknowledgement of new data tells the window rule.
+    /// News that an acknowledgement of new data tells the window rule.
     #[inline(always)] // rules ask for parts of it
     pub(crate) fn acknowledged(&self, now: u64, delivered: u32, marked: u32) -> Acknowledged {
         Acknowledged {
@@ -241,7 +241,7 @@ impl Flight {
         }
     }
 
-    /// What is reduced at a sign of congestion.
+    /// Quantity reduced at a sign of congestion.
     pub(crate) fn loss_window(&self, load: Load) -> f64 {
         match self.loss_window {
             LossWindow::CongestionWindow => {
@@ -284,7 +284,7 @@ impl Flight {
         self.recover = self.highest;
     }
 
-    /// Whether the losses just noticed belong to a window that was reduced for its marks; they are then
+    /// Return true if the losses just noticed belong to a window that was reduced for its marks; they are then
     /// repaired without a further reduction, once.
     pub(crate) fn takes_reduction_for_marks(&mut self) -> bool {
         let takes = self.is_reduced_for_marks();
@@ -303,17 +303,17 @@ impl Flight {
         takes
     }
 
-    /// Whether a timeout has reduced that window.
+    /// Return true if a timeout has reduced that window.
     pub(crate) fn is_repairing_timeout(&self) -> bool {
         self.unacknowledged < self.recover && self.last_reduction == Reduction::Timeout
     }
 
-    /// Whether marks have reduced the window in which the first outstanding segment was sent.
+    /// Return true if marks have reduced the window in which the first outstanding segment was sent.
     pub(crate) fn is_reduced_for_marks(&self) -> bool {
         self.unacknowledged < self.recover && self.was_reduced_for_marks_last()
     }
 
-    /// Whether the last reduction was for a mark, in whatever window.
+    /// Return true if the last reduction was for a mark, in whatever window.
     pub(crate) fn was_reduced_for_marks_last(&self) -> bool {
         self.last_reduction == Reduction::Mark
     }

@@ -41,7 +41,7 @@ impl Marks {
         self.counted = self.counted.wrapping_sub(marked);
     }
 
-    /// Whether a segment may be marked, and whether its sender answers every mark; `again`: it is sent
+    /// Return true if a segment may be marked, and if its sender answers every mark; `again`: it is sent
     /// again.
     #[inline]
     pub(crate) fn label(&self, sequence: u32, again: bool) -> (bool, bool) {
@@ -57,13 +57,13 @@ impl Marks {
         self.announce_reduction = self.options.feedback == Ecn::Classic;
     }
 
-    /// Whether the segment that leaves now tells it.
+    /// Return true if the segment that leaves now tells it.
     #[inline]
     pub(crate) fn take_announcement(&mut self) -> bool {
         std::mem::take(&mut self.announce_reduction)
     }
 
-    /// Whether it asks for marks, and has not given that up.
+    /// Return true if it asks for marks, and has not given that up.
     pub(crate) fn are_understood(&self) -> bool {
         self.options.feedback != Ecn::Off
     }

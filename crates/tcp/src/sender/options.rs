@@ -2,21 +2,21 @@
 
 use crate::{AnyRule, RecoveryOptions, TimerRules};
 
-/// What is halved when a loss is noticed.
+/// Quantity halved when a loss is noticed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LossWindow {
     /// The congestion window (ns-2).
     CongestionWindow,
-    /// What is outstanding (RFC 5681, equation 4).
+    /// Segments outstanding (RFC 5681, equation 4).
     FlightSize,
-    /// What is outstanding and neither reported nor lost (RFC 6675's pipe, as ns-3 has it).
+    /// Segments outstanding and neither reported nor lost (RFC 6675's pipe, as ns-3 has it).
     Pipe,
 }
 
-/// What follows from a lost SYN, besides that it is sent again.
+/// Consequence of a lost SYN, besides that it is sent again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeLoss {
-    /// What follows from any timeout: the threshold falls to two segments, and slow start is over when the connection
+    /// Consequence of any timeout: the threshold falls to two segments, and slow start is over when the connection
     /// opens (ns-2).
     Timeout,
     /// The connection opens with a window of one segment (RFC 5681, section 3.1).
@@ -55,11 +55,11 @@ pub enum Ecn {
 pub struct EcnOptions {
     /// How they are told.
     pub feedback: Ecn,
-    /// Whether data that is sent again is ECN-capable too.
+    /// True if data that is sent again is ECN-capable too.
     pub capable_retransmissions: bool,
-    /// Whether the SYN is ECN-capable too.
+    /// True if the SYN is ECN-capable too.
     pub capable_handshake: bool,
-    /// Whether a connection whose SYN is lost goes on without ECN.
+    /// True if a connection whose SYN is lost goes on without ECN.
     pub fallback: bool,
 }
 
@@ -76,26 +76,26 @@ pub struct SenderOptions {
     pub initial_window: f64,
     /// Window at which the first slow start ends.
     pub slow_start_threshold: f64,
-    /// What is halved when a loss is noticed.
+    /// Quantity halved when a loss is noticed.
     pub loss_window: LossWindow,
-    /// Whether windows grow by the segments acknowledged (RFC 3465) instead of by one for each
+    /// True if windows grow by the segments acknowledged (RFC 3465) instead of by one for each
     /// acknowledgement.
     pub byte_counting: bool,
-    /// Whether only a window that is used grows, and one that is not shrinks (RFC 7661, RFC 2861).
+    /// True if only a window that is used grows, and one that is not shrinks (RFC 7661, RFC 2861).
     pub window_validation: bool,
     /// Rules of the retransmission timer.
     pub timer: TimerRules,
-    /// Whether every acknowledgement times a round trip (RFC 7323).
+    /// True if every acknowledgement times a round trip (RFC 7323).
     pub timestamps: bool,
-    /// Whether a SYN precedes the data.
+    /// True if a SYN precedes the data.
     pub handshake: bool,
-    /// What follows from a lost SYN.
+    /// Consequence of a lost SYN.
     pub handshake_loss: HandshakeLoss,
     /// Retransmissions of the SYN that do not back the timer off.
     pub linear_handshake_timeouts: u8,
     /// Explicit congestion notification.
     pub ecn: EcnOptions,
-    /// Whether segments are spaced over the round trip.
+    /// True if segments are spaced over the round trip.
     pub pacing: bool,
 }
 

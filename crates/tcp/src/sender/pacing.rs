@@ -33,13 +33,13 @@ impl Pacing {
         Self { on, at_once: 0, release: 0 }
     }
 
-    /// Whether segments are spaced at all.
+    /// Return true if segments are spaced at all.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Whether the next segment has to wait; then the timer will ask again.
+    /// Return true if the next segment has to wait; then the timer will ask again.
     #[inline]
     pub(crate) fn holds(&mut self, now: u64) -> bool {
         if !self.on {

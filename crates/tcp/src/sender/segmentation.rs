@@ -62,7 +62,7 @@ impl Segmentation {
         self.departures.note(now);
     }
 
-    /// Whether the next segment waits until more may leave with it, of a sender that repairs nothing and whose window
+    /// Return true if the next segment waits until more may leave with it, of a sender that repairs nothing and whose window
     /// has room for it beside so many in the network. If it does not, it belongs to the burst under way, or begins one.
     /// `shortest`: the shortest round trip, in nanoseconds; `first_sent`: when the first outstanding segment left.
     #[inline]

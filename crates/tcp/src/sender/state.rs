@@ -1,6 +1,6 @@
 //! What a sender counts, what it is about, and what it last did to its window.
 
-/// What a sender counts.
+/// Counters of a sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     /// Expiries of the retransmission timer.
@@ -9,7 +9,7 @@ pub struct Counters {
     pub retransmissions: u64,
 }
 
-/// What a sender is about, in the order and with the meanings of Linux (`tcp_ca_state`).
+/// State of the sender, in the order and with the meanings of Linux (`tcp_ca_state`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SenderState {
     /// Nothing is known to be missing.
@@ -24,7 +24,7 @@ pub enum SenderState {
     Loss,
 }
 
-/// What a recovery takes the network to hold when the window is reduced.
+/// Load of the network as a recovery sees it when the window is reduced.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Load {
     /// Segments that are outstanding, and neither reported nor lost.

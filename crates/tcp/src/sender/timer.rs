@@ -16,7 +16,7 @@ pub(crate) struct RetransmissionTimer {
     timed: u32,
     /// When it was sent.
     timed_since: u64,
-    /// Whether every acknowledgement times a round trip (RFC 7323).
+    /// True if every acknowledgement times a round trip (RFC 7323).
     timestamps: bool,
     pub(crate) estimator: RoundTripEstimator,
     /// The round trip timed by the last acknowledgement, in nanoseconds.

@@ -65,7 +65,7 @@ impl Flight {
         }
     }
 
-    /// Whether an acknowledgement may let the window grow.
+    /// Return true if an acknowledgement may let the window grow.
     #[inline]
     pub(super) fn window_is_used(&self) -> bool {
         self.window_use.as_ref().is_none_or(|window_use| window_use.finds_used(&self.window))

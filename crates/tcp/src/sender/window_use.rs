@@ -5,7 +5,7 @@ use crate::Window;
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowUse {
-    /// Whether the window was full at some time since `until` was set.
+    /// True if the window was full at some time since `until` was set.
     pub(super) full: bool,
     /// The most that was outstanding since then.
     pub(super) most_outstanding: u32,
@@ -30,7 +30,7 @@ impl WindowUse {
     }
 
     #[inline]
-    /// Whether an acknowledgement may let the window grow.
+    /// Return true if an acknowledgement may let the window grow.
     pub(super) fn finds_used(&self, window: &Window) -> bool {
         self.full
             || window.in_slow_start() && window.congestion < 2.0 * f64::from(self.most_outstanding)

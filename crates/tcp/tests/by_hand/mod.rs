@@ -30,7 +30,7 @@ pub fn started_as(name: &str, parameters: &[(&str, Value)], segments: u32) -> Se
     sender
 }
 
-/// What leaves at `now`.
+/// Departures at `now`.
 pub fn sent(sender: &mut Sender, now: u64) -> Vec<u32> {
     std::iter::from_fn(|| sender.next_segment(now)).map(|segment| segment.sequence).collect()
 }

@@ -41,7 +41,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// What was seen at one moment.
+/// Observations at one moment.
 #[derive(Clone, Debug)]
 pub struct Moment {
     pub time: u64,

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{KeptAcknowledgement, Segment, Sender};
 
-/// What becomes of a segment that is not lost.
+/// Fate of a segment that is not lost.
 #[derive(Clone, Copy)]
 pub struct Passage {
     /// Time it waits in nanoseconds, in addition to the round trip without queueing.
     pub wait: u64,
-    /// Whether it is marked, if it can be.
+    /// True if it is marked, if it can be.
     pub marked: bool,
 }
 

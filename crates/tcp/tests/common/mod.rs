@@ -12,7 +12,7 @@ use vermilion_tcp::registry::Profile;
 
 pub const SECOND: u64 = 1_000_000_000;
 
-/// What the path does to packets.
+/// Treatment of packets by the path.
 #[derive(Clone, Copy)]
 pub struct Path {
     /// Round-trip time in nanoseconds.

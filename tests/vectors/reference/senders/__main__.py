@@ -6,6 +6,8 @@ With `--check` nothing is written; the exit code is 1 if a file is not what the 
 import sys
 from pathlib import Path
 
+sys.path.append(str(Path(__file__).resolve().parents[1]))
+
 import bbr_network
 import cubic
 import dctcp

@@ -11,6 +11,7 @@ import random
 from dataclasses import dataclass
 
 from bbr import SECOND, Bbr, Connection
+from rows import row_lines
 
 
 @dataclass
@@ -154,7 +155,7 @@ def vectors() -> str:
         world = World(network, 10.0, seed)
         world.run()
         about = f"{network.about}; states: {' '.join(world.bbr.states)}"
-        rows = ",\n".join(json.dumps(event, separators=(",", ":")) for event in world.events)
+        rows = row_lines(world.events)
         cases.append(
             f'  {{"name": {json.dumps(network.name)}, "about": {json.dumps(about)},\n'
             f'   "initial_window": 10.0, "events": [\n{rows}]}}'

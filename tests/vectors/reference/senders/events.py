@@ -7,6 +7,8 @@ from dataclasses import asdict, dataclass, fields
 from decimal import Decimal, getcontext
 from typing import ClassVar, Protocol
 
+from rows import as_rows, row_lines
+
 getcontext().prec = 50
 
 MARGIN = Decimal("1e-9")
@@ -217,8 +219,8 @@ def _forward_delay(path: Path, round_trip_ns: int) -> int:
 
 
 def text(sender: str, source: str, machine: type[Machine], cases: Iterable[Case]) -> str:
-    """The file as it is stored: one line for each step, so that differences can be read."""
-    head = {"format": 1, "sender": sender, "source": source, "own": dict(machine.OWN)}
+    """Return the file as it is stored: a line for each step by hand, rows for the others."""
+    head = {"format": 2, "sender": sender, "source": source, "own": dict(machine.OWN)}
     lines = ["{", *(f"{_json(key)}: {_json(value)}," for key, value in head.items()), '"cases": [']
     written = []
     for case in cases:
@@ -231,8 +233,13 @@ def text(sender: str, source: str, machine: type[Machine], cases: Iterable[Case]
             "slow_start_threshold": case.start[1],
             "window_cap": case.start[2],
         }
-        steps = ",\n".join(_json(_step(step)) for step in case.steps)
-        written.append(f'{_json(about)[:-1]},\n"steps": [\n{steps}\n]}}')
+        steps = [_step(step) for step in case.steps]
+        if case.by_hand:
+            lists = '"steps": [\n' + ",\n".join(map(_json, steps)) + "\n]"
+        else:
+            kinds, rows = as_rows(steps)
+            lists = f'"kinds": {_json(kinds)},\n"rows": [\n{row_lines(rows)}\n]'
+        written.append(f"{_json(about)[:-1]},\n{lists}}}")
     return "\n".join([*lines, ",\n".join(written), "]", "}"]) + "\n"
 
 

@@ -188,7 +188,7 @@ fn any_size() -> BoxedStrategy<Value> {
     any_variate((100, 1_000_000), (1, 60_000_000))
 }
 
-/// What a flow sends, and its sender.
+/// Traffic that a flow sends, and its sender.
 fn any_traffic() -> impl Strategy<Value = (Value, Value)> {
     let rate = || any_rate().prop_map(|rate| rate as f64);
     let time = || any_variate((10_000, SECOND), (1, LONGEST_DURATION));

@@ -62,7 +62,7 @@ impl Selective<Rack> {
         self.judge.segmentation()
     }
 
-    /// Whether a tail loss probe is due, which goes before a timeout that is due as well.
+    /// Return true if a tail loss probe is due, which goes before a timeout that is due as well.
     pub(in crate::recovery) fn probe_is_due(&self, now: u64) -> bool {
         self.judge.probe_is_due(now)
     }

@@ -114,7 +114,7 @@ impl<J: Judge> Selective<J> {
         flight.rule.grow(&event, &mut flight.window);
     }
 
-    /// Whether the window is falling over a round trip; then it falls.
+    /// Return true if the window is falling over a round trip; then it falls.
     pub(super) fn reduce_proportionally(&mut self, flight: &mut Flight, news: &News) -> bool {
         let Some(reduction) = &mut self.reduction else { return false };
         if news.delivered > 0 {

@@ -86,7 +86,7 @@ impl WindowRule for Bbr {
 impl Bbr {
     /// The same as [`WindowRule::grow`], in place.
     ///
-    /// What an acknowledgement tells is in the registers of the processor, as far as they suffice, unless it is
+    /// The news is in the registers of the processor, as far as they suffice, unless it is
     /// handed to a call: then all of it is written to memory first. So what happens with every
     /// acknowledgement is in place here, and what is rare gets a copy ([`Report::apart`]).
     #[inline(always)]
@@ -123,7 +123,7 @@ impl Model {
         self.pacing_rate = State::Startup.pacing_gain() * window * 1e9 / round_trip as f64;
     }
 
-    /// What an acknowledgement tells; `None` if it delivers nothing.
+    /// News that an acknowledgement tells; `None` if it delivers nothing.
     #[inline(always)]
     fn report(&mut self, event: &Acknowledged, window: f64) -> Option<Report> {
         let sample = event.rate?;

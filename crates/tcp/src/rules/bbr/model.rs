@@ -15,7 +15,7 @@ pub(super) struct Model {
     pub(super) begun: bool,
     pub(super) state: State,
     pub(super) round_start: bool,
-    /// Whether the pipe has ever been full (`BBR.full_bw_reached`).
+    /// True if the pipe has ever been full (`BBR.full_bw_reached`).
     pub(super) filled: bool,
     pub(super) recovering: bool,
     /// A mark has been answered and not yet taken into the model.
@@ -93,7 +93,7 @@ impl Default for Model {
     }
 }
 
-/// What the acknowledgements now arriving tell of a probe (`BBR.ack_phase`).
+/// Phase that the acknowledgements now arriving tell of a probe (`BBR.ack_phase`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Feedback {
     #[default]
@@ -108,12 +108,12 @@ pub(super) enum Feedback {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     pub(super) feedback: Feedback,
-    /// Whether what was sent while probing is being acknowledged, and no loss has been answered
+    /// True if what was sent while probing is being acknowledged, and no loss has been answered
     /// (`BBR.is_bw_probe_sample`).
     pub(super) sampling: bool,
-    /// Whether the last probe lost too much.
+    /// True if the last probe lost too much.
     pub(super) too_high: bool,
-    /// Whether the last probe stopped at the long-term bound to be on the safe side.
+    /// True if the last probe stopped at the long-term bound to be on the safe side.
     pub(super) precautionary: bool,
     /// When the cycle began, and how long to wait for the next probe, in nanoseconds.
     pub(super) start: u64,
@@ -137,7 +137,7 @@ pub(super) struct RoundTripProbe {
     /// Shortest round trip of the last interval, and when it was seen.
     pub(super) shortest: u64,
     pub(super) shortest_at: u64,
-    /// Whether it is older than the interval.
+    /// True if it is older than the interval.
     pub(super) expired: bool,
     /// When this probe may end; `u64::MAX` while the network is being emptied.
     pub(super) done_at: u64,
@@ -164,12 +164,12 @@ impl RoundTripProbe {
         self.shortest_at = now;
     }
 
-    /// Whether it is long ago that a round trip as short as any was seen.
+    /// Return true if it is long ago that a round trip as short as any was seen.
     pub(super) fn is_expired(&self) -> bool {
         self.expired
     }
 
-    /// Whether a segment sent when `delivered` had been delivered was held back by a probe.
+    /// Return true if a segment sent when `delivered` had been delivered was held back by a probe.
     pub(super) fn limits(&self, delivered: u64) -> bool {
         (self.limited.0..=self.limited.1).contains(&delivered)
     }
@@ -180,7 +180,7 @@ impl RoundTripProbe {
 pub(super) struct FullPipe {
     pub(super) baseline: f64,
     pub(super) rounds: u32,
-    /// Whether the plateau has been seen since it was last looked for (`BBR.full_bw_now`).
+    /// True if the plateau has been seen since it was last looked for (`BBR.full_bw_now`).
     pub(super) now: bool,
 }
 

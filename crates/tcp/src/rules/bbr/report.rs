@@ -25,21 +25,21 @@ pub(super) struct Report {
     pub(super) sent_in_network: f64,
     /// Segments lost since then.
     pub(super) lost: f64,
-    /// Whether the sender had run out of data when it was sent.
+    /// True if the sender had run out of data when it was sent.
     pub(super) application_limited: bool,
     /// The round trip timed, in nanoseconds.
     pub(super) round_trip: Option<u64>,
-    /// Whether lost segments are being repaired.
+    /// True if lost segments are being repaired.
     pub(super) in_recovery: bool,
-    /// Whether losses were newly found.
+    /// True if losses were newly found.
     pub(super) losses: bool,
     /// The loss to be judged.
     pub(super) loss: Option<LossSample>,
-    /// Whether this acknowledges the first segment sent after an idle time.
+    /// True if this acknowledges the first segment sent after an idle time.
     pub(super) after_idle: bool,
     /// The window before the acknowledgement.
     pub(super) window: f64,
-    /// Whether the window was full within the last round (`C.is_cwnd_limited`).
+    /// True if the window was full within the last round (`C.is_cwnd_limited`).
     pub(super) window_full: bool,
 }
 

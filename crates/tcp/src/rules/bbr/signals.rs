@@ -10,13 +10,13 @@ pub(super) struct DeliverySignals {
     pub(super) rate: f64,
     /// Greatest volume of the round (`BBR.inflight_latest`).
     pub(super) volume: f64,
-    /// Whether losses were found in it.
+    /// True if losses were found in it.
     pub(super) loss: bool,
     /// Deliveries at which it ends.
     ends_at: u64,
     /// Deliveries by the last acknowledgement.
     pub(super) delivered: u64,
-    /// Whether a new one begins with this acknowledgement (`BBR.loss_round_start`).
+    /// True if a new one begins with this acknowledgement (`BBR.loss_round_start`).
     pub(super) round_start: bool,
 }
 

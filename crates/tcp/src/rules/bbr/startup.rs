@@ -35,7 +35,7 @@ impl Model {
         }
     }
 
-    /// Whether one of the first two states is over.
+    /// Return true if one of the first two states is over.
     #[cold] // for a few round trips
     #[inline(never)]
     pub(super) fn check_early_states(&mut self, report: &Report) {

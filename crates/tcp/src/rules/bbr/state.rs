@@ -21,7 +21,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// What the bandwidth is multiplied with to give the pacing rate.
+    /// Factor that the bandwidth is multiplied with to give the pacing rate.
     pub(super) fn pacing_gain(self) -> f64 {
         match self {
             Self::Startup => 2.77,
@@ -32,7 +32,7 @@ impl State {
         }
     }
 
-    /// What bandwidth times round trip is multiplied with to give the window.
+    /// Factor that bandwidth times round trip is multiplied with to give the window.
     pub(super) fn window_gain(self) -> f64 {
         match self {
             Self::Startup | Self::Drain | Self::Down | Self::Cruise | Self::Refill => 2.0,
@@ -41,12 +41,12 @@ impl State {
         }
     }
 
-    /// Whether it is one of the four that probe for bandwidth in turn.
+    /// Return true if it is one of the four that probe for bandwidth in turn.
     pub(super) fn is_cycling(self) -> bool {
         matches!(self, Self::Down | Self::Cruise | Self::Refill | Self::Up)
     }
 
-    /// Whether losses are the price of looking for more bandwidth.
+    /// Return true if losses are the price of looking for more bandwidth.
     pub(super) fn is_accelerating(self) -> bool {
         matches!(self, Self::Startup | Self::Refill | Self::Up)
     }

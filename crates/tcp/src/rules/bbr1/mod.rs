@@ -60,7 +60,7 @@ const MOST_IN_BURST: f64 = 45.0;
 /// Round trip before any is known, in nanoseconds, for the first pacing rate.
 const NOMINAL_ROUND_TRIP: u64 = 1_000_000;
 
-/// What it is about.
+/// State.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Mode {
     #[default]
@@ -70,7 +70,7 @@ enum Mode {
     ProbeRoundTrip,
 }
 
-/// What losses have made the sender do.
+/// Retransmissions and timeouts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Repair {
     #[default]
@@ -203,7 +203,7 @@ impl WindowRule for Bbr1 {
         true
     }
 
-    /// What a millisecond carries leaves at once (`tcp_tso_autosize`).
+    /// Let what a millisecond carries leave at once (`tcp_tso_autosize`).
     fn space(&mut self, now: u64, wait: u64) -> (u64, u32) {
         self.departures.note(now);
         (self.departures.space(now, wait), self.burst() as u32 - 1)
@@ -262,7 +262,7 @@ impl Bbr1 {
         }
     }
 
-    /// Whether what the acknowledgement reports was sent while there was nothing more to send, or not allowed to be.
+    /// Return true if what the acknowledgement reports was sent while there was nothing more to send, or not allowed to be.
     fn is_limited(&self, event: &Acknowledged) -> bool {
         event.rate.is_some_and(|sample| {
             sample.application_limited

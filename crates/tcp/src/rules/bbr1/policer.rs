@@ -15,7 +15,7 @@ const DIFFERENCE: f64 = 4000.0 / (8.0 * 1448.0);
 const KEPT: u32 = 48;
 const MILLISECOND: u64 = 1_000_000;
 
-/// What has been counted of a connection by a moment.
+/// Counts of a connection by a moment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     /// In nanoseconds.
@@ -25,7 +25,7 @@ pub(super) struct Count {
     pub(super) lost: u64,
 }
 
-/// What an acknowledgement tells of it.
+/// News that an acknowledgement tells of it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sign {
     pub(super) losses: bool,
