@@ -8,7 +8,7 @@ import time
 import pytest
 
 from test_cli import PROGRAM
-from vermilion.cli.ending_signals import EndingSignals, like_interrupts
+from vermilion.cli.endings import EndingSignals, like_interrupts
 from vermilion.tuning.study_record import read_studies
 
 NUMBERS = [signal.SIGTERM, signal.SIGHUP]

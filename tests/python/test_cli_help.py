@@ -6,8 +6,7 @@ import pytest
 
 from test_cli import refused, vermilion
 from vermilion.cli import completion, laboratory
-from vermilion.cli.application import application
-from vermilion.cli.groups import EXAMPLES, GROUPS
+from vermilion.cli.application import EXAMPLES, GROUPS, application
 
 __all__ = ["vermilion"]
 

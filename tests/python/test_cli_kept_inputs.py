@@ -8,7 +8,7 @@ import typer
 
 from test_cli import SHORT, refused, vermilion
 from vermilion.cli.application import application
-from vermilion.cli.kept_inputs import RESULTS
+from vermilion.cli.careful_command import RESULTS
 
 __all__ = ["vermilion"]
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from vermilion.cli.numbers import ABSENT, at_least, megabits
 from vermilion.cli.run_tables import _speed
+from vermilion.cli.tables import ABSENT, at_least, megabits
 
 
 @pytest.mark.parametrize(

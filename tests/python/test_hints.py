@@ -6,10 +6,11 @@ import pytest
 
 import vermilion as package
 from test_cli import refused, vermilion
-from vermilion.cli.grid import Section, encodable
+from vermilion.cli.tables import encodable
 from vermilion.objectives import OBJECTIVES
 from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
 from vermilion.simulate.sweeps import make_variants
+from vermilion.simulate.tables import Section
 
 __all__ = ["vermilion"]
 

@@ -1,17 +1,17 @@
 """Tables in a narrow terminal: every number stands there whole, in as many parts as that takes."""
 
-import importlib
 import io
 
 import pytest
 from rich.console import Console
 
-from vermilion.cli import algorithms, main, run_tables
-from vermilion.cli.grid import Section, grid
+from vermilion.cli import listings, main, run_tables
+from vermilion.cli.tables import grid
 from vermilion.objectives import OBJECTIVES
 from vermilion.scenario import disciplines, load_scenario, senders
 from vermilion.scenario.library import scenario_names
 from vermilion.simulate import Result
+from vermilion.simulate.tables import Section
 
 WIDTHS = (80, 60)
 FULL, MANY, SHARE = "100.00 %", "12,345,678", "98.76 %"
@@ -63,15 +63,12 @@ def test_every_number_of_a_shipped_scenario_stands_there_whole(name, monkeypatch
 @pytest.mark.parametrize("command", ["disciplines", "senders", "scenarios", "objectives"])
 def test_a_name_that_one_may_type_is_never_cut_off(command, width, monkeypatch):
     screen = Console(file=io.StringIO(), width=width, highlight=False)
-    module = importlib.import_module(f"vermilion.cli.{command}")
     named = {"disciplines": disciplines(), "senders": senders(), "objectives": OBJECTIVES}
     names = list(named.get(command, scenario_names()))
-    if command in {"disciplines", "senders"}:
-        module = algorithms
-    monkeypatch.setattr(module, "console", lambda: screen)
+    monkeypatch.setattr(listings, "console", lambda: screen)
     assert main([command]) == 0
     assert set(names) <= set(screen.file.getvalue().split())
-    for name in named[command] if module is algorithms else ():
+    for name in named[command] if command in {"disciplines", "senders"} else ():
         screen.file.seek(0)
         screen.file.truncate()
         assert main([command, name]) == 0

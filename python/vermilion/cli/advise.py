@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
+from vermilion.cli.json_output import write_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.advise import Present, Question
@@ -193,9 +193,7 @@ def advise(
                 deadline_s=deadline_s,
             )
         if json_file:
-            import json
-
-            json_file.write(f"{json.dumps(document(advice), indent=2, allow_nan=False)}\n")
+            write_json(json_file, document(advice))
         if page:
             from vermilion.advise.page import advice_page
 

@@ -1,17 +1,21 @@
 """``vermilion compare``: disciplines and settings side by side, over many seeds."""
 
-import json
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.figure import figure_format
-from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
+from vermilion.cli.json_output import write_json
+from vermilion.cli.output import (
+    STANDARD_OUTPUT,
+    binary_output_file,
+    figure_format,
+    note,
+    output_file,
+)
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -130,7 +134,7 @@ def compare(
             )
         if json_file:
             document = {**outcome.to_dict(), "notes": notes}
-            json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+            write_json(json_file, document)
         if drawing:
             drawing.write(outcome.rendered(kind, link, phase))
     if target != STANDARD_OUTPUT:
@@ -155,7 +159,6 @@ def _variants(
     scenario: str, disciplines: "Sequence[str]", overrides: "Sequence[str]"
 ) -> "tuple[dict[str, Scenario], list[str]]":
     """Variants to compare, with a hint on several values in one setting."""
-    from vermilion.cli.near_misses import meant_values
     from vermilion.scenario.errors import ScenarioError
     from vermilion.simulate.sweeps import make_variants
 
@@ -163,8 +166,17 @@ def _variants(
         return make_variants(scenario, disciplines, overrides)
     except ScenarioError as error:
         wrong = [each for each in overrides if each.partition("=")[0].strip() == error.field]
-        meant = meant_values(wrong[0]) if wrong else ""
+        meant = _repeated_option(wrong[0]) if wrong else ""
         if not meant:
             raise
         message = f"{error}; to compare several values: {meant}"
         raise UserError(message) from None
+
+
+def _repeated_option(setting: str) -> str:
+    """Return "--set a=1 --set a=2" for the setting "a=1,2"; "" for a single value."""
+    path, _, values = setting.partition("=")
+    given = [value.strip() for value in values.split(",")]
+    if len(given) == 1 or not all(given):
+        return ""
+    return " ".join(f"--set {path}={value}" for value in given[:3])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.cli.grid import encodable, grid
 from vermilion.cli.output import console
+from vermilion.cli.tables import encodable, grid
 
 if TYPE_CHECKING:
     from vermilion.simulate.comparison import Comparison

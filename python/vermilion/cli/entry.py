@@ -9,24 +9,25 @@ from __future__ import annotations
 import io
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.cli.closed_pipe import (
+from vermilion.cli.endings import (
+    EXIT_BROKEN_PIPE,
+    EXIT_INTERRUPTED,
+    EXIT_MISTAKE,
+    UserError,
     closed_streams_to_nowhere,
     forget_output,
+    like_interrupts,
     output_that_may_close,
 )
-from vermilion.cli.ending_signals import like_interrupts
-from vermilion.cli.exit_codes import EXIT_BROKEN_PIPE, EXIT_INTERRUPTED, EXIT_MISTAKE
-from vermilion.cli.user_error import UserError
 from vermilion.scenario.errors import PluginError, ScenarioError, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
-# What the parser of options says in the words of programmers.
-_PLAINER = {
+_PLAINER: Final[Mapping[str, str]] = {
     "Input should be greater than or equal to": "expected at least",
     "Input should be less than or equal to": "expected at most",
     "Input should be a valid integer, unable to parse string as an integer": (
@@ -35,6 +36,59 @@ _PLAINER = {
     "Input should be a valid number, unable to parse string as a number": "expected a number",
     "Input should be": "expected",
     "Value error, ": "",
+}
+"""Messages of the parser of options, and plainer words for them."""
+
+_MOST_NAMED: Final = 3
+
+_COMMANDS: Final[Mapping[str, str]] = {
+    "simulate": "vermilion run",
+    "sim": "vermilion run",
+    "start": "vermilion run",
+    "sweep": "vermilion compare with the same --set several times",
+    "optimise": "vermilion tune",
+    "optimize": "vermilion tune",
+    "search": "vermilion tune",
+    "control": "vermilion online",
+    "controller": "vermilion online",
+    "live": "vermilion watch",
+    "dashboard": "vermilion watch",
+    "page": "vermilion watch",
+    "plot": "vermilion run SCENARIO --plot, or --figure FILE",
+    "figure": "vermilion run SCENARIO --figure FILE",
+    "list": "vermilion scenarios, or vermilion disciplines",
+    "show": "vermilion scenarios NAME",
+    "init": "vermilion new NAME",
+    "create": "vermilion new NAME",
+    "interfaces": "vermilion routers",
+    "queues": "vermilion routers",
+    "rollback": "vermilion undo",
+    "restore": "vermilion undo",
+    "capture": "vermilion monitor --interface NAME",
+    "pcap": "vermilion monitor FILE",
+    "qdiscs": "vermilion disciplines",
+    "aqm": "vermilion disciplines",
+    "help": "vermilion --help",
+    "version": "vermilion --version",
+}
+
+_OPTIONS: Final[Mapping[tuple[str, str], str]] = {
+    ("run", "--seeds"): "one run has one seed; for several: vermilion compare SCENARIO --seeds 10",
+    ("run", "--duration"): "a run lasts as long as its scenario says; to change it: "
+    "--set duration='30 s'",
+    ("run", "--objective"): "a run optimises nothing; vermilion tune does",
+    ("run", "--report"): "a page of one run is --figure FILE.html",
+    ("run", "--output"): "results go to --json FILE, time series to --series FILE, a picture to "
+    "--figure FILE",
+    ("compare", "--plot"): "to draw a comparison: --figure FILE",
+    ("tune", "--seeds"): "a tuning chooses its seeds, counted from --seed",
+    ("tune", "--report"): "keep the tuning with --study FILE, then: vermilion report FILE",
+    ("online", "--interface"): "a queue of this machine is --router linux:NAME",
+    ("watch", "--page"): "the page of watch is always there; --listen says where",
+    ("watch", "--answers"): "watch only shows; to answer: vermilion online ... --listen "
+    "ADDRESS:PORT --answers",
+    ("watch", "--router"): "watch reads a journal; the page of a router: vermilion online "
+    "--router ... --listen ADDRESS:PORT",
 }
 
 
@@ -102,7 +156,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 def _complaint(error: Exception, arguments: Sequence[str]) -> str:
     """What is wrong with the options, and where to read about them."""
-    from vermilion.cli.groups import GROUPS
+    from vermilion.cli.application import GROUPS
 
     message = str(getattr(error, "message", "") or error)
     format_message = getattr(error, "format_message", None)
@@ -120,13 +174,12 @@ def _complaint(error: Exception, arguments: Sequence[str]) -> str:
 
 
 def _meant(error: Exception, context: Any) -> str:  # noqa: ANN401 - typer has no public name for it
-    """What to type instead of an option or a command that is not there; "" where nobody knows."""
-    from vermilion.cli.near_misses import meant_command, meant_option
-
+    """Return a hint to what was probably meant; "" where nobody knows."""
     option = getattr(error, "option_name", None)
     if option is None:
         unknown = re.match(r"No such command '([^']+)'", str(getattr(error, "message", "")))
-        return meant_command(unknown[1]) if unknown else ""
+        meant = _COMMANDS.get(unknown[1].lower()) if unknown else None
+        return f"try {meant}" if meant else ""
     parent = getattr(context, "parent", None)
     group: Any = getattr(parent, "command", None)
     have = [
@@ -134,7 +187,17 @@ def _meant(error: Exception, context: Any) -> str:  # noqa: ANN401 - typer has n
         for name in (group.list_commands(parent) if hasattr(group, "list_commands") else ())
         if any(option in each.opts for each in group.get_command(parent, name).params)
     ]
-    return meant_option(str(getattr(context, "info_name", "")), option, have)
+    return _meant_option(str(getattr(context, "info_name", "")), option, have)
+
+
+def _meant_option(command: str, option: str, elsewhere: Iterable[str]) -> str:
+    known = _OPTIONS.get((command, option))
+    if known is not None:
+        return known
+    names = [f"vermilion {name}" for name in elsewhere][:_MOST_NAMED]
+    *others, last = names or [""]
+    them = f"{', '.join(others)} and {last}" if others else last
+    return f"{them} {'have' if others else 'has'} it" if names else ""
 
 
 def _mistake(message: str) -> int:

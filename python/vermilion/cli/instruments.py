@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from vermilion.cli.endings import UserError
 from vermilion.cli.laboratory import registered_export
 from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, note, output_file
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

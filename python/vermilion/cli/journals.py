@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
 from vermilion.scenario.errors import printable
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

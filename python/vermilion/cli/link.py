@@ -10,8 +10,8 @@ import typer
 
 from vermilion.cli import instruments, options
 from vermilion.cli.careful_command import CarefulCommand
+from vermilion.cli.endings import UserError
 from vermilion.cli.output import note
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.scenario import Scenario

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vermilion.cli import options
-from vermilion.cli.figure import figure_format
-from vermilion.cli.grid import Section, grid
-from vermilion.cli.numbers import fixed, megabits, stretch, whole
-from vermilion.cli.output import STANDARD_OUTPUT, binary_output_file, check_outputs, output_file
+from vermilion.cli.endings import UserError
+from vermilion.cli.json_output import write_json
+from vermilion.cli.output import (
+    STANDARD_OUTPUT,
+    binary_output_file,
+    check_outputs,
+    figure_format,
+    output_file,
+    series_output,
+)
 from vermilion.cli.run_tables import LINK_ROWS
-from vermilion.cli.series import series_output
-from vermilion.cli.user_error import UserError
+from vermilion.cli.tables import fixed, grid, megabits, stretch, whole
 from vermilion.simulate import metric_of
+from vermilion.simulate.tables import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,7 +100,7 @@ class LinkOutputs:
             from vermilion.simulate import Result
 
             if json_file:
-                json_file.write(f"{json.dumps(emulation.data, indent=2, allow_nan=False)}\n")
+                write_json(json_file, emulation.data)
             result = Result(emulation.data, emulation.series)  # type: ignore[arg-type] # from JSON
             if write_series:
                 write_series(result)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import signal
 import time
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,11 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.numbers import ABSENT, fixed, percent, whole
-from vermilion.cli.output import cell, console, note, output_file, say
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
+from vermilion.cli.json_output import save_json
+from vermilion.cli.output import cell, console, note, say
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.user_error import UserError
+from vermilion.cli.tables import ABSENT, fixed, percent, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -120,8 +119,7 @@ def monitor(
         )
         document = dict(summary.document)
     if target is not None:
-        with output_file("--json", target) as file:
-            file.write(f"{json.dumps(document, indent=2)}\n")
+        save_json(target, document)
     else:
         show(summary, listening)
     if stopped:

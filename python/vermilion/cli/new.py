@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from vermilion.cli.endings import UserError
+from vermilion.cli.listings import shipped_text
 from vermilion.cli.output import output_file, say
-from vermilion.cli.scenarios import shipped_text
-from vermilion.cli.user_error import UserError
 
 _OF_OTHER_FILES = {".csv", ".html", ".json", ".md", ".pcap", ".py", ".txt", ".yaml", ".yml"}
 """Endings of names that nobody gives to a scenario on purpose."""

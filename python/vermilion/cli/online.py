@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vermilion.cli import completion, options
-from vermilion.cli.closed_pipe import finish_anyway
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError, finish_anyway
 from vermilion.cli.laboratory import registered_plant
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_json import as_json
 from vermilion.cli.online_page import SimulatedPage
+from vermilion.cli.options import Plot
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
-from vermilion.cli.plot import Plot
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.online.entries import Decision, OnlineRun

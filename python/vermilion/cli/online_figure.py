@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.cli.figure import FigureFile
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
+from vermilion.cli.output import FigureFile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ class OnlineFigure(FigureFile):
         if self.file is not None:
             self.file.write(self._rendered(queues))
         if self._plot:
-            from vermilion.cli.plot import show_panels
+            from vermilion.cli.output import show_panels
             from vermilion.report.queue_figure import queue_panels
 
             for runs, _ in queues:

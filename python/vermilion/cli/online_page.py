@@ -9,8 +9,8 @@ from pathlib import Path
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Final, Self
 
+from vermilion.cli.endings import UserError
 from vermilion.cli.output import say
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from vermilion.online.events import Command, Propose

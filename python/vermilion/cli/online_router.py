@@ -14,14 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from vermilion.cli.closed_pipe import finish_anyway
-from vermilion.cli.exit_codes import EXIT_NOT_RESTORED
-from vermilion.cli.limited_file import read_limited
+from vermilion.cli.endings import EXIT_NOT_RESTORED, UserError, finish_anyway
 from vermilion.cli.online_page import open_page, verbs_of
 from vermilion.cli.online_surroundings import controller_metrics, open_watch, show_as_json
+from vermilion.cli.options import read_limited
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file, say
 from vermilion.cli.real_routers import check_privileges, real_router, takes_credentials
-from vermilion.cli.user_error import UserError
 from vermilion.online.router_policy import Service
 from vermilion.scenario.errors import ScenarioError, not_text, printable
 from vermilion.scenario.quantities import how_many

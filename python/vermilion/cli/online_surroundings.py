@@ -9,8 +9,8 @@ import contextlib
 import time
 from typing import TYPE_CHECKING
 
+from vermilion.cli.endings import UserError
 from vermilion.cli.output import say
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from contextlib import ExitStack

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vermilion.cli.compare_tables import print_comparison
-from vermilion.cli.grid import Section, encodable, grid
 from vermilion.cli.output import console
+from vermilion.cli.tables import encodable, grid
 from vermilion.simulate.comparison import Comparison
+from vermilion.simulate.tables import Section
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from vermilion.cli import completion
+from vermilion.cli.endings import UserError
 from vermilion.cli.output import note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from vermilion.simulate.batches import BatchRunner
 
@@ -93,6 +95,13 @@ Dask = Annotated[
     ),
 ]
 
+Plot = Annotated[
+    bool,
+    typer.Option(
+        "--plot", help="Draw curves in the terminal as well: how long packets wait over time."
+    ),
+]
+
 Json = Annotated[
     str | None,
     typer.Option(
@@ -123,7 +132,6 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
     Raises:
         UserError: they cannot be used.
     """
-    from vermilion.cli.user_error import UserError
     from vermilion.simulate.batches import ClusterError, dask_workers
 
     if address is None:
@@ -151,7 +159,6 @@ def interval(option: str, text: str, shortest_s: float, duration_s: float) -> fl
     Raises:
         UserError: it is not a time, or too short or too long.
     """
-    from vermilion.cli.user_error import UserError
     from vermilion.scenario.lowering import parse_interval
     from vermilion.scenario.quantities import QuantityError
 
@@ -168,7 +175,6 @@ def seconds(option: str, text: str) -> float:
     Raises:
         UserError: it is not a time.
     """
-    from vermilion.cli.user_error import UserError
     from vermilion.scenario import TIME, QuantityError
     from vermilion.scenario.quantities import Quantity
 
@@ -177,3 +183,33 @@ def seconds(option: str, text: str) -> float:
     except QuantityError as error:
         message = f'{option}: "{text}" is not accepted; expected {error.accepted}'
         raise UserError(message) from None
+
+
+_MEGABYTE = 1_000_000
+
+
+def read_limited(path: Path, option: str, megabytes: int, accepted: str) -> bytes:
+    """The bytes of a file.
+
+    Args:
+        path: of the file.
+        option: that names it, for messages: "--policy".
+        megabytes: how large it may be.
+        accepted: what is expected, in words.
+
+    Raises:
+        ScenarioError: it cannot be read, or is larger.
+    """
+    from vermilion.scenario.errors import ScenarioError
+
+    try:
+        with path.open("rb") as file:
+            content = file.read(megabytes * _MEGABYTE + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or "no such name"
+        problem = f"{option}: cannot be read ({reason})"
+        raise ScenarioError("", problem, accepted, str(path)) from None
+    if len(content) > megabytes * _MEGABYTE:
+        problem = f"{option}: is larger than {megabytes} MB"
+        raise ScenarioError("", problem, accepted, str(path))
+    return content

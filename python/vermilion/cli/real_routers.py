@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:

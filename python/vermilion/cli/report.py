@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
+from vermilion.cli.endings import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, output_file, say
 from vermilion.cli.progress import Busy
-from vermilion.cli.user_error import UserError
 from vermilion.scenario.quantities import how_many
 
 

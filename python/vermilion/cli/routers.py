@@ -1,13 +1,13 @@
 """``vermilion routers``: the queues of this machine, and which of them can be controlled."""
 
-import json
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.output import cell, console, output_file
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
+from vermilion.cli.json_output import save_json
+from vermilion.cli.output import cell, console
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def routers(
             "version": vermilion.__version__,
             "interfaces": [each.document() for each in found],
         }
-        with output_file("--json", target) as file:
-            file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+        save_json(target, document)
         return
     _print(found)
 

@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import completion, instruments, options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.figure import figure_format
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
 from vermilion.cli.laboratory import RegisteredPlant, registered_plant
+from vermilion.cli.options import Plot
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
     binary_output_file,
     check_outputs,
+    figure_format,
     note,
     output_file,
+    series_output,
+    show_panels,
 )
-from vermilion.cli.plot import Plot, show_panels
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.series import series_output
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

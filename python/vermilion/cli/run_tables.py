@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from vermilion.cli.grid import Section, grid
-from vermilion.cli.numbers import at_least, fixed, megabits, percent, stretch, whole
 from vermilion.cli.output import console
+from vermilion.cli.tables import at_least, fixed, grid, megabits, percent, stretch, whole
 from vermilion.simulate import LinkResult, metric_of
 from vermilion.simulate.metric import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
 from vermilion.simulate.notebook import silent_of_group, silent_of_link
+from vermilion.simulate.tables import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from vermilion.cli.endings import UserError
 from vermilion.cli.output import note
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

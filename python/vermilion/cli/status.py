@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.endings import UserError
 from vermilion.cli.journals import check_journal, journals, unreadable
-from vermilion.cli.output import output_file, say
-from vermilion.cli.user_error import UserError
+from vermilion.cli.json_output import save_json
+from vermilion.cli.output import say
 from vermilion.files.sqlite import NONSENSE
 
 if TYPE_CHECKING:
@@ -52,13 +53,10 @@ def status(
     for path in journals(journal, state_dir):
         queues += [(path, each) for each in _read(path, now)]
     if target is not None:
-        import json
-
         document: list[dict[str, Any]] = [
             {"journal": str(path), **each.document()} for path, each in queues
         ]
-        with output_file("--json", target) as file:
-            file.write(f"{json.dumps(document, indent=2)}\n")
+        save_json(target, document)
         return
     if not queues:
         say("No controller has run yet.")

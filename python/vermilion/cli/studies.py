@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.output import STANDARD_OUTPUT, note, output_file
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
+from vermilion.cli.json_output import save_json
+from vermilion.cli.output import STANDARD_OUTPUT, note
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,10 +34,7 @@ def studies(
     """List the tunings that are kept in files."""
     records = list(_read(paths))
     if target is not None:
-        import json
-
-        with output_file("--json", target) as file:
-            file.write(f"{json.dumps([_data(each) for each in records], indent=2)}\n")
+        save_json(target, [_data(each) for each in records])
         if target == STANDARD_OUTPUT:
             return
     _print(records)

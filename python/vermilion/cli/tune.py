@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import completion, options
+from vermilion.cli.endings import UserError
+from vermilion.cli.options import Plot
 from vermilion.cli.output import STANDARD_OUTPUT, note, say
-from vermilion.cli.plot import Plot
 from vermilion.cli.tune_plan import (
     check_together,
     command_to_see,
@@ -28,7 +29,6 @@ from vermilion.cli.tune_session import (
     is_said,
     tune_front,
 )
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

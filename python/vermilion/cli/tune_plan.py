@@ -6,7 +6,7 @@ import json
 import shlex
 from typing import TYPE_CHECKING
 
-from vermilion.cli.user_error import UserError
+from vermilion.cli.endings import UserError
 from vermilion.scenario.errors import describe
 
 if TYPE_CHECKING:

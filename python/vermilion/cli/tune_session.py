@@ -8,17 +8,17 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Protocol, TypeVar
 
 from vermilion.cli import options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
-from vermilion.cli.figure import FigureFile, figure_format
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
+    FigureFile,
     binary_output_file,
     check_outputs,
+    figure_format,
     output_file,
     say,
 )
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.user_error import UserError
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -324,7 +324,7 @@ class TuneFigure(FigureFile):
         if self.file is not None:
             self.file.write(drawn.rendered(self.kind, outcome._repr_html_()))
         if self._plot:
-            from vermilion.cli.plot import show_panels
+            from vermilion.cli.output import show_panels
 
             show_panels(drawn.panels())
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import completion, options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
+from vermilion.cli.json_output import write_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.progress import ProgressBar
-from vermilion.cli.user_error import UserError
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -108,9 +108,7 @@ def twin(
         if scenario_file is not None:
             scenario_file.write(made.text)
         if json_file is not None:
-            import json
-
-            json_file.write(f"{json.dumps(_document(made, sides), indent=2, allow_nan=False)}\n")
+            write_json(json_file, _document(made, sides))
         if STANDARD_OUTPUT not in {output, target}:
             _show(made, sides, output)
     if done < seeds:
@@ -147,8 +145,8 @@ def _document(made: "Twin", sides: "tuple[ComparedFigure, ...]") -> dict[str, An
 def _show(made: "Twin", sides: "tuple[ComparedFigure, ...]", output: str | None) -> None:
     from rich.table import Table
 
-    from vermilion.cli.numbers import ABSENT, fixed
     from vermilion.cli.output import console
+    from vermilion.cli.tables import ABSENT, fixed
 
     for head, said in (("From the capture", made.fitted), ("Not known", made.unknown)):
         say(f"{head}:")

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.endings import UserError
 from vermilion.cli.journals import check_journal, journals, unreadable
-from vermilion.cli.output import output_file, say
-from vermilion.cli.user_error import UserError
+from vermilion.cli.json_output import save_json
+from vermilion.cli.output import say
 from vermilion.files.sqlite import NONSENSE
 
 if TYPE_CHECKING:
@@ -47,10 +48,7 @@ def undo(
     queues = [each for path in journals(journal, None) for each in _untouched(path)]
     entries = [_entry(each, interface) for each in queues]
     if target is not None:
-        import json
-
-        with output_file("--json", target) as file:
-            file.write(f"{json.dumps(entries, indent=2)}\n")
+        save_json(target, entries)
         return
     if not entries:
         say("The journal tells of no queue.")

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
+from vermilion.cli.endings import UserError
 from vermilion.cli.journals import check_journal, journals, unreadable
 from vermilion.cli.output import say
-from vermilion.cli.user_error import UserError
 from vermilion.files.sqlite import NONSENSE
 
 

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from vermilion.cli import options
+from vermilion.cli.endings import UserError
+from vermilion.cli.json_output import write_json
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
     binary_output_file,
@@ -14,7 +16,6 @@ from vermilion.cli.output import (
     note,
     output_file,
 )
-from vermilion.cli.user_error import UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -202,9 +203,7 @@ def atlas(
         }
         done = _build(plan, keep, threads, dask)
         if json_file:
-            import json
-
-            json_file.write(f"{json.dumps(done.document(), indent=2, allow_nan=False)}\n")
+            write_json(json_file, done.document())
         if table_file:
             _write_table(table, table_file, done)
         for name, file in figures.items():

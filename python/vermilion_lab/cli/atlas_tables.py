@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.cli.numbers import fixed, megabits, percent
 from vermilion.cli.output import console, say
+from vermilion.cli.tables import fixed, megabits, percent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from vermilion.cli import options
-from vermilion.cli.exit_codes import EXIT_INTERRUPTED
+from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
+from vermilion.cli.json_output import save_json, write_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
-from vermilion.cli.user_error import UserError
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -94,8 +94,6 @@ def papers(
 
             print_outcomes(outcomes)
         if json_file:
-            import json
-
             from vermilion import _core
 
             document = {
@@ -103,7 +101,7 @@ def papers(
                 "seeds": list(all_seeds),
                 "papers": [outcome.document() for outcome in outcomes],
             }
-            json_file.write(f"{json.dumps(document, indent=2, allow_nan=False)}\n")
+            write_json(json_file, document)
         if report_file:
             from vermilion_lab.papers.page import papers_page
 
@@ -184,8 +182,6 @@ def _part(
 
 def _list(chosen: "Sequence[Paper]", target: str | None) -> None:
     if target:
-        import json
-
         document = [
             {
                 "name": paper.name,
@@ -209,8 +205,7 @@ def _list(chosen: "Sequence[Paper]", target: str | None) -> None:
             }
             for paper in chosen
         ]
-        with output_file("--json", target) as file:
-            file.write(f"{json.dumps(document, indent=2)}\n")
+        save_json(target, document)
         if target == STANDARD_OUTPUT:
             return
     from vermilion_lab.cli.papers_tables import print_list

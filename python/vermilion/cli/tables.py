@@ -1,4 +1,4 @@
-"""A table with sections: metrics downwards, what is told apart across.
+"""Tables with sections (metrics downwards, variants across), and how numbers stand in them.
 
 A number is never cut off or folded. Where all columns do not fit side by side, the table continues
 below itself with the columns that are left.
@@ -6,6 +6,7 @@ below itself with the columns that are left.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from vermilion.simulate.tables import Section
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
-__all__ = ["Section", "encodable", "grid"]
+    from vermilion.simulate.result_data import Stretch
 
 _GAP: Final = 3
 """Characters between two columns."""
@@ -25,6 +26,48 @@ _LONGEST_WORD: Final = 16
 """A heading's word that is longer than this may be folded, to save a column its place."""
 
 _NARROWEST_LABELS: Final = 12
+
+
+ABSENT = "-"
+"""Shown for what could not be computed."""
+
+_MOST_DECIMALS: Final = 6
+
+
+def fixed(value: float | None, decimals: int) -> str:
+    """Return a number with so many decimals."""
+    return ABSENT if value is None else f"{value:.{decimals}f}"
+
+
+def percent(value: float | None, decimals: int = 2) -> str:
+    """Return a ratio in percent."""
+    return ABSENT if value is None else f"{100 * value:.{decimals}f} %"
+
+
+def at_least(value: float | None, decimals: int, digits: int) -> str:
+    """Return a number with so many decimals, or more where it would have fewer digits otherwise."""
+    if value is None or value == 0.0:
+        return fixed(value, decimals)
+    needed = digits - 1 - math.floor(math.log10(abs(value)))
+    return fixed(value, max(decimals, min(needed, _MOST_DECIMALS)))
+
+
+def megabits(value: float | None) -> str:
+    """Return a rate in Mbit/s with four significant digits, without an exponent."""
+    if value is None:
+        return ABSENT
+    shown = f"{value / 1e6:.4g}"
+    return f"{value / 1e6:.0f}" if "e+" in shown else shown
+
+
+def whole(value: float | None) -> str:
+    """Return a count."""
+    return ABSENT if value is None else f"{value:,.0f}"
+
+
+def stretch(window: Stretch) -> str:
+    """Return the time that a window covers: "25 .. 80 s"."""
+    return f"{window['start_s']:g} .. {window['end_s']:g} s"
 
 
 def encodable(sections: Sequence[Section], encoding: str) -> Sequence[Section]:
