@@ -34,8 +34,9 @@ KEPT = {
 
 def options_with_a_file():
     found = set()
-    for command in typer.main.get_command(application()).commands.values():
-        for parameter in command.params:
+    group = typer.main.get_command(application())
+    for name in group.list_commands(None):
+        for parameter in group.get_command(None, name).params:
             if "FILE" in str(parameter.metavar or "") and parameter.param_type_name == "option":
                 found.add(parameter.opts[0])
     return found

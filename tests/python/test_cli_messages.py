@@ -90,13 +90,13 @@ def test_a_key_that_is_there_twice_is_called_so(vermilion, command):
 @pytest.mark.parametrize("command", [["run", "varying-load"], ["tune", "varying-load"]])
 def test_of_two_disciplines_none_is_lost(vermilion, command):
     line = refused(vermilion(*command, "--discipline", "red", "--discipline=pie"))
-    assert "--discipline: said 2 times" in line
+    assert "--discipline: given 2 times" in line
 
 
 def test_what_a_command_of_a_link_says_is_its_own(vermilion):
     words = ["--isolated", "--", "true", "--discipline", "red", "--discipline", "pie"]
     _, _, err = vermilion("link", "--mtu", "10", *words)
-    assert "said 2 times" not in err
+    assert "given 2 times" not in err
 
 
 @pytest.mark.parametrize("name", ["x.txt", "x.json", "x.PY"])

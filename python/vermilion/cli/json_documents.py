@@ -1,13 +1,73 @@
-"""The documents of ``--json``, command by command: the types behind the schemas of docs/json.md.
+"""The documents of ``--json``, command by command: the types behind docs/schemas.
 
-A key that is not required is absent where its number cannot be computed.
+A key that is not required is absent where its number cannot be computed. ``None`` among parameters
+means "automatic".
 """
 
-from typing import TypedDict
+from typing import Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from vermilion.simulate.result_data import LinkData, ResultData, Stretch
+
+Parameters = dict[str, float | bool | str | None]
+"""Parameters of a queue or paths of a scenario, and their values."""
+
+
+class Estimate(TypedDict):
+    """A mean over replications with its 95 % confidence interval."""
+
+    mean: float
+    low: NotRequired[float]
+    high: NotRequired[float]
+    count: int
+
+
+class ReplicatedEstimate(TypedDict):
+    """The same where the number of seeds is called replications."""
+
+    mean: float
+    low: NotRequired[float]
+    high: NotRequired[float]
+    replications: int
+
+
+# --- vermilion disciplines, senders, objectives, scenarios
+
+
+class ParameterDocument(TypedDict):
+    """A parameter of a discipline or sender."""
+
+    name: str
+    kind: str
+    unit: str
+    default: float | bool | str | None
+    minimum: float | None
+    maximum: float | None
+    minimum_excluded: bool
+    integer: bool
+    scale: str
+    search: list[float] | None
+    choices: list[str] | None
+    only_with: Any
+    meaning: str
+    source: str
+
+
+class AlgorithmDocument(TypedDict):
+    """A queue discipline or a sender."""
+
+    name: str
+    title: str
+    summary: str
+    source: str
+    parameters: list[ParameterDocument]
+    ordered: list[list[str]]
+    option_sets: dict[str, dict[str, float | bool | str | None]]
 
 
 class ObjectiveDocument(TypedDict):
-    """An objective of ``vermilion objectives``."""
+    """An objective."""
 
     name: str
     summary: str
@@ -20,8 +80,802 @@ class ObjectiveDocument(TypedDict):
 
 
 class ScenarioDocument(TypedDict):
-    """A shipped scenario of ``vermilion scenarios``."""
+    """A shipped scenario."""
 
     name: str
     title: str
     description: str
+
+
+# --- vermilion link
+
+
+class InterfaceCounters(TypedDict):
+    """Packets of the emulator's network interface."""
+
+    received: int
+    sent: int
+    dropped: int
+
+
+class EmulatorCounters(TypedDict):
+    """Packets of one direction of the emulated link."""
+
+    delivered: int
+    delivered_bytes: int
+    refused: int
+    no_room: int
+    too_long: int
+    unusable: int
+    changes_refused: int
+    on_the_wire: int
+    interface_removed: bool
+    interface: NotRequired[InterfaceCounters | None]
+
+
+class EmulatedLinkData(LinkData):
+    """Everything measured of one direction."""
+
+    emulator: EmulatorCounters
+
+
+class LinkDocument(TypedDict):
+    """A command behind an emulated link."""
+
+    seed: int
+    version: str
+    wall_s: float
+    cpu_s: float
+    packets_forwarded: int
+    links: dict[str, EmulatedLinkData]
+    flows: dict[str, Any]
+    exit_code: int
+    notes_thrown_away: NotRequired[int]
+    interrupted: NotRequired[bool]
+
+
+# --- vermilion compare
+
+
+class ComparedEntry(TypedDict):
+    """A link or a group of flows under a variant."""
+
+    total: dict[str, Any]
+    phases: list[dict[str, Any]]
+
+
+class VariantDocument(TypedDict):
+    """A variant of a comparison."""
+
+    name: str
+    same_for_all_seeds: bool
+    links: dict[str, ComparedEntry]
+    flows: dict[str, ComparedEntry]
+    bulk_flows: NotRequired[ComparedEntry]
+
+
+class CompareDocument(TypedDict):
+    """Variants over the same seeds."""
+
+    seeds: list[int]
+    version: str
+    variants: list[VariantDocument]
+    notes: list[str]
+
+
+# --- vermilion tune
+
+
+class ConstraintDocument(TypedDict):
+    """A constraint, and whether a setting satisfies it."""
+
+    constraint: str
+    holds: str
+    value: NotRequired[Estimate | None]
+    bound: NotRequired[float | None]
+    phase: NotRequired[int | None]
+    confidence: NotRequired[float | None]
+
+
+class SettingPair(TypedDict):
+    """A metric under the best setting and under the incumbent."""
+
+    best: Estimate
+    incumbent: Estimate
+
+
+class ObjectiveOutcome(TypedDict):
+    """The objective under both settings."""
+
+    name: NotRequired[str]
+    unit: NotRequired[str]
+    least_gain: NotRequired[float]
+    best: NotRequired[Estimate]
+    incumbent: NotRequired[Estimate]
+    difference: NotRequired[Estimate]
+    improvement: NotRequired[Estimate]
+    confidence: NotRequired[float]
+    among: NotRequired[int]
+
+
+class ConstraintsOfBoth(TypedDict):
+    """The constraints of a tuning under both settings."""
+
+    best: list[ConstraintDocument]
+    incumbent: list[ConstraintDocument]
+
+
+class BaselineDocument(TypedDict):
+    """A simple baseline beside a recommendation."""
+
+    name: str
+    parameters: Parameters
+    objective: Estimate
+    metrics: dict[str, Estimate]
+    missed: list[str]
+
+
+class BrokenConstraint(TypedDict):
+    """A constraint that is not met under a condition."""
+
+    constraint: str
+    figures: str
+    seeds: NotRequired[int]
+    seeds_needed: NotRequired[int]
+
+
+class NeighbourDocument(TypedDict):
+    """A recommended setting under a condition near those that it was tuned for."""
+
+    key: str
+    condition: str
+    verdict: str
+    reason: str
+    gains: bool
+    breaks: NotRequired[BrokenConstraint]
+    may_break: NotRequired[BrokenConstraint]
+    seeds: NotRequired[int]
+    best: NotRequired[Estimate]
+    incumbent: NotRequired[Estimate]
+    difference: NotRequired[Estimate]
+
+
+class RobustnessDocument(TypedDict):
+    """A recommended setting under conditions near those that it was tuned for."""
+
+    holds: bool
+    narrow: bool
+    margin: float
+    seeds: list[int]
+    conditions: list[NeighbourDocument]
+    untried: list[str]
+    simulations: int
+    warnings: list[str]
+
+
+class DeviceDocument(TypedDict):
+    """A setting in the words of a device."""
+
+    profile: str
+    command: NotRequired[str]
+    notes: list[str]
+
+
+class AlternativeObjective(TypedDict):
+    """The objective under the robust alternative."""
+
+    value: Estimate
+    difference: Estimate
+    confidence: float
+
+
+class AlternativeDocument(TypedDict):
+    """The robust alternative to a recommendation."""
+
+    parameters: Parameters
+    objective: AlternativeObjective
+    harm: list[ConstraintDocument]
+    constraints: list[ConstraintDocument]
+    metrics: dict[str, Estimate]
+    robustness: RobustnessDocument
+    device: NotRequired[DeviceDocument]
+
+
+class SeedsDocument(TypedDict):
+    """The seeds of a tuning's stages."""
+
+    search: list[int]
+    re_evaluation: NotRequired[list[int]]
+    comparison: list[int]
+
+
+class RaceDocument(TypedDict):
+    """The race between the leaders of a search."""
+
+    leaders: int
+    left: int
+    seeds: int
+    simulations: int
+
+
+class RankAgreementDocument(TypedDict):
+    """Spearman's rank correlation of short and full simulations."""
+
+    correlation: float
+    low: float
+    high: float
+    count: int
+
+
+class FidelityDocument(TypedDict):
+    """The use of short simulations in the search."""
+
+    used: bool
+    fraction: float
+    agreement: NotRequired[RankAgreementDocument]
+    reason: str
+
+
+class WarmStart(TypedDict):
+    """An earlier answer that the search began with."""
+
+    scenario: str
+    distance: float
+
+
+class SearchDocument(TypedDict):
+    """A search and, where it can go on, its state."""
+
+    name: str
+    state: NotRequired[dict[str, Any]]
+
+
+class TuneDocument(TypedDict):
+    """A recommendation for one scenario."""
+
+    scenario: str
+    version: str
+    accepted: bool
+    verdict: str
+    refused: bool
+    reason: str
+    warnings: list[str]
+    parameters: Parameters
+    incumbent: Parameters
+    objective: ObjectiveOutcome
+    constraints: NotRequired[ConstraintsOfBoth]
+    harm: NotRequired[list[ConstraintDocument]]
+    metrics: dict[str, SettingPair]
+    rivals: list[BaselineDocument]
+    robustness: NotRequired[RobustnessDocument]
+    sturdier: NotRequired[AlternativeDocument]
+    evaluations: int
+    simulations: int
+    seconds: float
+    end: str
+    seeds: SeedsDocument
+    race: NotRequired[RaceDocument]
+    fidelity: NotRequired[FidelityDocument]
+    warm_starts: list[WarmStart]
+    device: NotRequired[DeviceDocument]
+    search: SearchDocument
+
+
+class RobustCaseDocument(TypedDict):
+    """One of the scenarios of a robust tuning."""
+
+    scenario: str
+    weight: float
+    incumbent: Parameters
+    objective: ObjectiveOutcome
+    constraints: NotRequired[list[ConstraintDocument]]
+    harm: NotRequired[list[ConstraintDocument]]
+    metrics: NotRequired[dict[str, SettingPair]]
+    rivals: list[BaselineDocument]
+    robustness: NotRequired[RobustnessDocument]
+
+
+class RobustTuneDocument(TypedDict):
+    """A recommendation for several scenarios."""
+
+    version: str
+    robust: str
+    accepted: bool
+    verdict: str
+    refused: bool
+    reason: str
+    warnings: list[str]
+    parameters: Parameters
+    scenarios: list[RobustCaseDocument]
+    evaluations: int
+    simulations: int
+    end: str
+    seeds: SeedsDocument
+    search: SearchDocument
+    objective: NotRequired[ObjectiveOutcome]
+    fidelity: NotRequired[FidelityDocument]
+    race: NotRequired[RaceDocument]
+    change: NotRequired[Estimate]
+    device: NotRequired[DeviceDocument]
+
+
+class FrontObjective(TypedDict):
+    """One of the two objectives of a Pareto front."""
+
+    name: str
+    unit: str | None
+    goal: str
+
+
+class NullableEstimate(TypedDict):
+    """A mean over replications; ``None`` where there is no interval."""
+
+    mean: float
+    low: float | None
+    high: float | None
+    count: int
+
+
+class FrontPointDocument(TypedDict):
+    """A setting on a Pareto front."""
+
+    parameters: Parameters
+    values: list[NullableEstimate]
+    better: list[bool]
+    metrics: NotRequired[dict[str, NullableEstimate]]
+    harm: NotRequired[list[str]]
+    command: NotRequired[str]
+
+
+class NearestDocument(TypedDict):
+    """The setting nearest to satisfying the constraints, and those that it does not satisfy."""
+
+    parameters: Parameters
+    missed: list[str]
+
+
+class FrontDocument(TypedDict):
+    """A Pareto front of two objectives: ``tune --pareto``."""
+
+    scenario: str
+    version: str
+    objectives: list[FrontObjective]
+    constraints: list[str]
+    points: list[FrontPointDocument]
+    nothing_keeps_constraints: bool
+    warnings: list[str]
+    dropped: int
+    beaten_by_incumbent: int
+    tried: list[list[float]]
+    evaluations: int
+    simulations: int
+    seeds: SeedsDocument
+    search: SearchDocument
+    end: str
+    fresh: bool
+    parameters: list[str]
+    parameter_units: list[str]
+    incumbent: NotRequired[FrontPointDocument]
+    nearest: NotRequired[NearestDocument]
+
+
+# --- vermilion studies
+
+
+class StudyDocument(TypedDict):
+    """A tuning that is kept in a file."""
+
+    file: str
+    study: str
+    kind: str
+    scenario: NotRequired[str]
+    scenarios: NotRequired[list[str]]
+    objective: str
+    parameters: list[str]
+    search: NotRequired[str]
+    version: str
+    begun: str
+    changed: str
+    state: str
+    budget: int
+    evaluations: int
+    simulations: int
+    best_so_far: NotRequired[float]
+
+
+# --- vermilion advise
+
+
+class AdviseGoal(TypedDict):
+    """The question as it was understood."""
+
+    device: str
+    rate_bit_per_s: float
+    rtt_ms: list[float]
+    flows: list[int]
+    delay_at_most_ms: float
+    percentile: int
+    ecn: bool
+    discipline: str
+    quick: bool
+    harm: list[str]
+
+
+class AdviseQueue(TypedDict):
+    """A queue setting."""
+
+    discipline: str
+    simulated_as: str
+    parameters: Parameters
+    parameters_text: dict[str, str]
+
+
+class AdviseHarm(TypedDict):
+    """Harm that a setting would do under a condition."""
+
+    condition: str
+    metric: str
+    before: float
+    after: float
+    words: str
+
+
+class AdviseRefused(AdviseQueue):
+    """A setting that was compared and is not recommended."""
+
+    worst_delay_p95_ms: NotRequired[float]
+    better_by: NotRequired[float]
+    gives_up_isolation: NotRequired[bool]
+    harms: list[AdviseHarm]
+
+
+class AdviseNow(AdviseQueue):
+    """The queue in force."""
+
+    stated: bool
+    words: str
+    exact: bool
+    known: bool
+
+
+class AdviseSummary(TypedDict):
+    """A setting over all conditions."""
+
+    worst_delay_p95_ms: NotRequired[float]
+    worst_condition: str
+    bound_kept: bool
+    goodput_bit_per_s: float
+    goodput_bit_per_s_least: float
+    goodput_of_possible: NotRequired[float]
+    jain_index_worst: NotRequired[float]
+    starved_flows_worst: NotRequired[float]
+    drop_rate_worst: NotRequired[float]
+
+
+class AdviseCondition(TypedDict):
+    """Both settings under one condition."""
+
+    name: str
+    flows: int
+    rtt_ms: float
+    traffic: str
+    robustness: bool
+    bound_kept: bool
+    before: dict[str, float]
+    after: dict[str, float]
+
+
+class AdviseCommands(TypedDict):
+    """Commands to paste."""
+
+    check: str
+    apply: str
+    undo: str
+    if_elsewhere: str
+    shaper: bool
+    save: str
+
+
+class AdviseDocument(AdviseQueue):
+    """Advice for a queue."""
+
+    goal: AdviseGoal
+    keep: bool
+    verdict: str
+    headline: str
+    reason: str
+    bound_kept: bool
+    before: AdviseSummary
+    after: AdviseSummary
+    price: dict[str, float]
+    conditions: list[AdviseCondition]
+    outside: list[AdviseCondition]
+    outside_not_tried: list[str]
+    limits: list[str]
+    warnings: list[str]
+    commands: AdviseCommands
+    now: AdviseNow
+    refused: list[AdviseRefused]
+    tried: dict[str, int]
+    margins: dict[str, float]
+    own_margins: list[str]
+    noticeable: dict[str, float]
+    seed: int
+    seeds: list[int]
+    simulations: int
+    deadline_s: NotRequired[float]
+    time_was_up: bool
+    interrupted: bool
+    settled: bool
+    deadline_needed_s: NotRequired[float]
+    version: str
+
+
+# --- vermilion online
+
+
+class DecisionDocument(TypedDict):
+    """A decision of the controller; docs/decisions.md lists kinds and details."""
+
+    time_s: float
+    kind: str
+    reason: str
+    details: dict[str, Any]
+
+
+class SettingDocument(TypedDict):
+    """A setting from a moment on."""
+
+    time_s: float
+    parameters: Parameters
+
+
+class PricedMetric(ReplicatedEstimate):
+    """A metric under a setting, and its difference from the queue left alone."""
+
+    difference: NotRequired[ReplicatedEstimate]
+    significant: NotRequired[bool]
+
+
+class PricedDelays(TypedDict):
+    """Percentiles of the queueing delay, ms."""
+
+    p5: float
+    p95: float
+
+
+class PricedSetting(TypedDict):
+    """A setting over a phase."""
+
+    name: str
+    waits_ms: NotRequired[PricedDelays]
+    metrics: dict[str, PricedMetric]
+
+
+class PricedPhase(Stretch):
+    """The price of tuning over a phase."""
+
+    traffic: str
+    summary: NotRequired[str]
+    settings: list[PricedSetting]
+
+
+class PriceDocument(TypedDict):
+    """The price of tuning over the phases of a scenario."""
+
+    scenario: str
+    link: str
+    phases: list[PricedPhase]
+
+
+class OnlineRunDocument(TypedDict):
+    """A simulated network with the controller and without."""
+
+    scenario: str
+    seed: int
+    link: str
+    links: NotRequired[list[str]]
+    target_packets: float | None
+    objective: str
+    parameters: list[str]
+    decisions: list[DecisionDocument]
+    settings: list[SettingDocument]
+    tuned: ResultData
+    untouched: ResultData
+
+
+class OnlineDocument(TypedDict):
+    """Simulated networks: ``online SCENARIO``."""
+
+    version: str
+    runs: list[OnlineRunDocument]
+    price: list[PriceDocument]
+
+
+class FoundSetting(TypedDict):
+    """The setting before the first change, and the command that restores it."""
+
+    parameters: Parameters
+    command: str | None
+
+
+class OnlineRouterDocument(TypedDict):
+    """A real queue: ``online --router``."""
+
+    version: str
+    router: str
+    discipline: str
+    link: str
+    paths: list[list[str]]
+    mode: str
+    at_exit: str
+    objective: str
+    target_packets: float | None
+    parameters: list[str]
+    found: FoundSetting
+    decisions: list[DecisionDocument]
+    settings: list[SettingDocument]
+    missed_observations: int
+    unwritten_entries: int
+
+
+# --- vermilion status, undo, routers
+
+
+class StatusDocument(TypedDict):
+    """A queue of a journal; moments are ISO 8601."""
+
+    journal: str
+    router: str
+    kind: str
+    link: str
+    discipline: str
+    mode: str | None
+    run: int
+    version: str
+    simulated: bool
+    since: str | None
+    state: str
+    doing: str | None
+    last_look: str | None
+    next_look: str | None
+    setting: dict[str, Any]
+    setting_since: str | None
+    last_decision: str | None
+    last_reason: str | None
+    last_decided: str | None
+    changes_last_minute: int
+    changes_per_minute: int | None
+    next_change: str | None
+
+
+class UndoDocument(TypedDict):
+    """A queue as it was before a controller's first change, and as it was last read back."""
+
+    title: str
+    router: str
+    link: str
+    discipline: str
+    network: str | None
+    since: str
+    changed: bool
+    original: dict[str, Any]
+    in_force: dict[str, Any]
+    set_by_others: dict[str, Any]
+    command: str
+    commands: dict[str, str]
+
+
+class QueueDocument(TypedDict):
+    """A queue of an interface."""
+
+    router: str
+    kind: str
+    handle: str
+    parent: str
+    can_be_controlled: bool
+    why_not: NotRequired[str]
+    discipline: NotRequired[str]
+    settable: NotRequired[list[str]]
+    parameters: NotRequired[Parameters]
+    settings: NotRequired[str]
+    options: dict[str, Any]
+    statistics: dict[str, Any]
+
+
+class InterfaceDocument(TypedDict):
+    """A network interface and its queues."""
+
+    name: str
+    up: bool
+    mtu: NotRequired[int]
+    queues: list[QueueDocument]
+
+
+class RoutersDocument(TypedDict):
+    """The queues of this machine."""
+
+    version: str
+    interfaces: list[InterfaceDocument]
+
+
+# --- vermilion monitor, twin
+
+
+class MonitorDocument(TypedDict):
+    """A capture, or an interface that was listened to; docs/monitor.md tells the keys."""
+
+    interface: NotRequired[str]
+    listening: NotRequired[dict[str, Any]]
+    first_ns: NotRequired[int | None]
+    last_ns: NotRequired[int | None]
+    duration_s: NotRequired[float | None]
+    packets: int
+    wire_bytes: int
+    cut: int
+    time_backwards: int
+    without_time: int
+    traffic: dict[str, dict[str, int]]
+    unresponsive_share: NotRequired[float | None]
+    undecoded: dict[str, int]
+    fragments: int
+    ecn: dict[str, int]
+    ece: int
+    cwr: int
+    sizes: NotRequired[dict[str, Any] | None]
+    merged: dict[str, int]
+    segments: int
+    order: dict[str, int]
+    acknowledged_unseen: int
+    round_trips_ms: dict[str, Any]
+    not_timed: dict[str, int]
+    not_whole: dict[str, int]
+    flows_seen: int
+    openings: int
+    ended: dict[str, int]
+    not_tracked: dict[str, int]
+    flows: list[dict[str, Any]]
+    flows_left_out: int
+
+
+class ComparedFigureDocument(TypedDict):
+    """A figure of a capture and of its twin."""
+
+    name: str
+    unit: str
+    capture: float | None
+    twin: float | None
+    twin_low: float | None
+    twin_high: float | None
+
+
+class TwinDocument(TypedDict):
+    """A scenario made from a capture."""
+
+    version: str
+    link_rate_bit_per_s: float
+    fitted: list[str]
+    unknown: list[str]
+    comparison: list[ComparedFigureDocument]
+    scenario: str
+
+
+DOCUMENTS: dict[str, Any] = {
+    "advise": AdviseDocument,
+    "compare": CompareDocument,
+    "disciplines": list[AlgorithmDocument] | AlgorithmDocument,
+    "link": LinkDocument,
+    "monitor": MonitorDocument,
+    "objectives": list[ObjectiveDocument] | ObjectiveDocument,
+    "online": OnlineDocument | OnlineRouterDocument,
+    "routers": RoutersDocument,
+    "run": ResultData,
+    "scenarios": list[ScenarioDocument],
+    "senders": list[AlgorithmDocument] | AlgorithmDocument,
+    "status": list[StatusDocument],
+    "studies": list[StudyDocument],
+    "tune": TuneDocument | RobustTuneDocument | FrontDocument,
+    "twin": TwinDocument,
+    "undo": list[UndoDocument],
+}
+"""The type of each command's document."""

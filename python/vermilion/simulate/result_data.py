@@ -5,7 +5,9 @@ number means. A key that is not required is absent where its number cannot be co
 it was not asked for.
 """
 
-from typing import Final, NotRequired, TypedDict
+from typing import Final, NotRequired
+
+from typing_extensions import TypedDict
 
 
 class Stretch(TypedDict):
