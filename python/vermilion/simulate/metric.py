@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypedDict, get_type_hints, is_typeddict
+from typing import TYPE_CHECKING, Any, Final, NoReturn, get_type_hints
+
+from typing_extensions import TypedDict, is_typeddict
 
 from vermilion.scenario.errors import did_you_mean
 from vermilion.simulate.result_data import WITH_FLOW_DELAYS

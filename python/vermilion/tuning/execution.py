@@ -8,7 +8,9 @@ is asked for, with ``objective`` for the only one of its objectives, and those o
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from typing_extensions import TypedDict
 
 from vermilion.objectives import NotMeasuredError
 from vermilion.scenario.errors import ScenarioError, did_you_mean
