@@ -75,7 +75,7 @@ def give_back(lock: Path, taken: int | None) -> None:
 
 
 def is_held(lock: Path) -> bool | None:
-    """Whether somebody has a lock now; ``None`` where nobody can tell.
+    """Return whether somebody has a lock now; ``None`` where nobody can tell.
 
     Where nobody has it, it is taken for an instant, together with others who ask.
     """
@@ -97,7 +97,7 @@ def is_held(lock: Path) -> bool | None:
 
 
 def holder(lock: Path) -> str:
-    """Who has a lock, in words."""
+    """Describe the holder of a lock."""
     try:
         with lock.open("rb") as file:
             who = file.read(_LONGEST_NUMBER).decode("ascii", errors="replace").strip()

@@ -27,7 +27,7 @@ class OpenToOthersError(Exception):
 
 
 def read_secret_file(path: Path, most_bytes: int) -> bytes:
-    """What a file holds that only its owner may use.
+    """Read a file that only its owner may use.
 
     Args:
         path: of the file.

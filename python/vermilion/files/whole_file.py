@@ -95,7 +95,7 @@ def _opened(target: Path, there: os.stat_result | None, *, binary: bool) -> tupl
 
 
 def _status(path: Path) -> os.stat_result | None:
-    """What is known of what has a name; ``None`` where nothing has it.
+    """Status of a name; ``None`` where nothing has it.
 
     The name is asked as it stands: a system may forbid to follow somebody else's link.
     """

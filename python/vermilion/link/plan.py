@@ -1,4 +1,4 @@
-"""Which link is emulated: a scenario with a link for each way, from options or from a scenario.
+"""Plan of an emulated link: a scenario with a link for each way, from options or a scenario.
 
 Whatever is said about a link is a value of a scenario, so that it is checked by the same rules,
 with the same words, and can be simulated as it stands.

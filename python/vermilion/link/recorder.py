@@ -1,4 +1,4 @@
-"""What is written down of a link while it carries packets: series, packets, round trips.
+"""Records of a link while it carries packets: series, packets, round trips.
 
 The data path only notes. A thread of its own does the rest: it writes the capture file, and feeds
 the monitor and answers what is asked of it. Notes have a room of fixed size; what has none is

@@ -1,4 +1,4 @@
-"""What a passive monitor can know of a network: flows, round trips, losses, ECN.
+"""Passive monitor: a network's flows, round trips, losses and ECN, seen from its packets.
 
 :func:`read_capture` reads a capture file of tcpdump or Wireshark and returns a
 :class:`CaptureSummary`. The work is the core's (``crates/monitor``); no packet is looked at in

@@ -1,4 +1,4 @@
-"""What the kernel hands to a packet socket: the first bytes of each packet, of all flows or some.
+"""Packet filter of a socket: the first bytes of each packet, of all flows or a sample.
 
 A program of the classic Berkeley packet filter (McCanne and Jacobson 1993; Linux's
 ``Documentation/networking/filter.rst``), which the kernel runs before it copies anything. All flows
@@ -183,7 +183,7 @@ _NEARLY_EMPTY: Final = 0.1
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """Which share of the flows is looked at.
+    """Share of the flows that is monitored.
 
     Attributes:
         one_in: one flow in so many.

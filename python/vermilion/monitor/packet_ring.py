@@ -166,7 +166,7 @@ class PacketRing:
 
     @staticmethod
     def filled(blocks: int) -> float:
-        """Which share of the ring so many blocks are."""
+        """Fraction of the ring that so many blocks fill."""
         return blocks / BLOCKS
 
     def count_losses(self) -> int:

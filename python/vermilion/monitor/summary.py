@@ -61,7 +61,7 @@ class End:
     port: int
 
     def __str__(self) -> str:
-        """As in a URL: IPv6 addresses in brackets."""
+        """Format it as in a URL: IPv6 addresses in brackets."""
         host = f"[{self.address}]" if ":" in self.address else self.address
         return f"{host}:{self.port}"
 
@@ -106,7 +106,7 @@ class DirectionSummary:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> DirectionSummary:
-        """From the core's document."""
+        """Read it from the core's document."""
         plain = dict(document)
         merged = plain.pop("merged")
         return cls(
@@ -166,7 +166,7 @@ class FlowSummary:
 
     @classmethod
     def from_document(cls, document: Mapping[str, Any]) -> FlowSummary:
-        """From the core's document."""
+        """Read it from the core's document."""
         return cls(
             **{
                 **document,
@@ -262,7 +262,7 @@ class CaptureSummary:
 
     @classmethod
     def from_json(cls, text: str) -> CaptureSummary:
-        """From the core's document."""
+        """Read it from the core's document."""
         document: dict[str, Any] = json.loads(text)
         plain: dict[str, Any] = dict(document)
         sizes, merged = plain.pop("sizes"), plain.pop("merged")

@@ -65,7 +65,7 @@ class Network:
 
     @property
     def document(self) -> dict[str, Any]:
-        """What TOML would hold, as nested dictionaries: a copy."""
+        """Document as TOML would hold it, as nested dictionaries: a copy."""
         return deepcopy(self._document)
 
     def link(self, name: str, **table: object) -> Self:

@@ -1,4 +1,4 @@
-"""From the result of a run to a number to be minimised, and what must hold besides.
+"""Objectives: a number to be minimised, from the result of a run, and constraints on others.
 
 :data:`OBJECTIVES` has every objective by name; :class:`Constraint` reads
 "links.bottleneck.utilization >= 0.95".

@@ -40,14 +40,14 @@ class ChosenMetric(KnowsRoundTrip, WindowObjective[Window]):
 
     @property
     def maximised(self) -> bool:
-        """Whether high values are wanted."""
+        """True if high values are better."""
         if self.direction is None:
             return self.path.higher_is_better
         return self.direction == "maximise"
 
     @property
     def noticed(self) -> Noticeable:
-        """What anyone would notice of such a metric."""
+        """Smallest noticeable difference of the metric."""
         return self.path.noticed.with_round_trip(self.shortest_round_trip_s)
 
     @property

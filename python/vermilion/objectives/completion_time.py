@@ -1,4 +1,4 @@
-"""How long transfers take: what a user of short flows feels.
+"""Completion time of transfers: what a user of short flows feels.
 
 Of the transfers that completed in the window. One that has not completed has no time, so a
 setting that lets the long ones starve shortens the mean: bound ``flows.GROUP.completed`` with it.
@@ -36,7 +36,7 @@ class CompletionTime(KnowsRoundTrip, FlowsObjective):
 
     @property
     def label(self) -> str:
-        """With the statistic, like "completion-time p95"."""
+        """Name with the statistic, like "completion-time p95"."""
         return f"{self.name} {self.percentile}"
 
     @property

@@ -136,7 +136,7 @@ class Constraint:
     def margins(
         self, values: Sequence[float | None], reference: Sequence[float | None] | None = None
     ) -> list[float | None]:
-        """By how much the bound is kept in each phase, in the metric's unit; negative: broken.
+        """Margin of the bound in each phase, in the metric's unit; negative: broken.
 
         Args:
             values: of :meth:`values`.
@@ -196,7 +196,7 @@ def path_in(text: str) -> str:
 
 
 def relative_violation(margin: float, bound: float) -> float:
-    """How badly a bound is broken, as a fraction of it; 0 where it is kept.
+    """Violation of a bound, as a fraction of it; 0 where it is kept.
 
     A bound of 0 has no fractions; the violation is then the margin itself.
     """

@@ -1,4 +1,4 @@
-"""As much as can be had while nobody waits longer than a bound: what an operator signs.
+"""Goodput under a bound on the queueing delay: what an operator signs.
 
 Most goodput subject to a percentile of the queueing delay at a link being at most a bound. A queue
 that is shorter than the bound is no worse for it; to hold a queue *at* a length is another
@@ -46,7 +46,7 @@ class DelayBound(FlowsObjective):
 
     @property
     def label(self) -> str:
-        """With the bound, like "goodput (p95 delay at most 20 ms)"."""
+        """Name with the bound, like "goodput (p95 delay at most 20 ms)"."""
         return f"goodput ({self.percentile} delay at most {format_quantity(self.at_most, TIME)})"
 
     @property

@@ -1,4 +1,4 @@
-"""How many of the packets that reach a queue are dropped."""
+"""Fraction of the packets that reach a queue and are dropped."""
 
 from __future__ import annotations
 

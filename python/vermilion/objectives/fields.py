@@ -64,7 +64,7 @@ def fields_of(objective: type) -> dict[str, FieldKind]:
 
 
 def required_fields(objective: type) -> list[str]:
-    """Those of the fields that have no default."""
+    """List the fields that have no default."""
     return [
         entry.name
         for entry in dataclasses.fields(objective)

@@ -1,4 +1,4 @@
-"""What arrives of the flows' data, each byte counted once."""
+"""Goodput: the flows' data that arrives, each byte counted once."""
 
 from __future__ import annotations
 

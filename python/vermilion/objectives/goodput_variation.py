@@ -1,4 +1,4 @@
-"""How unequally flows fare: the objective for several queues at once.
+"""Variation of goodput among flows: the objective for several queues at once.
 
 The coefficient of variation sigma / mu of the goodputs of flows, whatever their group: 0 if every
 flow gets the same, sqrt(n - 1) if one of n gets everything. T. Ye and S. Kalyanaraman, "Adaptive

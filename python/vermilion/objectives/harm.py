@@ -47,7 +47,7 @@ NOTHING: Final = "none"
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """By how much a change may worsen one metric.
+    """Margin by which a change may worsen one metric.
 
     Attributes:
         name: of the metric, short.
@@ -142,7 +142,7 @@ def harm_bounds(
     objectives: Iterable[Objective] = (),
     constraints: Iterable[Constraint] = (),
 ) -> tuple[Constraint, ...]:
-    """What a change of these links' queues may cost.
+    """List the bounds on what a change of these links' queues may cost.
 
     Args:
         scenario: to which they belong.
@@ -213,7 +213,7 @@ def margins_of(
 
 
 def _names(margin: Margin, links: Sequence[str]) -> set[str]:
-    """What a user may call a margin: of a single link also by the path with its name."""
+    """Names that a user may give to a margin; for a single link also the path with its name."""
     names = {margin.name, margin.path}
     return names | {_of_link(margin.path, links[0])} if len(links) == 1 else names
 
@@ -228,7 +228,7 @@ def _delay_bound(scenario: Scenario) -> str:
 
 
 def _tells_delay(path: MetricPath, link: str) -> bool:
-    """Whether a metric tells how long packets wait at a link, among other things perhaps."""
+    """Return whether a metric tells how long packets wait at a link, perhaps among other things."""
     kind, _, statistic = path.metric.partition(".")
     if path.room == "flows":
         return kind == "delay_ms"
@@ -237,7 +237,7 @@ def _tells_delay(path: MetricPath, link: str) -> bool:
 
 
 def _flows_at_a_time(scenario: Scenario) -> int:
-    """How many bulk flows there are in the phase that has most."""
+    """Number of bulk flows in the phase that has most."""
     core = scenario.core()
     ends = [0, *core.instants(), core.duration_ns]
     groups = [each for each in core.flows if each.traffic["kind"] == "bulk"]

@@ -112,12 +112,12 @@ class Objective(ABC):
 
     @property
     def needs_incumbent(self) -> bool:
-        """Whether it has to be told of the setting in force, by :meth:`relative_to`."""
+        """True if it needs the setting in force, by :meth:`relative_to`."""
         return False
 
     @property
     def maximised(self) -> bool:
-        """Whether high values are wanted."""
+        """True if high values are better."""
         return self.goal == "maximise"
 
     @property
@@ -132,12 +132,12 @@ class Objective(ABC):
 
     @property
     def noticed(self) -> Noticeable:
-        """What difference anyone would notice, of this very objective."""
+        """Smallest noticeable difference of this very objective."""
         return Noticeable(self.noticeable, self.noticeable_share)
 
     @property
     def least_size(self) -> float:
-        """What a share of its values is a share of, at least.
+        """Least value to which relative differences refer.
 
         0 where a value is its own size. Above 0 where what is wanted and what is not cancel in it:
         then a value near 0 is not a small one, and differences are not relative to it.
@@ -145,11 +145,11 @@ class Objective(ABC):
         return 0.0
 
     def size_of(self, value: float) -> float:
-        """What a share of a value is a share of, in its unit."""
+        """Magnitude to which a relative difference from a value refers, in its unit."""
         return max(abs(value), self.least_size)
 
     def least_gain(self, incumbent: float, share: float | None = None) -> float:
-        """What has to be gained for anyone to notice, in its unit.
+        """Smallest gain that anyone would notice, in its unit.
 
         Args:
             incumbent: what the setting in force reaches.
@@ -159,7 +159,7 @@ class Objective(ABC):
 
     @property
     def label(self) -> str:
-        """What a report calls it."""
+        """Name in a report."""
         return self.name
 
     @property
@@ -242,7 +242,7 @@ class LinkObjective(WindowObjective[LinkMetrics]):
 
     @property
     def paths(self) -> tuple[MetricPath, ...]:
-        """What ``measures`` says, of the link."""
+        """Path of ``measures`` at the link."""
         return tuple(MetricPath("links", self.link, each) for each in self.measures)
 
     def windows(self, result: Result) -> list[LinkMetrics]:
@@ -304,7 +304,7 @@ def mean_squared_distance(name: str, window: LinkMetrics, key: str, target: floa
 
 
 def _absent(name: str, keys: tuple[str, ...]) -> str:
-    """Why a number is absent, as far as its name tells."""
+    """Reason why a number is absent, as far as its name tells."""
     if keys[0] == "average_queue_packets":
         return f"{name} needs {keys[0]}, which the queue's discipline does not have"
     return f"{name} needs {'.'.join(keys)}, which was not measured in every phase"
@@ -340,7 +340,7 @@ class CalledFunction(Objective):
 
     @property
     def maximised(self) -> bool:
-        """Whether high values are wanted."""
+        """True if high values are better."""
         return self.maximise
 
     @property
@@ -349,7 +349,7 @@ class CalledFunction(Objective):
         return self.title or getattr(self.function, "__name__", self.name)
 
     def measure(self, result: Result) -> float:
-        """What the function returns."""
+        """Return the function's value for a result."""
         value = self.function(result)
         try:
             number = math.nan if isinstance(value, str | bytes | None) else float(value)

@@ -1,4 +1,4 @@
-"""How equally flows fare: Jain's fairness index.
+"""Jain's fairness index: how equally flows fare.
 
 R. Jain, D. Chiu, W. Hawe, "A Quantitative Measure of Fairness and Discrimination for Resource
 Allocation in Shared Computer Systems", DEC-TR-301, 1984: (sum x)^2 / (n sum x^2), 1 if all get

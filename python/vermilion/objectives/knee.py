@@ -46,7 +46,7 @@ class Knee(NoticesDelay, LinkObjective):
 
     @property
     def label(self) -> str:
-        """With what stays, like "p95 delay (goodput at least 98 % of now)"."""
+        """Name with the bound, like "p95 delay (goodput at least 98 % of now)"."""
         share = number_text(100.0 * self.goodput_share)
         return f"{self.percentile} delay (goodput at least {share} % of now)"
 

@@ -1,4 +1,4 @@
-"""What the packets of chosen flows feel while others load the network: delay, jitter or loss.
+"""Delay, jitter or loss of the packets of chosen flows while others load the network.
 
 Of the packets of a group, all the way through the network and not at one link. Percentiles and
 jitter are known of a single group only, not of several together, so one group has to be named.
@@ -54,12 +54,12 @@ class LatencyUnderLoad(KnowsRoundTrip, FlowsObjective):
 
     @property
     def label(self) -> str:
-        """Of what and of whom, like "latency-under-load web delay_ms.p95"."""
+        """Name with the group and the metric, like "latency-under-load web delay_ms.p95"."""
         return f"{self.name} {self.flows} {self.path.metric}"
 
     @property
     def noticed(self) -> Noticeable:
-        """What anyone would notice of that metric."""
+        """Smallest noticeable difference of the metric."""
         return self.path.noticed.with_round_trip(self.shortest_round_trip_s)
 
     def value(self, window: FlowsWindow) -> float:

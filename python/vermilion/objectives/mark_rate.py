@@ -1,4 +1,4 @@
-"""How many of the packets that reach a queue are marked (ECN)."""
+"""Fraction of the packets that reach a queue and are marked (ECN)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long packets wait in the queue, on average.
+"""Mean time that packets wait in the queue.
 
 Of the packets that were sent: a queue that drops much makes those wait less, so a bound on the
 utilisation or the drop rate belongs to it.

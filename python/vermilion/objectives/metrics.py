@@ -177,7 +177,7 @@ class MetricPath:
 
     @property
     def dimension(self) -> Dimension:
-        """What kind of quantity the metric is."""
+        """Kind of quantity that the metric is."""
         return (METRICS if self.room == "links" else FLOW_METRICS)[self.metric]
 
     @property
@@ -187,7 +187,7 @@ class MetricPath:
 
     @property
     def unit(self) -> str:
-        """Of the metric, "" where it has none."""
+        """Unit of the metric, "" where it has none."""
         return "ms" if self._in_milliseconds else self.dimension.unit
 
     @property
@@ -196,22 +196,22 @@ class MetricPath:
 
     @property
     def _key(self) -> str:
-        """What the metric is a statistic of, if it is one."""
+        """Key of the quantity of which the metric is a statistic, if it is one."""
         return self.metric.partition(".")[0]
 
     @property
     def needs_flow_delays(self) -> bool:
-        """Whether a run measures it only where it is asked for ``flow_delays``."""
+        """True if a run measures it only with ``flow_delays``."""
         return self.room == "flows" and self._key in WITH_FLOW_DELAYS
 
     @property
     def noticed(self) -> Noticeable:
-        """What difference of the metric anyone would notice, in its unit."""
+        """Smallest noticeable difference of the metric, in its unit."""
         return of_metric(self.metric)
 
     @property
     def higher_is_better(self) -> bool:
-        """What one would want of this metric when nothing is said."""
+        """True if high values are better, unless a user says otherwise."""
         return self.metric in _HIGHER_IS_BETTER
 
     def windows(self, result: Result, over: Over = "phases") -> Sequence[Window]:
@@ -221,7 +221,7 @@ class MetricPath:
         return flow_windows(result, self.name, over)
 
     def is_idle(self, window: Window) -> bool:
-        """Whether no flow was active in a window, where the metric is of flows."""
+        """Return whether no flow was active in a window, for a metric of flows."""
         return self.room == "flows" and is_idle(window)
 
     def value(self, window: Mapping[str, object]) -> float | None:

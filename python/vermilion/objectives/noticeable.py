@@ -1,4 +1,4 @@
-"""What difference anyone would notice.
+"""Smallest difference that anyone would notice.
 
 With seeds enough, any difference is significant; most are of no use to anybody. A gain is worth a
 change where it is a part of what there was, and more than a floor in the objective's own unit. A
@@ -61,12 +61,12 @@ class Noticeable:
 
 
 def of_delay(floor_ms: float) -> Noticeable:
-    """Of a delay in ms."""
+    """Smallest noticeable difference of a delay, in ms."""
     return Noticeable(floor_ms, round_trips=_ROUND_TRIPS_OF_A_DELAY, per_second=1e3)
 
 
 def of_transfers(floor_s: float) -> Noticeable:
-    """Of completion times in s."""
+    """Smallest noticeable difference of completion times, in s."""
     return Noticeable(floor_s, round_trips=_ROUND_TRIPS_OF_A_TRANSFER)
 
 
@@ -100,7 +100,7 @@ OF_METRICS: Final[Mapping[str, Noticeable]] = {
 
 
 def of_metric(metric: str) -> Noticeable:
-    """What difference anyone would notice of a metric.
+    """Smallest noticeable difference of a metric.
 
     Args:
         metric: dotted, like "sojourn_ms.p95".

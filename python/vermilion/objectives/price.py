@@ -149,7 +149,7 @@ class ShownObjective:
 
 
 def shown_objective(label: str, unit: str) -> ShownObjective:
-    """How an objective is shown.
+    """Name, unit and factor by which an objective is shown.
 
     Args:
         label: its name, or a path like ``links.bottleneck.sojourn_ms.mean``.
@@ -169,7 +169,7 @@ def shown_objective(label: str, unit: str) -> ShownObjective:
 
 
 def shown_objectives(labels: tuple[str, ...], units: tuple[str, ...]) -> list[ShownObjective]:
-    """How several objectives are shown beside each other: by their paths if words are the same."""
+    """Name several objectives beside each other: by their paths if names are the same."""
     shown = [shown_objective(*each) for each in zip(labels, units, strict=True)]
     if len({each.name for each in shown}) == len(shown):
         return shown

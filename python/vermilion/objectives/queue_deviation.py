@@ -1,4 +1,4 @@
-"""How far the queue is from where it should be.
+"""Deviation of the queue from its target length.
 
 The mean over time of (queue - target)^2, of the instantaneous queue: packets waiting, the one
 in transmission not counted. Both a wrong level and swings around the right level make it

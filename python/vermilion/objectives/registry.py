@@ -199,7 +199,7 @@ def _parsed(texts: Iterable[str], scenario: Scenario) -> tuple[Constraint, ...]:
 
 
 def stated_constraints(scenario: Scenario) -> tuple[str, ...] | None:
-    """What the scenario says of constraints, in its list and in its objective's statement.
+    """List the constraints that the scenario states, in its list and in its objective's statement.
 
     ``None`` where it says nothing of them; an empty list asks for none.
     """
@@ -215,7 +215,7 @@ def stated_constraints(scenario: Scenario) -> tuple[str, ...] | None:
 
 
 def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
-    """What :func:`objective_from_table` does, before it is known where the table stands.
+    """Read the objective of a table, with errors that do not say yet where the table stands.
 
     Raises:
         FieldError: a field of the table that is not accepted.

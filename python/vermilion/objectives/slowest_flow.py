@@ -1,4 +1,4 @@
-"""What the flow gets that gets least: starving in one number.
+"""Relative goodput of the slowest flow: starvation in one number.
 
 The goodput of the slowest flow over the mean of all, 1 if all get the same and 0 if one gets
 nothing. Jain's index of a hundred flows hardly sees one of them starve; this sees nothing else.

@@ -1,4 +1,4 @@
-"""How long the unlucky packets wait: what interactive traffic feels of a queue."""
+"""Percentile of the queueing delay: what interactive traffic feels of a queue."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SojournPercentile(NoticesDelay, LinkObjective):
 
     @property
     def label(self) -> str:
-        """With the percentile, like "sojourn-percentile p99"."""
+        """Name with the percentile, like "sojourn-percentile p99"."""
         return f"{self.name} {self.percentile}"
 
     def value(self, window: LinkMetrics) -> float:

@@ -1,4 +1,4 @@
-"""How much of a link's capacity is used.
+"""Utilisation of a link's capacity.
 
 Alone it asks for a queue that is never empty, however long: bound the queueing delay, or look at
 the front of both (``vermilion tune --pareto``).

@@ -99,23 +99,23 @@ class WeightedSum(Objective):
 
     @property
     def paths(self) -> tuple[MetricPath, ...]:
-        """Those of all parts."""
+        """Paths of all parts."""
         return tuple(dict.fromkeys(path for part in self.parts for path in part.objective.paths))
 
     @property
     def guarding(self) -> tuple[str, ...]:
-        """Those of all parts."""
+        """Metrics that guard any of the parts."""
         return tuple(dict.fromkeys(text for part in self.parts for text in part.objective.guarding))
 
     @property
     def own_constraints(self) -> tuple[str, ...]:
-        """Those of all parts."""
+        """Constraints of all parts."""
         texts = (text for part in self.parts for text in part.objective.own_constraints)
         return tuple(dict.fromkeys(texts))
 
     @property
     def needs_incumbent(self) -> bool:
-        """Whether a part has no scale yet."""
+        """True if a part has no scale yet."""
         return any(part.scale is None or part.objective.needs_incumbent for part in self.parts)
 
     @property

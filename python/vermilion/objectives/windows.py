@@ -86,12 +86,12 @@ def matching(flows: str, groups: Iterable[str]) -> list[str]:
 
 
 def is_idle(window: Mapping[str, object]) -> bool:
-    """Whether no flow was active in a window of flows: there is nothing to demand of it."""
+    """Return whether no flow was active in a window of flows: no bound applies to it."""
     return window.get("flows") == 0
 
 
 def flows_without_goodput(window: FlowsWindow) -> int | None:
-    """How many flows are compared, where none of them got anything.
+    """Number of flows compared, where none of them got anything.
 
     ``None`` where some flow did, or single flows are not known.
     """
@@ -169,7 +169,7 @@ def _add_fairness(pooled: FlowsWindow, windows: Sequence[GroupMetrics]) -> None:
 
 
 def _goodput(windows: Sequence[GroupMetrics]) -> Goodput:
-    """Of all flows of these groups together; only the total where some come and go."""
+    """Goodput of all flows of these groups; only the total where some come and go."""
     goodputs = [window["goodput_bit_per_s"] for window in windows]
     total = math.fsum(goodput["total"] for goodput in goodputs)
     if not all("mean" in goodput for goodput in goodputs):
@@ -195,7 +195,7 @@ def _add_indices(pooled: FlowsWindow, goodput: Goodput) -> None:
 
 
 def _add_packets(pooled: FlowsWindow, windows: Sequence[GroupMetrics]) -> None:
-    """How the packets of several groups fared, if that was measured."""
+    """Add the packet metrics of several groups, if they were measured."""
     if not windows:
         return
     for key in ("packets_sent", "packets_delivered", "packets_lost", "jitter_pairs"):

@@ -336,7 +336,7 @@ def _add_legend(figure: Figure, names: Sequence[str], columns: int) -> None:
 
 
 def _columns(names: Sequence[str], *, narrow: bool) -> int:
-    """In how many columns the legend's names fit above the panels."""
+    """Number of columns in which the legend's names fit above the panels."""
     letters = _LETTERS_IN_A_LINE
     if narrow:
         letters = int(letters * drawing.NARROW_IN / _WIDTH_IN)

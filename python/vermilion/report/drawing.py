@@ -31,7 +31,7 @@ if TYPE_CHECKING:
         """Draws a figure for either kind of page."""
 
         def __call__(self, *, narrow: bool) -> Figure:
-            """For a phone, or for a page."""
+            """Draw it for a phone, or for a page."""
 
 
 # Okabe and Ito's palette: distinct to colour-blind readers, and in grey by their lightness.

@@ -252,7 +252,7 @@ def responses_of(runs: Sequence[OnlineRun]) -> tuple[ResponseTimes, ...]:
 
 
 def _delays(times_by_run: Sequence[tuple[float, ...]], begin: float, end: float) -> Interval | None:
-    """From a change until the first event after it, over the runs that had one."""
+    """Delay from a change to the first event after it, over the runs that had one."""
     delays = [
         min(after) - begin
         for times in times_by_run

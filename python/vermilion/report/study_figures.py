@@ -145,7 +145,7 @@ def race_figure(
 
 
 def _near_the_best(intervals: Sequence[Interval]) -> tuple[list[bool], float, float]:
-    """Which of these are near enough to the first to be drawn to scale, and the ends of that scale.
+    """Select those near enough to the first to be drawn to scale, and the ends of that scale.
 
     From the best on, a further setting is left out if the scale would be more than three times as
     long with it. The best two are always shown.

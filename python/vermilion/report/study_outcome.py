@@ -1,4 +1,4 @@
-"""What the page of a study says of its recommendation: decision, price, harm, neighbourhood.
+"""Recommendation on the page of a study: decision, price, harm, neighbourhood.
 
 It is made of the recommendation's JSON as the study's file has it. Files of earlier versions lack
 some of its keys; what they lack is not shown.
@@ -216,7 +216,7 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
 
 
 def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
-    """Which bound the recommended setting breaks around its conditions, or may break.
+    """List the bounds that the recommended setting breaks around its conditions, or may break.
 
     Args:
         outcome: the recommendation.
@@ -271,7 +271,7 @@ def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
 
 
 def _verdict(condition: Mapping[str, Any]) -> str:
-    """As the table of a terminal shows it."""
+    """Verdict as the table of a terminal shows it."""
     return shown(
         str(condition.get("verdict", ABSENT)),
         breaks="breaks" in condition,

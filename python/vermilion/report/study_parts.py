@@ -105,7 +105,7 @@ def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[st
 
 
 def _files(scenarios: Sequence[Scenario]) -> list[str]:
-    """By which name a command finds each scenario: its own, if it is as shipped."""
+    """Names by which a command finds each scenario: its own, if it is as shipped."""
     files = []
     for number, scenario in enumerate(scenarios, start=1):
         shipped = scenario_text(scenario.origin)

@@ -1,4 +1,4 @@
-"""What a user writes, validated: TOML with units becomes a :class:`Scenario`.
+"""Scenarios: TOML with units, validated into a :class:`Scenario`.
 
 A scenario that loads can be simulated: every field has been checked, the discipline and
 sender parameters against the tables of the core, and the core itself has built it once.

@@ -64,7 +64,7 @@ _MISSING: Final[Mapping[str, str]] = {
 
 
 def accepted_algorithm(given: str, known: Iterable[str]) -> str:
-    """What is accepted in place of a name that is not there, the likeliest first or last.
+    """Describe the accepted names of an algorithm, the likeliest first or last.
 
     Args:
         given: the name.
@@ -144,7 +144,7 @@ class Parameter:
 
     @property
     def quantity(self) -> Quantity:
-        """What is accepted as its number."""
+        """Range of its numbers."""
         return Quantity(
             self.dimension,
             self.minimum,
@@ -154,7 +154,7 @@ class Parameter:
         )
 
     def accepted(self) -> str:
-        """What is accepted, in words."""
+        """Description of the accepted values."""
         if self.kind == "switch":
             return "true or false"
         if self.kind == "choice":
@@ -255,7 +255,7 @@ class Algorithm:
         }
 
     def is_read(self, name: str, values: Mapping[str, ParameterValue]) -> bool:
-        """Whether a parameter does anything, as the others are set: what is not given is usual."""
+        """Return whether a parameter has an effect, where the others are as set or usual."""
         needed = self.parameters[name].only_with
         return needed is None or self.complete(values)[needed[0]] == needed[1]
 

@@ -1,4 +1,4 @@
-"""From a document to a checked scenario, or to the one message that says what is wrong with it."""
+"""Checks from a document to a scenario, or to the one error that says what is wrong with it."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def mean_packet_bytes(scenario: WrittenScenario, link: str) -> float | None:
 
 
 def packets_sent_in(scenario: WrittenScenario, link: str, time_s: float) -> float:
-    """How many packets a link sends in a time.
+    """Number of packets that a link sends in a time.
 
     Args:
         scenario: of the link.
@@ -135,7 +135,7 @@ def check_tables(document: Mapping[str, Any]) -> None:
 
 
 def nested_too_deeply(origin: str) -> ScenarioError:
-    """What is said of a document that no scenario nests as deeply as."""
+    """Error of a document that is nested more deeply than any scenario."""
     return ScenarioError("", "nested too deeply", "the tables of a scenario", origin)
 
 
@@ -202,7 +202,7 @@ _NAMED: Final = ("links", "flows")
 
 
 def _where_it_goes(location: Sequence[str]) -> str:
-    """Which table within this one has the key, if one has: `` "limit" goes into links.a.queue``."""
+    """Name the table within this one that has the key: `` "limit" goes into links.a.queue``."""
     *table, key = location
     for name in fields_at(table):
         keys = set(fields_at([*table, name]))

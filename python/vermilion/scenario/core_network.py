@@ -76,7 +76,7 @@ def longest_ns(trips: CoreRoundTrips) -> int:
 
 
 def to_data(trips: CoreRoundTrips) -> object:
-    """For the core's JSON."""
+    """Return them for the core's JSON."""
     if isinstance(trips, DrawnRoundTrips):
         return {key: value for key, value in asdict(trips).items() if value is not None}
     return trips
@@ -160,7 +160,7 @@ class CoreLink:
 
     @property
     def limit(self) -> ParameterValue:
-        """How much its queue holds, in the unit of the discipline's table.
+        """Limit of its queue, in the unit of the discipline's table.
 
         ``None`` where the discipline has no such parameter, or decides it by itself.
         """
@@ -168,7 +168,7 @@ class CoreLink:
 
     @property
     def varies(self) -> bool:
-        """Whether its rate follows a time table."""
+        """True if its rate follows a time table."""
         return self.rate_schedule is not None or self.trace is not None
 
     def with_parameters(self, values: Values) -> CoreLink:
@@ -177,7 +177,7 @@ class CoreLink:
         return replace(self, queue=queue)
 
     def text_with(self, values: Values) -> str:
-        """What :meth:`with_parameters` of the same would have as its ``text``."""
+        """Return the ``text`` of :meth:`with_parameters` with the same values."""
         before, after = self._around
         return before + encoded({**self.queue.parameters, **values}) + after
 
@@ -201,7 +201,7 @@ class CoreLink:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> CoreLink:
-        """From the JSON.
+        """Read it from the core's JSON.
 
         Raises:
             TypeError: it has other members.
@@ -258,11 +258,11 @@ class CoreFlowGroup:
 
     @property
     def understands_marks(self) -> bool:
-        """Whether its sender negotiates ECN; open-loop traffic has none."""
+        """True if its sender negotiates ECN; open-loop traffic has none."""
         return self.sender is not None and bool(self.sender.complete().get("ecn"))
 
     def crosses(self, link: str) -> bool:
-        """Whether its data or its acknowledgements do."""
+        """Return whether its data or its acknowledgements cross a link."""
         return link in self.path or link in self.return_path
 
     def share_of(self, begin_ns: int, end_ns: int) -> float:
@@ -285,7 +285,7 @@ class CoreFlowGroup:
         return replace(self, sender=sender)
 
     def text_with(self, values: Values) -> str:
-        """What :meth:`with_parameters` of the same would have as its ``text``."""
+        """Return the ``text`` of :meth:`with_parameters` with the same values."""
         before, after = self._around
         if self.sender is None:
             return before + after
@@ -327,7 +327,7 @@ class CoreFlowGroup:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> CoreFlowGroup:
-        """From the JSON.
+        """Read it from the core's JSON.
 
         Raises:
             TypeError: it has other members.

@@ -34,7 +34,7 @@ class CannotShortenError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Shortening:
-    """When things happen if of what is measured of each phase only a fraction is left.
+    """Times of events if only a fraction of each phase's measured time is left.
 
     Attributes:
         spans_ns: beginning and end of what is measured of each phase, ascending, in ns.
@@ -46,12 +46,12 @@ class Shortening:
 
     @classmethod
     def of_windows(cls, windows: Sequence[tuple[float, float]], fraction: float) -> Shortening:
-        """With the beginnings and ends in seconds, as a result's phases have them."""
+        """Make it of beginnings and ends in seconds, as a result's phases have them."""
         spans = [(round(start * _NANOSECONDS), round(end * _NANOSECONDS)) for start, end in windows]
         return cls(tuple(spans), fraction)
 
     def moved(self, time_ns: int) -> int:
-        """When something happens in the shortened scenario."""
+        """Return the time of an event in the shortened scenario, ns."""
         cut = sum(max(0, min(time_ns, end) - start) for start, end in self.spans_ns)
         return time_ns - round((1.0 - self.fraction) * cut)
 
@@ -131,7 +131,7 @@ class CoreScenario:
         return self.flows[self._places["flows", name]]
 
     def instants(self) -> list[int]:
-        """When conditions change after the beginning and before the end, ascending, in ns.
+        """Times at which conditions change between beginning and end, ascending, in ns.
 
         That is when flows of a group begin to start or to stop, and when something is changed.
         """
@@ -230,7 +230,7 @@ class CoreScenario:
         return self.text_with({})
 
     def text_with(self, values: Mapping[str, ParameterValue]) -> str:
-        """What :meth:`with_parameters` of the same would write.
+        """Return the text of :meth:`with_parameters` with the same values.
 
         It takes microseconds, because a tuning does it for each of its candidates: only the
         parameters are written anew.
@@ -301,7 +301,7 @@ class CoreScenario:
 
     @cached_property
     def _known_paths(self) -> dict[str, tuple[str, int, str]]:
-        """Where the paths lead that were asked for before."""
+        """Cache of the parameters at each path: room, number, name."""
         return {}
 
     @cached_property

@@ -54,7 +54,7 @@ class Distribution(Table):
 
     @classmethod
     def accepted(cls) -> str:
-        """What may stand for a distribution, in words."""
+        """Description of accepted distributions."""
         example = cls.quantity.dimension.example
         table = f'{{ distribution = "exponential", mean = "{example}" }}'
         return f"{cls.quantity.accepted()}, or a table like {table}"
@@ -130,7 +130,7 @@ class Distribution(Table):
         return self
 
     def core(self, scale: float) -> dict[str, object]:
-        """As the core reads it; ``scale`` of its units make one of the model's."""
+        """Return it for the core; ``scale`` of its units make one of the model's."""
         lowered: dict[str, object] = {"distribution": self.distribution}
         for key in ("value", "mean", "minimum", "maximum", "median"):
             value = getattr(self, key)
@@ -147,7 +147,7 @@ class Distribution(Table):
 
 
 class SizeDistribution(Distribution):
-    """Of sizes, in bytes."""
+    """Distribution of sizes, in bytes."""
 
     quantity: ClassVar[Quantity] = Size
 
@@ -159,7 +159,7 @@ class SizeDistribution(Distribution):
 
 
 class TimeDistribution(Distribution):
-    """Of times, in seconds."""
+    """Distribution of times, in seconds."""
 
     quantity: ClassVar[Quantity] = Time
 

@@ -92,7 +92,7 @@ class ScenarioError(ValueError):
 
 
 class PluginError(RuntimeError):
-    """What a user has written failed and ended a run.
+    """Failure of a user's own class or function, which ended a run.
 
     ``str()`` is one line: what of it, when, what and where. The error itself is the cause.
     """
@@ -120,7 +120,7 @@ def from_core(error: ValueError, origin: str) -> ScenarioError:
 
 
 def not_text(content: bytes, error: UnicodeDecodeError) -> str:
-    """Why a file is no text, in words that follow its name."""
+    """Reason why a file is no text, as the end of a sentence that begins with its name."""
     # A byte order mark is no part of what is decoded, and so of no position in it.
     mark = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0
     at = error.start + mark
@@ -178,13 +178,13 @@ def _toml_text(value: object) -> str:
 
 
 def did_you_mean(given: str, known: Iterable[str]) -> str:
-    """What exists, and which of it is the likeliest: ``one of "rate", "delay"``."""
+    """List the accepted names, the likeliest first or in question: ``one of "rate", "delay"``."""
     names = list(known)
     return f"{one_of(names)}{likeliest(given, names)}"
 
 
 def likeliest(given: str, known: Iterable[str]) -> str:
-    """Which of what exists is meant, if anything is near: `` (did you mean "rate"?)``."""
+    """Suggest the most similar name: `` (did you mean "rate"?)``; "" if none is near."""
     close = get_close_matches(given[:LONGEST_FIELD], list(known), n=1, cutoff=0.6)
     return f' (did you mean "{close[0]}"?)' if close else ""
 

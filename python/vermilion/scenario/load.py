@@ -1,4 +1,4 @@
-"""From a file, a name or a text to a checked :class:`Scenario`."""
+"""Reading a file, a name of the library or a text into a checked :class:`Scenario`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a checked scenario to what the core reads: integers in ns, bit/s and bytes."""
+"""Conversion of a checked scenario to the core's integers in ns, bit/s and bytes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def parse_interval(text: str, shortest_s: float, duration_s: float) -> float:
 
 
 def accepted_seconds(shortest_s: float, duration_s: float) -> str:
-    """Which intervals are accepted as numbers, in words that follow "expected"."""
+    """Describe the accepted intervals, to follow "expected"."""
     return f"seconds from {shortest_s:g} to {duration_s:g}, the duration"
 
 

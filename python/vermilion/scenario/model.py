@@ -26,7 +26,7 @@ class Scenario(WrittenScenario):
 
     @property
     def notes(self) -> list[str]:
-        """What is accepted but probably not meant, a sentence each."""
+        """Warnings about accepted values that are probably not meant, a sentence each."""
         return notes(self)
 
     def core(self, probe_interval_s: float | None = None) -> CoreScenario:
@@ -52,7 +52,7 @@ class Scenario(WrittenScenario):
         return self.core(probe_interval_s).to_json()
 
     def to_toml(self) -> str:
-        """What was written, other values included, as TOML; :func:`parse_scenario` reads it."""
+        """Return the scenario as TOML, overrides included; :func:`parse_scenario` reads it."""
         return toml_text(self.document)
 
     def get(self, path: str) -> Any:  # noqa: ANN401 - as many types as there are fields

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CarriedOver:
-    """What became of a queue's parameters when its discipline was replaced.
+    """Parameters of a queue after its discipline was replaced: kept, and left behind.
 
     Attributes:
         link: the link's name.
@@ -158,14 +158,14 @@ def _replace(
 
 
 def _is_shared(before: Algorithm, after: Algorithm, name: str, value: object) -> bool:
-    """Whether a parameter means the same to another algorithm, which takes its value."""
+    """Return whether a parameter means the same to another algorithm, which accepts its value."""
     row, other = before.parameters[name], after.parameters.get(name)
     same = other is not None and (row.kind, row.unit) == (other.kind, other.unit)
     return same and _accepts(after, name, value)
 
 
 def _accepts(algorithm: Algorithm, name: str, value: object) -> bool:
-    """Whether the new discipline takes the value; "automatic" for one need not be for another."""
+    """Return whether the new discipline accepts the value; "automatic" may be for one only."""
     try:
         algorithm.parse_one(name, value)
     except FieldError:
@@ -190,7 +190,7 @@ def with_values(scenario: AnyScenario, values: Mapping[str, object]) -> AnyScena
 
 
 def _with_disciplines(scenario: AnyScenario, values: Mapping[str, object]) -> AnyScenario:
-    """With the disciplines among the values, which other values may be parameters of."""
+    """Set the disciplines first: other values may be parameters of them."""
     for path, value in values.items():
         link = _link_of(scenario, path)
         if link:
@@ -235,7 +235,7 @@ def _as_written(scenario: WrittenScenario, path: str, value: object) -> object:
 
 
 def _is_number(value: object) -> TypeGuard[Real]:
-    """Whether it can be a quantity in SI units."""
+    """Return whether it can be a quantity in SI units."""
     try:
         return isinstance(value, Real) and not isinstance(value, bool) and float(value) is not None
     except OverflowError:  # a whole number beyond all that has a unit
@@ -243,7 +243,7 @@ def _is_number(value: object) -> TypeGuard[Real]:
 
 
 def _rule(parts: Sequence[str]) -> Quantity | QuantityRange | None:
-    """What the field at a path accepts, if that is a quantity."""
+    """Quantity that the field at a path accepts, if it accepts one."""
     field = fields_at(parts[:-1]).get(parts[-1])
     if field is None:
         return None

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def why_unfit(written: object, below: str) -> str:
-    """Why a link or a group of flows has nothing at a path; "" where it may have.
+    """Reason why a link or a group of flows has nothing at a path; "" where it may have.
 
     Args:
         written: its table.
@@ -65,7 +65,7 @@ _TABLES: Final[Mapping[str, Callable[[_Written, str], str]]] = {
 def _of_algorithm(
     written: object, named_by: str, known: Callable[[], dict[str, Algorithm]], key: str
 ) -> str:
-    """Whether what a table names has such a parameter; the name alone may stand for the table."""
+    """Return whether the algorithm of a table, or of a bare name, has such a parameter."""
     name = written.get(named_by) if isinstance(written, Mapping) else written
     algorithm = known().get(name) if isinstance(name, str) else None
     if algorithm is None or not key or key == named_by or key in algorithm.parameters:
@@ -176,7 +176,7 @@ def _leads_nowhere(path: str, walked: list[str], part: str, here: object) -> Fie
 
 
 def value_of_text(text: str) -> object:
-    """What a text stands for: a TOML value if it is one, and itself otherwise."""
+    """Read a text as a TOML value if it is one; else return the text itself."""
     try:
         read = parse_toml(f"value = {text}")
     except TomlError:

@@ -270,7 +270,7 @@ def check_class(own: type, base: type, example: str, methods: dict[str, str]) ->
 
 
 def has_own(own: type, base: type, method: str) -> bool:
-    """Whether a class has a method of its own, and not only its base's."""
+    """Return whether a class overrides a method of its base."""
     return getattr(own, method) is not getattr(base, method)
 
 

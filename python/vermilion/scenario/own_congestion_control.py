@@ -177,14 +177,14 @@ def _with_defaults(
 
 @cache
 def _common() -> algorithms.Algorithm:
-    """What all senders have, as a sender without a name."""
+    """Parameters common to all senders, as a sender without a name."""
     from vermilion import _core
 
     return algorithms.table_of(json.loads(_core.common_sender_parameters()))
 
 
 class _Adapter(OwnClassAdapter[CongestionControl]):
-    """What the core asks of a class: making and copying instances, and explaining."""
+    """Interface of a class to the core: making and copying instances, and explaining."""
 
     kind = "congestion control"
     failure = CongestionControlError

@@ -26,7 +26,7 @@ _KIND: Final = OwnKind("discipline", "discipline", "discipline", algorithms.disc
 
 
 class Verdict(enum.Enum):
-    """What becomes of a packet that arrives, or whose turn it is."""
+    """Fate of a packet that arrives, or whose turn it is."""
 
     ACCEPT = "accept"
     """It joins the queue, or is sent."""
@@ -150,7 +150,7 @@ def _table(discipline: type[Discipline]) -> dict[str, object]:
 
 
 class _Adapter(OwnClassAdapter[Discipline]):
-    """What the core asks of a class: making, changing and copying instances, and explaining."""
+    """Interface of a class to the core: making, changing and copying instances, and explaining."""
 
     kind = "discipline"
     failure = DisciplineError

@@ -119,7 +119,7 @@ def names_in(module: dict[str, object]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Explaining:
-    """What the core asks when a function has failed."""
+    """Interface of a function to the core, which asks it to explain a failure."""
 
     name: str
 

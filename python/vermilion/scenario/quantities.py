@@ -214,7 +214,7 @@ class QuantityError(FieldError):
 
 @dataclass(frozen=True, slots=True)
 class Quantity:
-    """What a numeric field accepts: a dimension and a range, in the dimension's unit.
+    """Accepted values of a numeric field: a dimension and a range, in the dimension's unit.
 
     Attributes:
         dimension: the kind of quantity.
@@ -231,7 +231,7 @@ class Quantity:
     integer: bool = False
 
     def accepted(self) -> str:
-        """What is accepted, in words: ``a rate from 1 bit/s to 10 Tbit/s, like "10 Mbit/s"``."""
+        """Accepted values: ``a rate from 1 bit/s to 10 Tbit/s, like "10 Mbit/s"``."""
         name = self.dimension.name
         if self.integer:
             name = "a whole number" if self.dimension is RATIO else f"{name} (whole)"
@@ -258,7 +258,7 @@ class Quantity:
         return int(number) if self.integer else number
 
     def doubt(self, value: object) -> str:
-        """What follows what is accepted where the unit of ``value`` has two readings; else ""."""
+        """Remark on the unit of ``value``, if it has two readings; else ""."""
         match = _QUANTITY.fullmatch(value) if _may_be_quantity(value) else None
         unit = "" if match is None else (match["unit"] or "").strip()
         if match is None or unit in self.dimension.units or unit not in self.dimension.doubtful:
@@ -286,7 +286,7 @@ class Quantity:
         return float(first), float(last)
 
     def accepted_range(self) -> str:
-        """What is accepted where a range may stand, in words."""
+        """Description of the accepted values where a range may stand."""
         unit = self.dimension.unit
         return f'{self.accepted()}, or a range like "0 {unit} .. 1 {unit}"'
 
@@ -308,7 +308,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class QuantityRange:
-    """What a field accepts that is drawn uniformly from a range: two ends, each a quantity."""
+    """Accepted values of a field drawn uniformly from a range: two ends, each a quantity."""
 
     end: Quantity
 
@@ -318,7 +318,7 @@ class QuantityRange:
         return self.end.dimension
 
     def accepted(self) -> str:
-        """What is accepted, in words."""
+        """Description of the accepted values."""
         return self.end.accepted_range()
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's own signature
@@ -422,7 +422,7 @@ def _unusual_unit_size(unit: str, dimension: Dimension) -> tuple[float, float] |
 
 
 def _is_of_dimension(registry: Any, units: Any, dimension: Dimension) -> bool:  # noqa: ANN401 - pint is imported late, and its types with it
-    """Whether the unit is spelled from the right parts.
+    """Return whether the unit is spelled from the right parts.
 
     pint's bit is dimensionless, so that hertz and radians convert to bit/s; and its milli-bit,
     which nobody means by "10 mbit/s", differs from the mega-bit by a factor of a thousand

@@ -54,7 +54,7 @@ class RoundTripDistribution(Table):
 
 
 def accepted() -> str:
-    """What ``rtt`` accepts, in words."""
+    """Description of the accepted values of ``rtt``."""
     return (
         f'{_TIME.accepted()}, a range "20 ms .. 200 ms", a list ["10 ms", "50 ms"], or '
         'a table { distribution = "uniform", min = "20 ms", max = "200 ms" }'

@@ -47,7 +47,7 @@ class FlowChoice:
     step: int = 1
 
     def to_core(self) -> dict[str, object]:
-        """As the core reads it."""
+        """Return it for the core."""
         return {"group": self.group, "first": self.first, "last": self.last, "step": self.step}
 
 
@@ -171,7 +171,7 @@ Packets = Annotated[tuple[tuple[int, int], ...] | None, BeforeValidator(_packets
 
 
 class ScriptedLoss(Table):
-    """Which packets are meant, and what is done to them. All that is given has to fit.
+    """Packets selected by a script, and the action on them. All that is given has to fit.
 
     Attributes:
         flows: of which flows; each counts for itself.

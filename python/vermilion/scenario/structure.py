@@ -155,7 +155,7 @@ def check_structure(scenario: WrittenScenario) -> None:
 
 
 def notes(scenario: WrittenScenario) -> list[str]:
-    """What is accepted but probably not meant, a sentence each."""
+    """Warnings about accepted values that are probably not meant, a sentence each."""
     crossed = {link for group in scenario.flows.values() for link in group.path}
     crossed.update(link for group in scenario.flows.values() for link in group.return_path)
     return [f"links.{name} is crossed by no flow" for name in scenario.links if name not in crossed]

@@ -1,4 +1,4 @@
-"""What all tables of a scenario have in common."""
+"""Base class of all tables of a scenario."""
 
 from __future__ import annotations
 

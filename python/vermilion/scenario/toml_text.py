@@ -113,7 +113,7 @@ def _table(table: Mapping[str, Any], path: tuple[str, ...]) -> Iterator[str]:
 
 
 def _has_header(value: object, parent: Mapping[str, Any], path: tuple[str, ...]) -> bool:
-    """Whether a value stands under a header of its own rather than on its key's line.
+    """Return whether a value stands under a header of its own rather than on its key's line.
 
     Lists of tables and named tables (those among nothing but tables) always do; of the
     others, those that are too wide for a line.

@@ -1,4 +1,4 @@
-"""What a flow group sends: the kinds of traffic and the keys that each takes."""
+"""Traffic of a flow group: its kinds, and the keys of each."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ def keys_of(traffic: object) -> tuple[str, ...] | None:
 
 
 def example_of(traffic: object) -> str:
-    """How traffic of its kind is written; "" if that cannot be said."""
+    """Example of traffic of the same kind; "" if the kind is unknown."""
     form = _written_form(traffic)
     return "" if form is None else form[2]
 
 
 def sends_by_itself(traffic: object) -> bool:
-    """Whether traffic as it is written sends whatever the network does, and has no sender."""
+    """Return whether traffic as written is open-loop, and has no sender."""
     form = _written_form(traffic)
     return form is not None and "rate" in form[1]
 
@@ -148,11 +148,11 @@ class Traffic(Table):
 
     @property
     def is_open_loop(self) -> bool:
-        """Whether it sends whatever the network does."""
+        """True if it sends whatever the network does."""
         return self.rate is not None
 
     def core(self) -> dict[str, object]:
-        """As the core reads it; of a trace, its file is read elsewhere."""
+        """Return it for the core; the file of a trace is read elsewhere."""
         if self.kind == "transfer" and self.size is not None:
             return {"kind": "transfer", "size_bytes": round(self.size.value or 0.0)}
         kind = "bursts" if self.kind == "on-off" and not self.is_open_loop else self.kind

@@ -52,7 +52,7 @@ _LINK_IN_TEXT: Final = re.compile(r"\blinks\.(?P<link>[^.\s]+)\.")
 
 
 class TuningObjective(Table):
-    """What a tuner minimises; the names of objectives belong to the room above.
+    """Objective of a tuning; the names of objectives belong to the room above.
 
     So do the fields that only some of them have: they are kept as written.
     """

@@ -73,7 +73,7 @@ evaluation suite (``tcpeval-access-link``)."""
 
 
 def with_flow_counts(scenario: Scenario, factor: float) -> Scenario:
-    """So many times the flows, at least one in each group.
+    """Multiply the numbers of flows, keeping at least one in each group.
 
     Groups whose flows have a sender are scaled. Those that play a recorded trace are not, for it
     says itself how many there are; nor are sources of web transfers where that would offer a
@@ -184,12 +184,12 @@ def with_web_traffic(
 
 
 def is_same_network(one: Scenario, other: Scenario) -> bool:
-    """Whether two scenarios simulate the same, however they are written."""
+    """Return whether two scenarios simulate the same, however they are written."""
     return _written_out(one) == _written_out(other)
 
 
 def _written_out(scenario: Scenario) -> CoreScenario:
-    """What the core reads, with the defaults of all senders in their places."""
+    """Scenario for the core, with the defaults of all senders written out."""
     core = scenario.core()
     return core.with_parameters(
         {
@@ -231,7 +231,7 @@ def _scaled_trips(
 
 
 def _fits(scenario: Scenario, group: FlowGroup, factor: float) -> bool:
-    """Whether the links that a group crosses leave room for its scaled round trips."""
+    """Return whether the links that a group crosses leave room for its scaled round trips."""
     if group.rtt is None:
         return True
     crossed = sum(scenario.links[name].delay for name in (*group.path, *group.return_path))
@@ -244,7 +244,7 @@ def _scaled_delay(delay_s: float, factor: float) -> str:
 
 
 def _web_load(scenario: Scenario, link: str, counts: Mapping[str, int]) -> float:
-    """What the web transfers that cross a link offer, per its rate.
+    """Load offered by the web transfers that cross a link, as a fraction of its rate.
 
     Args:
         scenario: to which the link belongs.

@@ -1,4 +1,4 @@
-"""What a link's wire does, in numbers: its rate on average, and what the core reads of it."""
+"""Numbers of a link's wire: its mean rate, and its description for the core."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a scenario comes from.
+    """Source of a scenario.
 
     Attributes:
         document: what the user wrote, overrides included.
@@ -92,7 +92,7 @@ class WrittenScenario(Table):
         self._transfers = read_traces(files, self.origin)
 
     def transfers_of(self, group: str) -> Mapping[str, list[int]]:
-        """What the file of a group's traffic says, as the core reads it; empty without one."""
+        """Transfers in the file of a group's traffic, for the core; empty without a file."""
         return self._transfers.get(group, {})
 
     def flow_counts(self) -> dict[str, int]:
@@ -101,7 +101,7 @@ class WrittenScenario(Table):
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """What the user wrote, overrides included: TOML as nested dictionaries."""
+        """Document of the user, overrides included: TOML as nested dictionaries."""
         return self._source.document
 
     @property

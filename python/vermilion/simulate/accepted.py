@@ -1,4 +1,4 @@
-"""What runs accept from Python: scenarios, seeds, and how many at a time."""
+"""Checks of the arguments of runs from Python: scenarios, seeds, threads."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def check_seeds(seeds: object, origin: str = "") -> Sequence[int]:
 
 
 def check_threads(threads: object) -> int | None:
-    """How many runs at a time, as Python's own number; ``None`` or 0 for one on each core.
+    """Return the number of parallel runs as an ``int``; ``None`` or 0 for one on each core.
 
     Raises:
         ScenarioError: it is neither.

@@ -67,7 +67,7 @@ class ClusterError(Exception):
 def run_batch(
     texts: Sequence[str], jobs: Jobs, version: str, *, flow_delays: bool = False
 ) -> Outcome:
-    """What a worker does: simulates one batch, on one core.
+    """Simulate one batch in a worker, on one core.
 
     Args:
         texts: scenarios as the core reads them.
@@ -103,7 +103,7 @@ def check_version(version: str) -> None:
 
 
 def _versioned(version: str, task: Callable[..., Any], arguments: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever it returns
-    """What a worker does with a task of :meth:`BatchRunner.each`."""
+    """Run a task of :meth:`BatchRunner.each` in a worker of the same version."""
     check_version(version)
     return task(*arguments, threads=1)
 
@@ -364,7 +364,7 @@ class LostError(Exception):
 
 
 def _outcome(future: Future[Any]) -> Any:  # noqa: ANN401 - of a batch or a task
-    """What a batch or a task has given.
+    """Result of a batch or a task.
 
     Raises:
         ClusterError: the workers cannot do it at all.
@@ -439,14 +439,14 @@ def _runner(client: Any, address: str, least_s: float, connect_s: float) -> Batc
 
 
 class _Pulse:
-    """Whether a cluster still has workers, or had some a moment ago."""
+    """Heartbeat of a cluster, asked while nothing comes back."""
 
     def __init__(self, client: Any) -> None:  # noqa: ANN401 - dask has no types
         self._client = client
         self._last = time.monotonic()
 
     def beats(self) -> bool:
-        """Asked while nothing comes back."""
+        """Return whether it has workers, or had some a moment ago."""
         now = time.monotonic()
         try:
             if self._client.status == "running" and self._client.nthreads():

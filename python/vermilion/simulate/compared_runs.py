@@ -44,7 +44,7 @@ by more than 1e-2, be it only the deviation of the queue or the drops: all of th
 
 
 def are_the_same_run(results: Sequence[Result]) -> bool:
-    """Whether two or more runs with other seeds have measured exactly the same.
+    """Return whether two or more runs with different seeds have measured exactly the same.
 
     Args:
         results: one for each seed.
@@ -57,7 +57,7 @@ def are_the_same_run(results: Sequence[Result]) -> bool:
 
 
 def are_nearly_the_same_run(results: Sequence[Result]) -> bool:
-    """Whether no number of two or more runs with other seeds differs by more than a thousandth.
+    """Return whether all numbers of two or more runs with different seeds agree within 0.1 %.
 
     Args:
         results: one for each seed.
@@ -186,7 +186,7 @@ class ComparedRuns:
 
     @property
     def same_for_all_seeds(self) -> tuple[bool, ...]:
-        """For each variant whether every seed gave the same run; then its intervals say nothing."""
+        """True for each variant whose seeds all gave the same run: its intervals say nothing."""
         return tuple(map(are_the_same_run, self.results))
 
     def windows(self, link: str) -> list[LinkMetrics]:
@@ -198,7 +198,7 @@ class ComparedRuns:
         return _mean(self.values(variant, link, window, metric))
 
     def difference(self, variant: int, link: str, window: int, metric: str) -> Interval | None:
-        """How far a variant is from the first, seed by seed, with its 95 % interval.
+        """Difference of a variant from the first, paired by seed, with its 95 % interval.
 
         The pairs share their random numbers, so this interval is usually narrower than those
         of the two means suggest.
@@ -208,7 +208,7 @@ class ComparedRuns:
         )
 
     def flows_interval(self, variant: int, group: str, window: int, metric: str) -> Interval | None:
-        """As :meth:`interval`, of a group of flows, or of :data:`BULK_FLOWS`.
+        """Like :meth:`interval`, for a group of flows, or for :data:`BULK_FLOWS`.
 
         A completion time is over the seeds with which a transfer completed; the interval's
         ``count`` says how many those are.
@@ -218,7 +218,7 @@ class ComparedRuns:
     def flows_difference(
         self, variant: int, group: str, window: int, metric: str
     ) -> Interval | None:
-        """As :meth:`difference`, of a group of flows, or of :data:`BULK_FLOWS`.
+        """Like :meth:`difference`, for a group of flows, or for :data:`BULK_FLOWS`.
 
         Of completion times it is over the seeds with which both variants have one.
         """
@@ -380,7 +380,7 @@ class ComparedRuns:
     def _flow_windows(
         self, result: Result, group: str
     ) -> Sequence[GroupMetrics] | Sequence[BulkFlowsWindow]:
-        """Of a group, or of :data:`BULK_FLOWS`."""
+        """Windows of a group, or of :data:`BULK_FLOWS`."""
         if group != BULK_FLOWS:
             return self._group_windows(result, group)
         groups = [self._group_windows(result, name) for name in result.groups]

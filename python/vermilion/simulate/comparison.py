@@ -112,7 +112,7 @@ class Comparison(ComparedRuns):
         return tables(self)
 
     def remark(self) -> str:
-        """What the numbers in the tables are, in a sentence or two."""
+        """Explanation of the numbers in the tables, in a sentence or two."""
         return remark(self)
 
     def __str__(self) -> str:
@@ -120,7 +120,7 @@ class Comparison(ComparedRuns):
         return "\n\n".join([*map(str, self.tables()), self.remark()])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the tables."""
+        """Return the tables, for a notebook."""
         remark = escape(self.remark())
         return "\n".join(
             ["<div>", *(table.html() for table in self.tables()), f"<p>{remark}</p>", "</div>"]

@@ -85,7 +85,7 @@ def tables(comparison: ComparedRuns) -> list[ShownTable]:
 
 
 def _parts(comparison: ComparedRuns) -> list[_Part]:
-    """Of each table its title, what it is of, its rows, and where its figures are."""
+    """List each table's title, subject, rows, and place of its figures."""
     units = comparison.measure_units
     link_rows = [
         *LINK_ROWS,
@@ -124,7 +124,7 @@ def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
 
 
 def remark(comparison: ComparedRuns) -> str:
-    """What the numbers in the tables are."""
+    """Explain the numbers in the tables."""
     count = len(comparison.seeds)
     if count == 1:
         return (

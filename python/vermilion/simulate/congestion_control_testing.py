@@ -1,4 +1,4 @@
-"""What every congestion control in Python must do, as tests to be inherited.
+"""Conformance tests to be inherited by every congestion control in Python.
 
 A class of your own is tested against the interface's promises with three lines in a file that
 pytest collects (it finds the inherited methods); it need not be registered::

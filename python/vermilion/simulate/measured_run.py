@@ -1,4 +1,4 @@
-"""What a run has measured, as plain dictionaries with documented keys.
+"""Measurements of a run, as plain dictionaries with documented keys.
 
 How it is shown and saved is :class:`vermilion.simulate.result.Result`'s. The functions by which it
 does that know only what stands here.
@@ -71,7 +71,7 @@ class FlowsResult:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRun:
-    """What one run has measured.
+    """Measurements of one run.
 
     A number that cannot be computed is absent from the dictionaries, never zero.
 
@@ -92,7 +92,7 @@ class MeasuredRun:
 
     @property
     def packets(self) -> PacketTraceData | None:
-        """What happened to packets, if the run had a :class:`~vermilion.PacketTrace`."""
+        """Traced packets, if the run had a :class:`~vermilion.PacketTrace`."""
         return self._recorded.packets
 
     @property

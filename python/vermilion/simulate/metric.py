@@ -54,7 +54,7 @@ SLOWEST_SHARE: Final = "slowest_share"
 
 
 class BulkFlows(TypedDict, total=False):
-    """What is known of bulk flows together; all absent where none was active."""
+    """Metrics of all bulk flows together; all absent where none was active."""
 
     flows: int
     goodput_bit_per_s: Goodput

@@ -1,4 +1,4 @@
-"""What a notebook and ``print`` show of a result: its most important numbers, with their units."""
+"""Display of a result in a notebook and by ``print``: its main numbers, with their units."""
 
 from __future__ import annotations
 
@@ -135,7 +135,7 @@ def _tables(result: MeasuredRun) -> Iterator[ShownTable]:
 
 
 def stretch(window: Stretch) -> str:
-    """What a window covers: "25 .. 80 s"."""
+    """Format the time that a window covers: "25 .. 80 s"."""
     return f"{window['start_s']:g} .. {window['end_s']:g} s"
 
 

@@ -1,4 +1,4 @@
-"""What kept numbers depend on besides their own description: the package itself."""
+"""Digest of the package, on which cached numbers depend beside their own description."""
 
 from __future__ import annotations
 

@@ -81,11 +81,11 @@ class Result(MeasuredRun):
         save_series(self, path)
 
     def __str__(self) -> str:
-        """What ``print`` shows: a table of the links and one of the groups of flows."""
+        """Return a table of the links and one of the groups of flows."""
         return result_text(self)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: a table of the links and one of the groups of flows."""
+        """Return a table of the links and one of the groups of flows, for a notebook."""
         return result_html(self)
 
 

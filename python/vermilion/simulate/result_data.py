@@ -1,4 +1,4 @@
-"""What the core measures, key by key: the types of a result's data.
+"""Types of a result's data, key by key.
 
 They mirror ``crates/netsim/src/results.rs`` and the files it names; docs/metrics.md says what each
 number means. A key that is not required is absent where its number cannot be computed, or where
@@ -103,7 +103,7 @@ class PacketDelay(TypedDict):
 
 
 class CompletionTimes(PacketDelay):
-    """How long transfers took, likewise."""
+    """Completion times of transfers, likewise."""
 
     count: int
     min: float
@@ -171,7 +171,7 @@ class GroupData(TypedDict):
 
 
 class Timing(TypedDict, total=False):
-    """How long a single run took, its simulation alone; runs of many have none.
+    """Time that a single run took, its simulation alone; runs of many have none.
 
     Where Ctrl-C has ended it early, ``interrupted_at_s`` is how much it has simulated.
     """

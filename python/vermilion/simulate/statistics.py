@@ -50,7 +50,7 @@ class Interval:
         return Interval(factor * self.mean, half, self.count)
 
     def excludes(self, value: float) -> bool:
-        """Whether ``value`` lies outside the interval: a significant difference from it.
+        """Return whether ``value`` lies outside the interval: a significant difference from it.
 
         A single replication excludes nothing.
         """
@@ -93,7 +93,7 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval
 
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
-    """How many times larger one quantity is than another, over paired replications.
+    """Ratio of two quantities over paired replications.
 
     Attributes:
         mean: the geometric mean of the ratios, or the ratio of the means: whatever the function

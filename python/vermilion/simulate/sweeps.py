@@ -139,7 +139,7 @@ def grid(
 def combinations(
     scenario: Scenario | str | Path, values: Mapping[str, Iterable[object]]
 ) -> Iterator[tuple[dict[str, object], Scenario]]:
-    """What :func:`grid` makes, each scenario with its values by path.
+    """Combine as :func:`grid` does; return each scenario with its values by path.
 
     Raises:
         ScenarioError: as there.

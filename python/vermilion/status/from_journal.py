@@ -1,4 +1,4 @@
-"""What a controller does now, from its journal alone.
+"""Status of a controller, from its journal alone.
 
 The controller need not be asked, and may be dead: the journal has every look at the queue and every
 decision, each as it was made. Nothing is written to it.
@@ -139,7 +139,7 @@ class QueueStatus:
         return (moment - self.since).total_seconds()
 
     def document(self) -> dict[str, Any]:
-        """For JSON; times as ISO 8601."""
+        """Return it for JSON; times as ISO 8601."""
         return {
             name: value.isoformat() if isinstance(value, datetime) else value
             for name in self.__slots__
@@ -339,7 +339,7 @@ def _next_change(
     mode: str | None,
     state: str,
 ) -> datetime | None:
-    """From when on one more change is within the budget."""
+    """Time from which one more change is within the budget."""
     if not allowed or state != "running" or mode == "observe":
         return None
     if len(changes_s) < allowed:

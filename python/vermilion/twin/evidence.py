@@ -51,7 +51,7 @@ class Sides:
 
 
 def directions(flows: Iterable[tuple[str, str, int, int]]) -> tuple[list[bool], int]:
-    """For each flow whether it is its first end that sends the heavy way.
+    """Tell for each flow whether its first end is on the side that sends most.
 
     Args:
         flows: both ends, and the bytes that each has sent.
@@ -121,7 +121,7 @@ class FlowEvidence:
 
     @property
     def lasted_s(self) -> float:
-        """From its first packet to its last."""
+        """Time from its first packet to its last."""
         return self.ended_s - self.begun_s
 
 
@@ -347,7 +347,7 @@ class _Waits:
 
     @classmethod
     def of(cls, trips: list[RoundTrips], way: dict[int, bool]) -> _Waits:
-        """From round trips as they were taken."""
+        """Make it of round trips as they were measured."""
         columns = {
             name: np.concatenate([getattr(each, name) for each in trips] or [np.empty(0)])
             for name in ("time_ns", "flow", "round_trip_ns", "whole", "from_initiator")

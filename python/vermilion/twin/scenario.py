@@ -219,7 +219,7 @@ class _Span:
 
     @classmethod
     def of(cls, evidence: Evidence, kinds: _Kinds) -> _Span:
-        """From when flows begin."""
+        """Choose it by the times at which flows begin."""
         first_s = min(each.begun_s for each in evidence.flows)
         early_until = _SEEN_FROM_THE_START * evidence.duration_s
         early = any(

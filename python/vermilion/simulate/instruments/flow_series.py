@@ -1,4 +1,4 @@
-"""What senders are about over time: windows and what belongs to them, of chosen flows."""
+"""Time series of chosen flows: windows and the state of their senders."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COLUMNS: Final = (
 
 @dataclass(frozen=True)
 class FlowSeries:
-    """Which flows are followed, and when they are read.
+    """Choice of the flows to follow, and of the interval between readings.
 
     Attributes:
         flows: one choice or several: "early", "early:3", "early:0..4", "early:every 10",
@@ -61,7 +61,7 @@ class FlowSeries:
     most: int = 2_000_000
 
     def to_core(self, scenario: Scenario) -> dict[str, object]:
-        """As the core reads it.
+        """Return it for the core.
 
         Raises:
             FieldError: a choice that is none, or an interval that does not fit the scenario.
@@ -182,7 +182,7 @@ def flow_series_of(
     complete: bool,
     seed: int,
 ) -> FlowSeriesData:
-    """What the core has handed out, batch by batch."""
+    """Join the batches of rows that the core has handed out."""
     import numpy as np
 
     columns = joined(batches, [column.name for column in COLUMNS])

@@ -1,4 +1,4 @@
-"""What happens to packets, one by one: kept in memory, or written to a file as the run goes on."""
+"""Packet traces: kept in memory, or written to a file as the run goes on."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _BATCH_ROWS: Final = 1 << 17
 
 @dataclass(frozen=True)
 class PacketTrace:
-    """Which packets are followed, where they are seen, and where that is written.
+    """Choice of the packets to trace, of the places where they are seen, and of the file.
 
     Attributes:
         file: a name that ends in .csv, .parquet or .pcapng, or an open binary file; ``None`` keeps
@@ -104,7 +104,7 @@ class PacketTrace:
             optional("pyarrow.parquet", "Parquet files")
 
     def to_core(self, scenario: Scenario) -> dict[str, object]:
-        """As the core reads it.
+        """Return it for the core.
 
         Raises:
             FieldError: a choice that is none, or a time after the run.
@@ -200,7 +200,7 @@ class PacketTraceData:
 
 
 class PacketSink:
-    """Where the packets of a run go, batch by batch."""
+    """Receiver of the packets of a run, batch by batch."""
 
     def __init__(self, trace: PacketTrace, scenario: Scenario, seed: int) -> None:
         from vermilion import _core

@@ -23,7 +23,7 @@ _GREATEST_WIDTH_S: Final = 1.0
 
 @dataclass(frozen=True)
 class RawDistributions:
-    """Of what the distributions are.
+    """Choice of the quantities of which raw distributions are kept.
 
     Attributes:
         links: queueing delays, and gaps between drops, of these links.
@@ -38,7 +38,7 @@ class RawDistributions:
     values: int = 0
 
     def to_core(self, scenario: Scenario) -> dict[str, object]:
-        """As the core reads it.
+        """Return it for the core.
 
         Raises:
             FieldError: a name that there is not, or a width that is none.
@@ -55,7 +55,7 @@ class RawDistributions:
 
 @dataclass(frozen=True)
 class RawDistribution:
-    """How often each value came, in bins of one width.
+    """Histogram of values, in bins of one width.
 
     Attributes:
         width_s: of the bins; the first has the values from 0 on.
@@ -152,7 +152,7 @@ class RawDistributionsData:
 
 
 def raw_distributions_of(found: Mapping[str, Any], width_s: float) -> RawDistributionsData:
-    """What the core has counted."""
+    """Convert the counts of the core."""
     sojourn, delay, gaps = {}, {}, {}
     for path, columns in found.items():
         room, _, rest = path.partition(".")

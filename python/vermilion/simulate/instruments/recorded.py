@@ -33,7 +33,7 @@ _PARTS: Final = {FlowSeries: "windows", PacketTrace: "packets", RawDistributions
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the instruments of a run have written down; ``None`` where there was none.
+    """Records of a run's instruments; ``None`` where there was none.
 
     Attributes:
         flow_series: windows over time.

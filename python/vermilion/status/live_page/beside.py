@@ -53,7 +53,7 @@ class Started:
     trouble: str = ""
 
     def message(self) -> bytes:
-        """As it is sent."""
+        """Bytes as they are sent."""
         return json.dumps(
             {"address": self.address, "trouble": self.trouble[:_LONGEST_TROUBLE]}
         ).encode()

@@ -47,7 +47,7 @@ class Message:
     cursor: str = ""
 
     def text(self) -> str:
-        """As server-sent events are written."""
+        """Text of the server-sent event."""
         if not self.event:
             return ": still here\n\n"
         return f"id: {self.cursor}\nevent: {self.event}\ndata: {self.data}\n\n"

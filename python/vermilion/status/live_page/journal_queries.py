@@ -151,7 +151,7 @@ def sharing_series(
     bucket_s: float,
     queue: str,
 ) -> dict[str, list[float | None]]:
-    """For each point the least of Jain's indices that were told in it, with what goes with it.
+    """Least of Jain's indices recorded in each point's time, with its details.
 
     Args:
         database: the journal.

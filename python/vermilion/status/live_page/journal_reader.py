@@ -1,4 +1,4 @@
-"""What a page shows of a journal: runs, series of bounded length, decisions and settings.
+"""Contents of a live page: runs, series of bounded length, decisions, settings of a journal.
 
 The journal is opened for reading only, anew for each question, so that a page can be open while a
 controller writes, and no question holds the file longer than it takes to answer.
@@ -125,7 +125,7 @@ class Cursor:
     ended: bool = False
 
     def text(self) -> str:
-        """For a browser, which says it again when it comes back."""
+        """Identifier for a browser, which sends it again when it comes back."""
         return f"{self.time_s!r}:{self.decision}:{self.setting}:{self.ended:d}"
 
     @classmethod
@@ -380,7 +380,7 @@ def _series(
 
 
 def _rounded(value: float | None) -> float | None:
-    """As much of a number as a page shows."""
+    """Round a number to what a page shows of it."""
     return None if value is None else float(f"{value:.6g}")
 
 
