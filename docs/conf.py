@@ -20,6 +20,7 @@ extensions = [
     "discipline_pages",
     "objective_tables",
     "detail_table",
+    "json_schemas",
     "python_reference",
 ]
 source_suffix = {".md": "markdown"}

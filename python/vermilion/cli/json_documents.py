@@ -49,7 +49,7 @@ class ParameterDocument(TypedDict):
     scale: str
     search: list[float] | None
     choices: list[str] | None
-    only_with: Any
+    only_with: list[str] | None
     meaning: str
     source: str
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from vermilion.simulate.tables import Section
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
@@ -18,6 +16,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from vermilion.simulate.result_data import Stretch
+    from vermilion.simulate.tables import Section
 
 _GAP: Final = 3
 """Characters between two columns."""
@@ -72,12 +71,16 @@ def stretch(window: Stretch) -> str:
 
 def encodable(sections: Sequence[Section], encoding: str) -> Sequence[Section]:
     """The sections in characters that the output has: "+-" where there is no sign for it."""
+    from dataclasses import replace
+
     if encoding.lower().startswith("utf"):
         return sections
     return [
-        Section(
-            each.title,
-            [(label, [cell.replace("±", "+-") for cell in cells]) for label, cells in each.rows],
+        replace(
+            each,
+            rows=[
+                (label, [cell.replace("±", "+-") for cell in cells]) for label, cells in each.rows
+            ],
         )
         for each in sections
     ]
