@@ -16,7 +16,7 @@ from netlink_reference import FakeKernel, answered
 from test_cli import refused, strict, vermilion
 from vermilion.cli.online_terminal import Terminal
 from vermilion.online.events import Command, Propose
-from vermilion.routers.linux import privileges, router
+from vermilion.routers.linux import router
 
 __all__ = ["vermilion"]
 
@@ -88,7 +88,7 @@ def test_a_mistake_in_the_policy_names_the_file_and_what_is_accepted(vermilion, 
 def test_without_the_capability_nothing_begins_and_the_message_says_how(
     vermilion, monkeypatch, kernel, mode, tmp_path
 ):
-    monkeypatch.setattr(privileges, "may_change_queues", lambda _: False)
+    monkeypatch.setattr(router, "may_change_queues", lambda _: False)
     message = refused(vermilion(*ROUTER, f"--mode={mode}"))
     for word in (f'"{mode}"', "CAP_NET_ADMIN", "setpriv", "AmbientCapabilities", "observe"):
         assert word in message

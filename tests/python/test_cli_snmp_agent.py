@@ -13,7 +13,7 @@ from netlink_reference import FakeKernel, answered
 from test_cli import refused, vermilion
 from vermilion import monitor
 from vermilion.monitor import InterfaceError
-from vermilion.routers.linux import privileges, route_socket
+from vermilion.routers.linux import route_socket, router
 
 __all__ = ["vermilion"]
 
@@ -86,7 +86,7 @@ def test_a_master_that_is_not_there_is_said_with_what_helps(vermilion, tmp_path)
 
 @pytest.mark.usefixtures("kernel")
 def test_without_the_capability_nothing_is_allowed_and_the_message_says_how(vermilion, monkeypatch):
-    monkeypatch.setattr(privileges, "may_change_queues", lambda _: False)
+    monkeypatch.setattr(router, "may_change_queues", lambda _: False)
     message = refused(vermilion("snmp-agent", "--allow=all"))
     for word in ("--allow", "CAP_NET_ADMIN", "setpriv"):
         assert word in message
@@ -94,7 +94,7 @@ def test_without_the_capability_nothing_is_allowed_and_the_message_says_how(verm
 
 @pytest.mark.usefixtures("kernel")
 def test_a_queue_to_allow_that_is_no_name_is_refused(vermilion, monkeypatch):
-    monkeypatch.setattr(privileges, "may_change_queues", lambda _: True)
+    monkeypatch.setattr(router, "may_change_queues", lambda _: True)
     assert 'expected "linux:INTERFACE"' in refused(vermilion("snmp-agent", "--allow=eth0"))
 
 

@@ -8,10 +8,11 @@ import pytest
 
 import slow_searches
 import vermilion
-from vermilion.cli.online_page import PageRequest, SimulatedPage
+from vermilion.cli.online_page import SimulatedPage
 from vermilion.online.drive import run as online_run
 from vermilion.online.drive.wall_clock import SearchWorker
 from vermilion.online.events import Command
+from vermilion.online.router_policy import Service
 from vermilion.routers.base import LinkConfiguration, OperatedRouter
 from vermilion.scenario import ScenarioError
 
@@ -147,7 +148,7 @@ def test_the_process_that_searches_knows_a_users_disciplines(tmp_path):
 
 
 def test_an_answer_to_a_newer_proposal_is_passed_on_by_who_waits_for_an_older_one():
-    page = SimulatedPage(PageRequest(), None, "propose")
+    page = SimulatedPage(Service(), None, "propose")
     for number in (1, 3):
         page._said.put(Command("accept", number))
     assert page.ask(SimpleNamespace(number=2)) == Command("accept", 3)

@@ -1,7 +1,7 @@
 """The commands to check, apply and undo a recommendation, in the device's own words.
 
 Source: Cisco IOS quality of service command reference; for the others, see
-:mod:`vermilion.advise.linux_commands` and :mod:`vermilion.advise.sonic_commands`.
+:mod:`vermilion.advise.linux_commands` and :mod:`vermilion.advise.sonic`.
 
 A queue forms only where packets come faster than they leave. Where the interface is faster than the
 line behind it, the packets wait in the modem, and no queue here does anything. So the commands put

@@ -8,7 +8,7 @@ hands its finding over only when the network's time has reached the end of it.
 Driving a controller on a network's own time: a simulated one, or a kernel in virtual time.
 
 The network stands still while the controller thinks, and is charged for it (see
-:mod:`vermilion.online.drive.pacing`), so that a run repeats exactly where searches try a fixed
+:class:`Pace`), so that a run repeats exactly where searches try a fixed
 number of settings.
 """
 

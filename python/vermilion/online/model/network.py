@@ -19,7 +19,7 @@ simulated network under control (its flows, its changes, its future) is not an a
 anything in this module, and a test poisons one to make sure.
 
 What no router exports must be assumed: how the senders react to loss. The assumption is an
-argument; :mod:`vermilion.online.model.calibration` revises it.
+argument; :mod:`vermilion.online.model.explanation` revises it.
 
 From what was seen of several queues to one network of all of them that can be simulated.
 

@@ -18,7 +18,7 @@ What a stretch of samples of several queues says of a metric.
 
 Of links each queue's own counters tell, as for one queue. What flows get is known where monitors
 see packets: the bytes that left the last queue of each flow's path
-(:mod:`vermilion.online.sense.fairness`).
+(:func:`jain_index`).
 """
 
 from __future__ import annotations
