@@ -38,7 +38,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Control": ("online", "routers", "status", "watch", "undo", "snmp-agent"),
     "Evidence": ("monitor", "twin", "papers"),
 }
-"""Which commands stand together in ``vermilion --help``, in the order in which they are used."""
+"""Groups of commands in ``vermilion --help``, in the order of their use."""
 
 EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "new": ("vermilion new my-network", "vermilion new my-network --like varying-load"),
@@ -92,7 +92,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "papers": ("vermilion papers --list", "vermilion papers ye-2002 --report papers.html"),
 }
-"""What to type first."""
+"""Examples in the help of each command."""
 
 
 class GroupedHelp(TyperGroup):

@@ -150,7 +150,7 @@ def _texts(value: object) -> Iterator[str]:
 
 
 def _same_file(one: str, other: str) -> bool:
-    """Whether both name one file, which may not be there yet; a device is no such file."""
+    """Return whether both name one file, which may not exist yet; a device is no such file."""
     try:
         first, second = Path(one), Path(other)
         if first.exists() and second.exists():

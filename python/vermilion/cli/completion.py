@@ -1,4 +1,4 @@
-"""What a shell offers after Tab: scenarios, disciplines, profiles, searches, paths.
+"""Completion in a shell: scenarios, disciplines, profiles, searches, paths.
 
 These run at every Tab, so they load no more than they need, and a mistake in what is typed offers
 nothing rather than an error.
@@ -42,7 +42,7 @@ def sender_names(incomplete: str) -> list[str]:
 
 
 def objective_names(incomplete: str) -> list[str]:
-    """What a tuning can minimise or maximise."""
+    """Objectives."""
     from vermilion.objectives import OBJECTIVES
 
     return _beginning(incomplete, OBJECTIVES)
@@ -68,7 +68,7 @@ def paths(ctx: Any, incomplete: str) -> list[str]:  # noqa: ANN401 - typer has n
 
 
 def overrides(ctx: Any, incomplete: str) -> list[str]:  # noqa: ANN401 - as above
-    """The same with the sign that a value follows."""
+    """Paths with the sign that a value follows."""
     return _beginning(incomplete, (f"{path}=" for path in _paths_of(ctx)))
 
 

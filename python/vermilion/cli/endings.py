@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, mistakes of the user, signals, and readers who go early.
+"""Ends of a command: exit codes, mistakes of the user, signals, and readers who go early.
 
 SIGTERM and SIGHUP end a command as Ctrl-C does: with what it has, and nothing half written.
 

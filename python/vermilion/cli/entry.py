@@ -1,4 +1,4 @@
-"""The entry point: runs a command and turns whatever happens into an exit code.
+"""Entry point: run a command and turn whatever happens into an exit code.
 
 0: done; 2: a user's mistake, with one line saying which; 130: interrupted with Ctrl-C; 143: by
 SIGTERM.
@@ -155,7 +155,7 @@ def _run(arguments: Sequence[str] | None) -> int:
 
 
 def _complaint(error: Exception, arguments: Sequence[str]) -> str:
-    """What is wrong with the options, and where to read about them."""
+    """Return what is wrong with the options, and where to read about them."""
     from vermilion.cli.application import GROUPS
 
     message = str(getattr(error, "message", "") or error)

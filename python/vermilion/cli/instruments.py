@@ -1,8 +1,8 @@
-"""The instruments of ``vermilion run``: flow series, packet traces, raw distributions."""
+"""The instruments of ``vermilion run``: flow series, packet traces, raw distributions, flent."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -31,9 +31,8 @@ FlowSeriesFile = Annotated[
     _option(
         "--flow-series",
         "FILE",
-        "Write windows, thresholds, round trips, packets in flight, pacing rates, goodput and "
-        "the state of recovery of flows over time: as CSV, or as Parquet if the name ends in "
-        ".parquet.",
+        "Write each flow's window, threshold, round trip, packets in flight, pacing rate, goodput "
+        "and state over time: .csv or .parquet.",
     ),
 ]
 Flows = Annotated[
@@ -41,8 +40,8 @@ Flows = Annotated[
     _option(
         "--flows",
         "CHOICE",
-        'Of which flows, for --flow-series, --flent, --packets and --windows: "early", "early:3", '
-        '"early:0..4", "early:every 10", "every 10", or a number. May be repeated. Default: all.',
+        'Flows of --flow-series, --flent, --packets and --windows: "early", "early:3", '
+        '"early:0..4", "early:every 10", "every 10" or a number. May be repeated. Default: all.',
     ),
 ]
 FlowProbe = Annotated[
@@ -50,9 +49,8 @@ FlowProbe = Annotated[
     _option(
         "--flow-probe",
         "TIME",
-        'The interval of --flow-series, like 0.1s, or "changes": a row whenever a window, a '
-        "threshold or a state changes. Default: 0.1 s; a hundredth of the duration if that is "
-        "below 1 s.",
+        'Interval of --flow-series, like 0.1s; or "changes": a row whenever a window, threshold '
+        "or state changes. Default: 0.1 s, or a hundredth of a shorter duration.",
     ),
 ]
 PacketsFile = Annotated[
@@ -69,8 +67,8 @@ PacketsAt = Annotated[
     _option(
         "--packets-at",
         "PLACE",
-        "Where packets are seen: senders, receivers, links, all, or a link's name. May be "
-        "repeated. Default: all; in .pcapng senders, so that each packet is seen once.",
+        "Place where packets are seen: senders, receivers, links, all, or a link's name. May be "
+        "repeated. Default: all; in .pcapng senders.",
     ),
 ]
 PacketsTime = Annotated[
@@ -91,8 +89,8 @@ DistributionsFile = Annotated[
     _option(
         "--distributions",
         "FILE",
-        "Write exact histograms of the queueing delays and gaps between drops of every link, "
-        "and of the one-way delays and gaps of every group, as CSV in bins of 10 us.",
+        "Write histograms of queueing and one-way delays and of gaps between drops, as CSV in "
+        "bins of 10 us.",
     ),
 ]
 FlentFile = Annotated[
@@ -100,8 +98,8 @@ FlentFile = Annotated[
     _option(
         "--flent",
         "FILE",
-        "Write a link and its flows for the plots of the network tester flent. The name ends in "
-        ".flent.gz or .flent. Where there are several links, say which with --link.",
+        "Write a link and its flows for flent's plots: .flent or .flent.gz. Of several links, "
+        "--link names one.",
     ),
 ]
 Windows = Annotated[
@@ -118,12 +116,12 @@ _OPTION_OF: Final = {
     "time_s": "--packets-time",
     "packets": "--packets",
 }
-"""What a user of the program calls the attributes of instruments."""
+"""Options that set the attributes of instruments."""
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What the options ask for."""
+class InstrumentOptions:
+    """The options of instruments as given."""
 
     flow_series: str | None
     flows: tuple[str, ...]
@@ -134,47 +132,40 @@ class Wanted:
     most_packets: int | None
     distributions: str | None
     windows: bool
-    flent: str | None = None
+    flent: str | None
 
     def check(self, *, figure: bool, plant: str) -> None:
-        """Refuses options that are about nothing.
+        """Refuse options without the one that they belong to, and files that cannot be.
 
         Raises:
             UserError: the first of them.
         """
-        series = self._has_series()
+        packets = self.packets is not None
         for option, given, needed, there in (
-            ("--flows", bool(self.flows), "--flow-series, --packets or --windows, or --flent",
-             series or self.packets is not None),
-            ("--flow-probe", self.flow_probe is not None, "--flow-series FILE", series),
-            ("--packets-at", bool(self.packets_at), "--packets FILE", self.packets is not None),
-            ("--packets-time", self.packets_time is not None, "--packets FILE",
-             self.packets is not None),
-            ("--most-packets", self.most_packets is not None, "--packets FILE",
-             self.packets is not None),
+            ("--flows", self.flows, "--flow-series, --packets or --windows, or --flent",
+             self._has_series or packets),
+            ("--flow-probe", self.flow_probe, "--flow-series FILE", self._has_series),
+            ("--packets-at", self.packets_at, "--packets FILE", packets),
+            ("--packets-time", self.packets_time, "--packets FILE", packets),
+            ("--most-packets", self.most_packets, "--packets FILE", packets),
             ("--windows", self.windows, "--figure FILE", figure),
         ):  # fmt: skip
             if given and not there:
                 message = f"{option} needs {needed}"
                 raise UserError(message)
-        if plant != "simulator" and (series or self.packets or self.distributions):
+        if plant != "simulator" and (self._has_series or packets or self.distributions):
             message = (
                 "--flow-series, --flent, --packets, --distributions and --windows are of the "
-                "simulator; "
-                "expected --plant simulator"
+                "simulator; expected --plant simulator"
             )
             raise UserError(message)
-        for option, file in (
-            ("--packets", self.packets),
-            ("--distributions", self.distributions),
-            ("--flent", self.flent),
-        ):
-            if file == STANDARD_OUTPUT:
-                message = f'{option}: "-" is not accepted; expected a file name'
+        for name in ("packets", "distributions", "flent"):
+            if getattr(self, name) == STANDARD_OUTPUT:
+                message = f'--{name}: "-" is not accepted; expected a file name'
                 raise UserError(message)
 
     def check_flent(self, scenario: Scenario, link: str | None) -> None:
-        """Refuses before the run what flent could not be given after it.
+        """Refuse before the run a file or link that flent cannot have.
 
         Raises:
             UserError: another file name, no such link, or several without one being named.
@@ -191,18 +182,21 @@ class Wanted:
             raise UserError(message) from None
 
     def instruments(self, scenario: Scenario, outputs: ExitStack) -> list[Any]:
-        """The instruments, their files open.
+        """Make the instruments and open their files.
 
         Raises:
             UserError: a file that cannot be written, a package that is missing.
             ScenarioError: a choice that is none.
         """
+        from vermilion.scenario import ScenarioError
         from vermilion.simulate.extras import MissingPackageError
         from vermilion.simulate.instruments import FlowSeries, PacketTrace, RawDistributions
         from vermilion.simulate.instruments.recorded import check_instruments
+        from vermilion.simulate.tables import check_format
 
         chosen: list[Any] = []
-        if self._has_series():
+        trace = None
+        if self._has_series:
             chosen.append(FlowSeries(self.flows, self._interval(scenario)))
         if self.packets is not None:
             trace = PacketTrace(
@@ -212,61 +206,53 @@ class Wanted:
                 time_s=self._time(),
                 most=self.most_packets or PacketTrace.most,
             )
-            chosen.append(trace)
         if self.distributions is not None:
             chosen.append(RawDistributions(links=list(scenario.links), flows=list(scenario.flows)))
         try:
-            check_instruments(chosen, scenario)
-            if self.flow_series is not None:
-                from vermilion.simulate.tables import check_format
-
-                if self.flow_series != STANDARD_OUTPUT:
-                    check_format(self.flow_series)
-        except (MissingPackageError, ValueError) as error:
-            from vermilion.scenario import ScenarioError
-
-            if isinstance(error, ScenarioError):
-                named = _OPTION_OF.get(error.field, error.field)
-                refusal = ScenarioError(named, error.value, error.accepted, error.origin)
-                raise refusal from None
-            message = f"--flow-series: {error}" if isinstance(error, ValueError) else str(error)
+            check_instruments([*chosen, trace] if trace else chosen, scenario)
+            if self.flow_series not in {None, STANDARD_OUTPUT}:
+                check_format(str(self.flow_series))
+        except ScenarioError as error:
+            named = _OPTION_OF.get(error.field, error.field)
+            raise ScenarioError(named, error.value, error.accepted, error.origin) from None
+        except MissingPackageError as error:
+            raise UserError(str(error)) from None
+        except ValueError as error:
+            message = f"--flow-series: {error}"
             raise UserError(message) from None
-        if self.packets is not None:
-            from dataclasses import replace
-
+        if trace is not None and self.packets is not None:
             file = outputs.enter_context(binary_output_file("--packets", self.packets))
             kind = Path(self.packets).suffix.lower().removeprefix(".")
-            place = next(i for i, each in enumerate(chosen) if isinstance(each, PacketTrace))
-            chosen[place] = replace(chosen[place], file=file, format=kind)
+            chosen.append(replace(trace, file=file, format=kind))
         return chosen
 
     def write(self, result: Result) -> None:
-        """Writes what is written when the run is over, and says what was left out.
+        """Write series and distributions, and note what was left out.
 
         Raises:
             UserError: a file cannot be written.
         """
-        if self.flow_series is not None and result.flow_series is not None:
+        series, packets = result.flow_series, result.packets
+        if self.flow_series is not None and series is not None:
             if self.flow_series.endswith(".parquet"):
                 with binary_output_file("--flow-series", self.flow_series) as binary:
                     from vermilion.simulate.extras import optional
 
                     parquet = optional("pyarrow.parquet", "Parquet files")
-                    parquet.write_table(result.flow_series.to_arrow(), binary)
+                    parquet.write_table(series.to_arrow(), binary)
             else:
                 with output_file("--flow-series", self.flow_series) as text:
-                    result.flow_series.write_csv(text)
+                    series.write_csv(text)
         if self.distributions is not None and result.raw_distributions is not None:
             with output_file("--distributions", self.distributions) as text:
                 result.raw_distributions.write_csv(text)
-        if result.flow_series is not None and not result.flow_series.complete:
-            note(f"--flow-series ended after {len(result.flow_series):,} rows; choose fewer flows")
-        if result.packets is not None and not result.packets.complete:
-            records = f"{result.packets.records:,} records"
-            note(f"--packets ended after {records}; --most-packets sets how many there may be")
+        if series is not None and not series.complete:
+            note(f"--flow-series ended after {len(series):,} rows; choose fewer flows")
+        if packets is not None and not packets.complete:
+            note(f"--packets ended after {packets.records:,} records; --most-packets sets the most")
 
     def write_flent(self, result: Result, scenario: Scenario, link: str | None) -> None:
-        """Writes the run for flent, and says what was left out.
+        """Write the run for flent, and note what was left out.
 
         Raises:
             UserError: the file cannot be written.
@@ -279,8 +265,8 @@ class Wanted:
         if left_out:
             note(f"--flent leaves out {left_out:,} flows; --flows chooses others")
 
+    @property
     def _has_series(self) -> bool:
-        """Whether flows are read over time, whatever that is for."""
         return self.flow_series is not None or self.windows or self.flent is not None
 
     def _interval(self, scenario: Scenario) -> float | Literal["automatic"] | None:

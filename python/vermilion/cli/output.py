@@ -106,7 +106,7 @@ def check_outputs(**targets: str | None) -> None:
 
 @contextmanager
 def series_output(option: str, target: str) -> Iterator[Callable[[Result], None]]:
-    """What writes a result's time series to a file that appears only when it is complete.
+    """Yield a function that writes a result's time series, as CSV or Parquet by the file's name.
 
     Raises:
         UserError: a name that asks for no known format, a package that is missing, or a file that

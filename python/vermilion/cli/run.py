@@ -58,11 +58,9 @@ def run(
             "--series",
             "--trace",
             metavar="FILE",
-            help="Write the time series of every link: as CSV, or as Parquet if the name ends in "
-            ".parquet (needs pyarrow). One row for each link and point, with link, time_s, "
-            "queue_packets, queue_bytes, average_queue_packets and drop_probability (empty where "
-            'the discipline has none), throughput_bit_per_s, arrivals, drops and marks. "-" is '
-            "standard output, as CSV.",
+            help="Write the time series of every link: queue, the discipline's average and drop "
+            "probability, throughput, arrivals, drops and marks: .csv, .parquet (needs pyarrow), "
+            'or "-" for CSV on standard output.',
             show_default=False,
         ),
     ] = None,
@@ -90,8 +88,8 @@ def run(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The interval of the time series, like 0.1s. Default: 0.1 s; a hundredth of the "
-            "duration if that is below 1 s.",
+            help="Interval of the time series, like 0.1s. Default: 0.1 s, or a hundredth of a "
+            "shorter duration.",
             show_default=False,
         ),
     ] = None,
@@ -113,7 +111,7 @@ def run(
     Every figure is given for the whole run after its warm-up and for each phase: the stretches
     between the moments at which flows start or stop or something changes.
     """
-    wanted = instruments.Wanted(
+    wanted = instruments.InstrumentOptions(
         flow_series,
         tuple(flows or ()),
         flow_probe,
@@ -180,7 +178,7 @@ def run(
 
 
 def _exit_code(scenario: "Scenario", result: "Result") -> int:
-    """What the shell is told, with a remark if the run ended early."""
+    """Return the exit code, with a note if the run ended early."""
     at_s = result.data.get("interrupted_at_s")
     if at_s is None:
         return 0

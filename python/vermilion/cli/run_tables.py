@@ -107,7 +107,7 @@ def print_result(scenario: Scenario, result: Result) -> None:
 
 
 def _speed(packets: int, cpu_s: float) -> str:
-    """How fast that was; a real kernel or real packets are slower by orders of magnitude."""
+    """Return the speed; that of real packets is lower by orders of magnitude."""
     if packets == 0 or cpu_s <= 0.0:
         return ""
     speed = packets / cpu_s
