@@ -39,7 +39,8 @@ def tables(tmp_path, capsys):
     def said(command, text, *options):
         path = tmp_path / "scenario.toml"
         path.write_text(text)
-        assert main([command, str(path), *options]) == 0
+        everything = ["--all"] if command == "run" else []
+        assert main([command, str(path), *everything, *options]) == 0
         captured = capsys.readouterr()
         return captured.out, captured.err
 

@@ -74,6 +74,9 @@ def run(
         ),
     ] = None,
     plot: Plot = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show all rows: further percentiles, counts, timeouts.")
+    ] = False,
     link: Annotated[
         str | None,
         typer.Option(
@@ -106,10 +109,8 @@ def run(
 ) -> int:
     """Run a scenario once, simulated, emulated or on a real kernel.
 
-    Shows what happened on each link and to each group of flows.
-
-    Every figure is given for the whole run after its warm-up and for each phase: the stretches
-    between the moments at which flows start or stop or something changes.
+    Shows each link and each group of flows, over the whole run after its warm-up and over each
+    phase. A phase begins where flows start or stop or something changes.
     """
     wanted = instruments.InstrumentOptions(
         flow_series,
@@ -169,7 +170,7 @@ def run(
     if STANDARD_OUTPUT not in {target, series, figure, flow_series}:
         from vermilion.cli.run_tables import print_result
 
-        print_result(loaded, result)
+        print_result(loaded, result, everything=everything)
     if plot:
         from vermilion.report.run_figure import run_figure
 

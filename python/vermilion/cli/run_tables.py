@@ -83,25 +83,48 @@ FLOW_ROWS: Sequence[Row] = (
 )
 
 
-def print_result(scenario: Scenario, result: Result) -> None:
-    """Prints what happened on the links and to the flow groups, a column for each phase."""
+_DETAILS: Final = frozenset(
+    {
+        "sojourn_ms.p50", "sojourn_ms.p99", "queue_packets.sd", "queue_packets.p95",
+        "average_queue_packets.mean", "packets_forwarded", "drops", "goodput_bit_per_s.mean",
+        "goodput_bit_per_s.sd", "goodput_bit_per_s.min", "goodput_bit_per_s.max",
+        "transfers_begun", "completion_time_s.p50", "completion_time_s.p99", "delay_ms.p50",
+        "timeouts", "retransmissions",
+    }
+)  # fmt: skip
+"""Metrics that ``--all`` adds."""
+
+
+def print_result(scenario: Scenario, result: Result, *, everything: bool = False) -> None:
+    """Print the metrics of links and flow groups, a column for each phase.
+
+    Args:
+        scenario: that was run.
+        result: its outcome.
+        everything: with those of ``--all``.
+    """
     screen = console()
     title = scenario.title or scenario.origin
     screen.print(f"{title}  (seed {result.seed})", markup=False, style="bold")
     windows = _windows(result.link(result.links[0]))
-    links = [
+    link_rows, flow_rows = (
+        [row for row in rows if everything or row[1] not in _DETAILS]
+        for rows in (LINK_ROWS, FLOW_ROWS)
+    )
+    sections = [
         _section(
-            f"link {name} ({scenario.links[name].queue.discipline})", result.link(name), LINK_ROWS
+            f"link {name} ({scenario.links[name].queue.discipline})", result.link(name), link_rows
         )
         for name in result.links
     ]
-    flows = [_section(f"flows {name}", result.flows(name), FLOW_ROWS) for name in result.groups]
-    flows += _together(result)
-    screen.print(grid([heading for heading, _ in windows], [*links, *flows], screen.width))
+    sections += [_section(f"flows {name}", result.flows(name), flow_rows) for name in result.groups]
+    sections += _together(result, flow_rows)
+    screen.print(grid([heading for heading, _ in windows], sections, screen.width))
     data = result.data
     screen.print(
         f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s"
-        f"{_speed(data['packets_forwarded'], data['cpu_s'])}",
+        f"{_speed(data['packets_forwarded'], data['cpu_s'])}"
+        f"{'' if everything else '; more rows: --all'}",
         markup=False,
     )
 
@@ -125,7 +148,7 @@ def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, ob
     return [*phases, ("whole run", entry.total)]
 
 
-def _together(result: Result) -> list[Section]:
+def _together(result: Result, rows: Sequence[Row]) -> list[Section]:
     """A section about the bulk flows of all groups, if several groups have any."""
     measured = {
         name: [window for _, window in _windows(result.flows(name))] for name in result.groups
@@ -136,7 +159,7 @@ def _together(result: Result) -> list[Section]:
     if len(groups) < 2:  # noqa: PLR2004 - one group alone says it itself
         return []
     together = [bulk_flows(windows) for windows in zip(*measured.values(), strict=True)]
-    return [_rows(f"bulk flows together: {', '.join(groups)}", together, FLOW_ROWS)]
+    return [_rows(f"bulk flows together: {', '.join(groups)}", together, rows)]
 
 
 def _section(title: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
@@ -150,7 +173,6 @@ def _rows(title: str, windows: Sequence[Mapping[str, object]], rows: Sequence[Ro
     cells = [
         (label, [show(_value(window, path)) for window in windows]) for label, path, show in rows
     ]
-    # A line without a single number is one that this link or group has nothing to say about.
     return Section(title, [row for row in cells if any(map(_says_something, row[1]))])
 
 
