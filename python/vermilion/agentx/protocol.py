@@ -24,7 +24,7 @@ ZERO_DOT_ZERO: Final[ObjectIdentifier] = (0, 0)
 
 
 def dotted(name: ObjectIdentifier) -> str:
-    """As people write it, like "1.3.6.1.2.1"."""
+    """Dotted notation, like "1.3.6.1.2.1"."""
     return ".".join(str(each) for each in name)
 
 

@@ -251,7 +251,7 @@ class LinuxFifo(DeviceProfile):
         return " ".join([*tc_change(place), self._kind(in_bytes=in_bytes), f"limit {limit:.0f}"])
 
     def _kind(self, *, in_bytes: bool) -> str:
-        """Which of the kernel's queues it is.
+        """Return the kernel's qdisc for it.
 
         Raises:
             ScenarioError: the kernel has none that drops so.

@@ -118,7 +118,7 @@ class LinuxRed(DeviceProfile):
 
 @lru_cache(maxsize=4096)
 def smallest_bursts(min_threshold: int, packet_size: int) -> dict[int, int]:
-    """For each Wlog that tc can be brought to, the smallest burst that does it.
+    """Smallest burst for each Wlog that tc can be brought to.
 
     A larger burst never has a smaller Wlog, so each is found by bisection.
     """

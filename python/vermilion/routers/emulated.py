@@ -64,7 +64,7 @@ def socket_address(name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class EmulatedAddress:
-    """Which queue.
+    """Address of an emulated queue.
 
     Attributes:
         name: of the link.

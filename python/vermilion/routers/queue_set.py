@@ -80,7 +80,7 @@ def _is_joint(setting: Mapping[str, ParameterValue]) -> bool:
 
 
 def _discipline_with(parameters: Iterable[str], names: Iterable[str]) -> str:
-    """Which of some disciplines has just these parameters; "" for none that is known."""
+    """Return the discipline that has just these parameters; "" if none is known."""
     wanted = set(parameters)
     known = disciplines()
     return next(
@@ -295,7 +295,7 @@ _Answer = TypeVar("_Answer")
 
 
 def _asked(link: str, ask: Callable[[], _Answer]) -> _Answer:
-    """What a queue answers; where it does not, its name stands before the reason."""
+    """Query a queue; an error names the queue before the reason."""
     try:
         return ask()
     except RouterSilent as error:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class _Stage:
-    """Where the search stands after some number of evaluations.
+    """State of the search after some number of evaluations.
 
     Attributes:
         step: evaluations so far, start points not counted; the next uniform point's number.

@@ -110,7 +110,7 @@ class BoundRuling:
 
     @property
     def told_by(self) -> str:
-        """In words: "20 seeds cannot tell, about 60 could"."""
+        """Describe it, like "20 seeds cannot tell, about 60 could"."""
         more = "more than a thousand" if self.needed is None else f"about {self.needed}"
         return f"{self.seeds} seeds cannot tell, {more} could"
 

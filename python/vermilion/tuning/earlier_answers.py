@@ -146,7 +146,7 @@ class ScenarioConditions:
     links: Mapping[str, LinkConditions]
 
     def to_data(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the JSON form."""
         return {
             "parameters": list(self.parameters),
             "disciplines": dict(self.disciplines),

@@ -167,7 +167,7 @@ class EdgeRefinement:
         return self._until is not None and time.monotonic() >= self._until
 
     def _points(self, here: Length, others: Sequence[Length], count: int) -> list[Point]:
-        """Where the most is to be expected, as far as all that is known tells."""
+        """Points of the highest expected improvement under the model."""
         horizon = here.horizon
         known = {tuple(each.setting.values()) for each in here.evaluations}
         ranked = sorted(here.evaluations, key=horizon.value)

@@ -72,17 +72,17 @@ def execute(
 
 
 def execute_setting(plan: TuningPlan, session: TuningSession) -> Recommendation:
-    """As :func:`execute`, of a plan for one scenario's best setting."""
+    """Run :func:`execute` of a plan for one scenario's best setting."""
     return _performed(plan, session, best_setting)
 
 
 def execute_robust(plan: TuningPlan, session: TuningSession) -> RobustRecommendation:
-    """As :func:`execute`, of a plan for one setting for several scenarios."""
+    """Run :func:`execute` of a plan for one setting for several scenarios."""
     return _performed(plan, session, best_for_all)
 
 
 def execute_front(plan: TuningPlan, session: TuningSession) -> Front:
-    """As :func:`execute`, of a plan for a front."""
+    """Run :func:`execute` of a plan for a front."""
     return _performed(plan, session, front_of)
 
 

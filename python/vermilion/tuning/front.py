@@ -51,7 +51,7 @@ class NearestSetting:
 
 
 def why_empty(tried: int, dropped: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
-    """Why no setting is on a front.
+    """Say why the front is empty.
 
     Args:
         tried: settings that the search simulated.
@@ -223,7 +223,7 @@ class Front:
 
     @property
     def why_empty(self) -> list[str]:
-        """Why no setting is on the front, and what to do, a line each; empty where one is."""
+        """Lines that say why the front is empty and what to do; none if it is not."""
         if self.points:
             return []
         beaten = self.beaten > 0

@@ -179,7 +179,7 @@ class NeighbourOutcome:
         return high is not None and high < 0.0
 
     def to_data(self) -> dict[str, Any]:
-        """For JSON; what could not be computed is absent."""
+        """Return the JSON form; what could not be computed is absent."""
         data: dict[str, Any] = {
             "key": self.key,
             "condition": self.label,

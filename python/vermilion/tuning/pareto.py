@@ -226,7 +226,7 @@ def _intervals(entry: FrontEntry, objectives: _Pair) -> tuple[Interval, Interval
 
 
 def _better(entry: FrontEntry, now: FrontEntry) -> tuple[bool, bool]:
-    """For each objective, whether it is significantly better than now, seed by seed."""
+    """Check for each objective whether it is significantly better than now, seed by seed."""
     first, second = (
         mean_interval(mine - other for mine, other in zip(own, others, strict=True)).high
         for own, others in zip(entry.both, now.both, strict=True)

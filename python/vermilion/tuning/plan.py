@@ -185,7 +185,7 @@ class TuningPlan:
         return tuple(weight / math.fsum(weights) for weight in weights)
 
     def to_data(self) -> dict[str, Any]:
-        """As JSON has it. Of an objective that is no text only its name is kept."""
+        """Return the JSON form; an objective that is no text is reduced to its name."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         data |= {
             "scenarios": [
@@ -235,7 +235,7 @@ class TuningPlan:
         )
 
     def to_json(self) -> str:
-        """As text."""
+        """Return the JSON text."""
         return json.dumps(self.to_data())
 
     @classmethod

@@ -171,7 +171,7 @@ class OfferedAlternative:
     device: OnDevice | None = None
 
     def to_data(self) -> dict[str, Any]:
-        """For JSON."""
+        """Return the JSON form."""
         comparison = self.found.comparison
         return {
             "parameters": dict(self.found.setting),

@@ -175,7 +175,7 @@ def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | N
 def _beside(
     tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
 ) -> tuple[list[Robustness | None], list[tuple[BaselineOutcome, ...]], End]:
-    """In each scenario how the setting fares around it, the simplest rivals there, and the end.
+    """Return the neighbourhood check and baselines of each scenario, and the end.
 
     Ctrl-C leaves out what was not measured yet; what was decided before stands.
     """
@@ -234,7 +234,7 @@ def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) ->
 
 
 def _starts(prepared: PreparedTuning) -> list[Point]:
-    """Where the search begins: with what is in force, and then with what is given."""
+    """Starting points of the search: the incumbent, then those given."""
     known = [setting for case in prepared.cases for setting in complete(case.incumbent)]
     return [prepared.space.point(setting) for setting in (*known, *prepared.plan.warm_starts)]
 
@@ -304,7 +304,7 @@ def _decision(
 
 
 def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, tuple[Interval, Interval]]]:
-    """In each scenario the price of the best and of its incumbent."""
+    """Price of the best setting and of the incumbent in each scenario."""
     if tuning.compared is None:
         return [{} for _ in prepared.cases]
     found = []

@@ -207,7 +207,7 @@ class Robustness:
         )
 
     def to_data(self) -> dict[str, Any]:
-        """For JSON; what could not be computed is absent."""
+        """Return the JSON form; what could not be computed is absent."""
         return {
             "holds": self.holds,
             "narrow": self.is_narrow,

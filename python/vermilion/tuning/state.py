@@ -194,7 +194,7 @@ class TuningState:
 
     @property
     def why_not_compared(self) -> str:
-        """Why nothing can be said about the best, where the comparison was not reached."""
+        """Reason why there was no comparison, and so no verdict on the best setting."""
         why = {
             "interrupted": "it was interrupted",
             "deadline": "time was up",

@@ -217,7 +217,7 @@ class StudyPlan:
         return TuningPlan.from_data(self.given)
 
     def to_json(self) -> str:
-        """As text, for a file."""
+        """Return the JSON text of a file."""
         return json.dumps(asdict(self))
 
     @classmethod

@@ -152,7 +152,7 @@ def mean_violation(
 def paired_margins(
     constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
 ) -> list[list[tuple[Sequence[float | None], Sequence[float | None]]]]:
-    """For each constraint and phase the margins seed by seed, and the bounds they are of."""
+    """Margins of each constraint and phase, seed by seed, with their bounds."""
     pairs = [reference.seeds.index(seed) for seed in evaluation.seeds]
     found: list[list[tuple[Sequence[float | None], Sequence[float | None]]]] = []
     for number, constraint in enumerate(constraints):
@@ -167,7 +167,7 @@ def paired_margins(
 def mean_margins(
     constraints: Sequence[Constraint], evaluation: Evaluation, reference: Evaluation
 ) -> list[list[float]]:
-    """For each constraint and phase the mean distance from the bound.
+    """Mean margin of each constraint and phase.
 
     Infinite where nothing is asked, as of flows none of which is active.
     """

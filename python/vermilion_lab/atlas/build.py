@@ -67,7 +67,7 @@ class Atlas:
     version: str
 
     def compared(self) -> list[str]:
-        """What stands beside the tuned setting in some cell, by name, always in the same order."""
+        """Names of the settings compared with the tuned one in any cell, in a fixed order."""
         known = {name for cell in self.cells for name in cell.judged}
         order = (DEFAULTS, FITTED, *(rule.name for rule in RULES))
         return [name for name in order if name in known]
@@ -220,7 +220,7 @@ class _Rounds:
             yield number, task(*some, threads=self._threads, progress=self._within(name))
 
     def _within(self, name: str) -> Callable[[float], object]:
-        """What a cell tells of its own progress."""
+        """Progress callback of a cell."""
         return lambda part: self._progress(self._done + _EFFORT[name] * min(part, _NEARLY))
 
     def _advance(self, name: str, cells: int) -> None:
@@ -228,7 +228,7 @@ class _Rounds:
         self._progress(self._done)
 
     def _path(self, name: str, arguments: Sequence[Any]) -> Path | None:
-        """Where an outcome is kept: under all that it depends on."""
+        """Path of a stored outcome: it names all that the outcome depends on."""
         if self._keep is None:
             return None
         _, condition, *inputs = arguments
@@ -252,7 +252,7 @@ def _alone(plan: Plan) -> Plan:
 
 
 def _kept(path: Path | None) -> dict[str, Any] | None:
-    """What was kept; ``None`` if nothing was, or it cannot be read."""
+    """Read a stored outcome; ``None`` if there is none, or it cannot be read."""
     if path is None:
         return None
     try:
@@ -282,7 +282,7 @@ def _laws(
 def _left_out(
     parameters: Sequence[str], answers: Mapping[Condition, Mapping[str, Any]], one: Condition
 ) -> dict[str, float] | None:
-    """What laws that have not seen a cell say of it; ``None`` where there are none."""
+    """Predictions for a cell of laws fitted without it; ``None`` where there are none."""
     others = {each: answer for each, answer in answers.items() if each != one}
     laws = list(_laws(parameters, others, one.ecn))
     if len(laws) < len(parameters):

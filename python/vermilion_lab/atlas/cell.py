@@ -74,7 +74,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What an atlas knows of a condition.
+    """Results of an atlas under one condition.
 
     Attributes:
         condition: of the cell.

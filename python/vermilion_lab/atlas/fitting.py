@@ -61,7 +61,7 @@ class PowerLaw:
         return f"{self.parameter} = {self.constant:.3g}{powers}"
 
     def at(self, condition: Condition) -> float:
-        """What it says of a condition."""
+        """Evaluate the law under a condition."""
         units = {axis: unit for axis, unit, _ in AXES}
         powers = (
             (getattr(condition, axis) / units[axis]) ** value

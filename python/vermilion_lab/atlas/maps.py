@@ -103,7 +103,7 @@ def maps_figure(atlas: Atlas) -> Figure:
 
 
 def rules_figure(atlas: Atlas) -> Figure:
-    """How many times worse than the tuned setting each rule is, a point for each cell.
+    """Draw how many times worse than the tuned setting each rule is, a point for each cell.
 
     Hollow points do not keep the constraints beyond doubt. A bar stands at each rule's median.
     """
@@ -196,7 +196,7 @@ def _label(axes: Axes, atlas: Atlas, row: int, column: int, *, ecn: bool, rate: 
 
 
 def _wanted(atlas: Atlas) -> str:
-    """What was asked for, short enough for a line above or below a picture."""
+    """Short description of the goal, for a line above or below a figure."""
     goal = atlas.plan.goal
     return goal if len(goal) <= _LONGEST_GOAL else f"{goal[:_LONGEST_GOAL]}..."
 

@@ -1,4 +1,4 @@
-"""What an atlas is of: the grid of conditions, the discipline, the objective, the effort."""
+"""Plan of an atlas: the grid of conditions, the discipline, the objective, the effort."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _BYTES: Final = Quantity(SIZE, 64, 9000, integer=True)
 
 @dataclass(frozen=True, slots=True, order=True)
 class Condition:
-    """What a queue meets in one cell.
+    """Operating conditions of one cell.
 
     Attributes:
         ecn: whether the flows negotiate ECN.
@@ -44,7 +44,7 @@ class Condition:
     round_trip_s: float
 
     def __str__(self) -> str:
-        """In words."""
+        """Describe the condition."""
         return (
             f"{format_quantity(self.rate_bit_per_s, RATE)}, {how_many(self.flows, 'flow')}, "
             f"{format_quantity(self.round_trip_s, TIME)}, ECN {'on' if self.ecn else 'off'}"
@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def goal(self) -> str:
-        """What is asked for, in words."""
+        """Describe the goal."""
         if self.objective is not None:
             return self.objective
         if self.hold_at_s is not None:

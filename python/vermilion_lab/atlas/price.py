@@ -1,4 +1,4 @@
-"""What a setting gives and what it costs, whatever the objective, as a few numbers of a cell."""
+"""Price of a setting: a few numbers of a cell, whatever the objective."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the literature says a RED queue should be set to, as settings for a cell.
+"""Rules of the literature for setting RED, as settings for a cell.
 
 Most rules do not ask what the queue is for; where one can be told a target, it is there twice. All
 of them have ``max_probability`` 0.1 unless their source says otherwise.

@@ -49,7 +49,7 @@ _SAWTOOTHS: Final = 6.0
 
 
 def packets_per_second(plan: Plan, condition: Condition) -> float:
-    """What the link can send."""
+    """Capacity of the link."""
     return condition.rate_bit_per_s / (8.0 * plan.packet_bytes)
 
 
@@ -209,7 +209,7 @@ def _space(plan: Plan, condition: Condition, names: Sequence[str]) -> dict[str, 
 
 
 def _default_objective(plan: Plan, target: float) -> dict[str, object]:
-    """At most the delay, or the queue held at it."""
+    """Minimal deviation from the target, with the delay bounded or the queue held."""
     if plan.hold_at_s is not None:
         return {"name": "queue-deviation", "link": LINK, "target": f"{target!r} packets"}
     return {

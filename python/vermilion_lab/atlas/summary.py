@@ -67,7 +67,7 @@ def rules_table(atlas: Atlas) -> list[tuple[str, ...]]:
 
 
 def sentences(atlas: Atlas) -> list[str]:
-    """What else is to be known of it."""
+    """Return further remarks."""
     cells = len(atlas.cells)
     tuned = sum(cell.accepted for cell in atlas.cells)
     moved = sum(not cell.own for cell in atlas.cells)

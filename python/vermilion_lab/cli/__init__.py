@@ -1,1 +1,1 @@
-"""What the laboratory adds to the ``vermilion`` command."""
+"""Commands that the laboratory adds to ``vermilion``."""

@@ -112,7 +112,7 @@ def papers(
 def _say_what_is_kept(
     outcomes: "Sequence[PaperOutcome]", chosen: "Sequence[Paper]", keep: Path | None
 ) -> None:
-    """What there is after Ctrl-C.
+    """Report the stored results after Ctrl-C.
 
     Raises:
         KeyboardInterrupt: nothing to be shown.

@@ -1,4 +1,4 @@
-"""What of a scenario can be carried by one emulated link: the rest is refused, never left out."""
+"""Check that one emulated link can carry a scenario; refuse the rest, never drop it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def ways_of(scenario: CoreScenario) -> tuple[str, str | None]:
 
 
 def _check_sender(at: str, name: str | None) -> None:
-    """Whether the kernel of this machine has the sender's congestion control."""
+    """Check that this machine's kernel has the sender's congestion control."""
     if name is None:
         return
     needed = CONGESTION_CONTROLS[name]

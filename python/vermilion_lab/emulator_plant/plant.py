@@ -77,7 +77,7 @@ def run_on_emulator(
 
 @dataclass(frozen=True)
 class _Carried:
-    """What came of it: the links, the traffic, and the time series."""
+    """Outcome of a run: the links, the traffic, and the time series."""
 
     data: dict[str, Any]
     traffic: dict[str, Any]
@@ -185,7 +185,7 @@ class _Run:
         return _Carried(emulation.data, json.loads(text), emulation.series)
 
     def result(self, carried: _Carried) -> Result:
-        """What was measured, under the simulator's keys."""
+        """Return the measurements under the simulator's keys."""
         total, phases = windows(self.core)
         counted = {
             at_ns: np.array(flows, dtype=np.int64).reshape(-1, 3)
@@ -206,7 +206,7 @@ class _Run:
         return Result(data, series)  # type: ignore[arg-type] # read from JSON, with more keys
 
     def _distances_ns(self) -> dict[str, int]:
-        """What acknowledgements take longer than the links, by the address that they go to."""
+        """Extra delay of acknowledgements beyond the links, by destination address."""
         delays = {link.name: link.delay_ns for link in self.core.links}
         known = delays[self._there] + (delays[self._back] if self._back else 0)
         return {host.source: max(0, host.rtt_ns - known) for host in self._hosts}
@@ -225,7 +225,7 @@ class EmulatedNetwork:
         self._ended = ended
 
     def result(self, probe_interval_s: float) -> Result:  # noqa: ARG002 - told at the beginning
-        """What the network has measured, at its end."""
+        """Return the measurements at the end."""
         return self._run.result(self._ended())
 
 
@@ -342,7 +342,7 @@ class _Carrier:
                 time.sleep(_ASK_S)
 
     def ended(self) -> _Carried:
-        """What came of it, when it has ended.
+        """Return the outcome once the run has ended.
 
         Raises:
             LinkError: it failed.

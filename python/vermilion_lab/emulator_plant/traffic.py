@@ -46,7 +46,7 @@ _SETTINGS: Final = {
 
 @dataclass(frozen=True)
 class TrafficProgram:
-    """What runs in place of a command.
+    """Program that runs in place of a command.
 
     Attributes:
         hosts: all pairs of addresses.

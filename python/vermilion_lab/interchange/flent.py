@@ -98,7 +98,7 @@ def check_flent(path: str | os.PathLike[str], links: Sequence[str], link: str | 
 def flent_content(
     path: str | os.PathLike[str], result: Result, scenario: Scenario, link: str | None = None
 ) -> tuple[bytes, int]:
-    """What :func:`write_flent` writes, and how many flows are left out.
+    """Return the content that :func:`write_flent` writes, and the number of flows left out.
 
     Raises:
         ScenarioError: what it refuses.
@@ -136,7 +136,7 @@ def _compressed(text: str) -> bytes:
 def _columns(
     result: Result, scenario: Scenario, link: str, series: Series
 ) -> dict[str, list[float]]:
-    """What the link did, by flent's names."""
+    """Time series of the link, by flent's names."""
     return {
         f"{STREAM} sum": [float(rate) / 1e6 for rate in series["throughput_bit_per_s"]],
         "Ping (ms) ICMP": _pings(result, scenario, link, series),
@@ -207,7 +207,7 @@ def _unit(column: str) -> str:
 
 
 def _known(value: float) -> float | None:
-    """What flent has for a number that there is not is null."""
+    """Replace NaN by flent's null."""
     return value if math.isfinite(value) else None
 
 

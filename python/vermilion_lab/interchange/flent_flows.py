@@ -38,7 +38,7 @@ class Streams:
     def __init__(
         self, series: FlowSeriesData, groups: Collection[str], times: Sequence[float]
     ) -> None:
-        """Those of ``groups`` that have at least two rows, seen at ``times``."""
+        """Keep those of ``groups`` that have at least two rows, sampled at ``times``."""
         found = {
             (group, flow): series.of(group, flow)
             for group, flow in series.flows()
@@ -75,7 +75,7 @@ class Streams:
         return {_name(index): _readings(rows) for index, rows in enumerate(self._rows.values())}
 
     def names(self) -> dict[str, str]:
-        """Which flow a stream is, like "early:3"."""
+        """Names of the streams, like "early:3"."""
         return {_name(index): f"{group}:{flow}" for index, (group, flow) in enumerate(self.flows)}
 
 
@@ -84,7 +84,7 @@ def _name(index: int) -> str:
 
 
 def _rates(rows: dict[str, NDArray[Any]], times: Sequence[float]) -> NDArray[Any]:
-    """What came between each time and the one before, per second, in Mbit."""
+    """Rate between successive times, Mbit/s."""
     import numpy as np
 
     read = rows["time_s"]

@@ -49,7 +49,7 @@ class RateTrace:
 
     @property
     def length_s(self) -> float:
-        """How long the steps take together, in seconds."""
+        """Total duration of the steps, in seconds."""
         return sum(duration for duration, _ in self.steps)
 
     @property

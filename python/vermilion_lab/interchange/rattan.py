@@ -94,7 +94,7 @@ def _content(document: Any) -> dict[str, Any]:  # noqa: ANN401 - of a file
 
 
 def _is_forever(document: Any) -> bool:  # noqa: ANN401 - of a file
-    """Whether the whole is a pattern that is repeated without end."""
+    """Check whether the whole is a pattern that repeats without end."""
     if not isinstance(document, dict):
         return False
     content = document.get("RepeatedBwPatternConfig")

@@ -1,4 +1,4 @@
-"""What of a scenario a Linux kernel's network can be: the rest is refused, never left out.
+"""Check that a Linux kernel's network can run a scenario; refuse the rest, never drop it.
 
 How the kernel's TCP does things is the kernel's: a scenario may say what Linux does anyway, but not
 something else.

@@ -54,7 +54,7 @@ _VARIABLES: Final[Mapping[str, str]] = {
 
 
 class Agent:
-    """What the host's orders are about: one network, its traffic, its queues."""
+    """State behind the host's orders: one network, its traffic, its queues."""
 
     def __init__(self) -> None:
         self._routers: list[LinuxRouter] = []
@@ -165,11 +165,11 @@ class Agent:
             time.sleep(max(0, min(coming) - now_ns) / 1e9)
 
     def observe(self, link: int) -> dict[str, Any]:
-        """What a controller may see of a link."""
+        """Return the observations of a link that a controller may see."""
         return {"reading": self._sample(link), **self.traffic(link)}
 
     def traffic(self, link: int) -> dict[str, Any]:
-        """What the monitor beside a link's queue has seen; nothing where there is none."""
+        """Return the observations of the monitor beside a link's queue; empty without one."""
         tap = self._taps.get(link)
         if tap is None:
             return {}
@@ -196,7 +196,7 @@ class Agent:
         return dict(self._routers[link].parameters())
 
     def described(self, link: int) -> dict[str, Any]:
-        """What is always so of a queue."""
+        """Return the constant properties of a queue."""
         own = self._routers[link]
         price = own.push_price
         return {

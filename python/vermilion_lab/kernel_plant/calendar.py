@@ -37,7 +37,7 @@ _MOST_SEQUENCE: Final = 2**32
 
 
 class _Operation(IntEnum):
-    """What a message is about (``enum um_timetravel_ops``)."""
+    """Type of a message (``enum um_timetravel_ops``)."""
 
     ACK = 0
     START = 1

@@ -1,4 +1,4 @@
-"""What can go wrong with a kernel that runs as a process."""
+"""Errors of a kernel that runs as a process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the kernel is that runs as a process, and whether this machine can run it."""
+"""Location of the kernel that runs as a process, and checks that this machine can run it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TOOLS: Final = {
 
 
 def kernel_cache() -> Path:
-    """Where ``make kernel`` keeps the kernel that it builds, unless told otherwise."""
+    """Directory where ``make kernel`` keeps the kernel it builds, unless configured otherwise."""
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
     return Path(base).expanduser() / "vermilion" / "kernel" / "linux"
 

@@ -160,7 +160,7 @@ class Guest:
         self._check_failure()
 
     def log(self) -> str:
-        """What the kernel has printed."""
+        """Return the kernel's console output."""
         return (self.job / "log").read_text(encoding="utf-8", errors="replace")
 
     def close(self) -> None:

@@ -69,7 +69,7 @@ class Host:
     def delay_ns(
         self, rates_bit_per_s: Mapping[int, float], longer_ns: Mapping[int, int] | None = None
     ) -> int:
-        """What the way back has to take, so that the round trip is what the scenario says.
+        """Delay to add on the return path so that the round trip is the scenario's.
 
         The shaper of Linux lets a packet go at the beginning of its turn, so that its transmission
         takes no time: it is added here.
@@ -123,7 +123,7 @@ def hosts_of(scenario: CoreScenario, seed: int) -> tuple[list[Host], dict[str, l
 
 
 def _there_ns(scenario: CoreScenario, group: CoreFlowGroup, rtt_ns: int) -> int:
-    """What data takes from end to end: its links, and half of what no link has."""
+    """One-way delay of data: the links, and half of the round trip outside them."""
     delays = {link.name: link.delay_ns for link in scenario.links}
     there = sum(delays[name] for name in group.path)
     back = sum(delays[name] for name in group.return_path)

@@ -133,7 +133,7 @@ def _start_master(program: str, folder: Path, link: int) -> None:
 
 
 def _start_agent(folder: Path, link: int) -> None:
-    """What ``vermilion snmp-agent --allow`` does, in a process of its own in the router."""
+    """Run ``vermilion snmp-agent --allow`` as a process of its own in the router."""
     if os.fork() != 0:
         return
     try:

@@ -45,7 +45,7 @@ class ManagementChannel:
 
     @property
     def ports(self) -> Mapping[int, int]:
-        """Of the loopback, by the number of the link."""
+        """Ports on the loopback, by the number of the link."""
         return dict(self._ports)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""From what was sampled in the guest to a result with the simulator's keys.
+"""Convert samples of the guest into a result with the simulator's keys.
 
 The kernel counts packets, bytes, drops and marks, so that these are exact. How long its queue is
 has to be asked, every :data:`SAMPLE_NS`: mean, spread and percentiles of the queue are those of
@@ -90,7 +90,7 @@ def measured_flows(
     phases: Sequence[Window],
     of: Measurements,
 ) -> dict[str, Any]:
-    """What was measured of each group of flows: see :func:`measured`."""
+    """Measurements of each group of flows: see :func:`measured`."""
     return {
         group.name: {
             "total": _group(group.name, flows, total, of),
@@ -267,7 +267,7 @@ def _active(flow: PlannedFlow, window: Window) -> bool:
 
 
 def _mean_of_endless(flows: Sequence[PlannedFlow], window: Window, of: Measurements) -> float:
-    """What all endless flows of the scenario got on average, bit/s."""
+    """Mean rate of all endless flows of the scenario, bit/s."""
     begin, end = window
     apart = of.traffic[end] - of.traffic[begin]
     rates = [

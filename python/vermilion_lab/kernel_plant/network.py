@@ -146,7 +146,7 @@ class RunningNetwork:
             return self._guest.call(verb, **arguments)
 
     def traffic(self, link: int) -> dict[str, Any]:
-        """What the monitor beside a link's queue has seen since it was last asked."""
+        """Return the observations of the monitor beside a link's queue since the last call."""
         found: dict[str, Any] = self.call("traffic", link=link)
         return found
 

@@ -45,7 +45,7 @@ def _filter() -> bytes:
 
 
 def refuse_random_numbers() -> None:
-    """From now on this process and those it starts get no random numbers from the kernel.
+    """Deny the kernel's random numbers to this process and those it starts.
 
     Raises:
         OSError: the kernel does not have such filters.

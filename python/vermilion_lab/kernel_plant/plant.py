@@ -82,13 +82,13 @@ class KernelNetwork:
         self._seed = seed
 
     def result(self, probe_interval_s: float) -> Result:
-        """What the network has measured, at its end."""
+        """Return the measurements at the end."""
         self._network.advance(self._network.scenario.duration_ns)
         return _result(self._network, self._seed, probe_interval_s, {})
 
 
 class KernelPlant:
-    """Where the on-line controller gets its networks: kernels in virtual time.
+    """Plant of the on-line controller: networks of kernels in virtual time.
 
     Args:
         management: how queues are read and changed: by netlink in the guest, at once; or over SNMP,

@@ -83,7 +83,7 @@ def settings(
     in_force: Mapping[str, ParameterValue],
     settable: Sequence[str],
 ) -> dict[str, ParameterValue]:
-    """What the queue is to be set to.
+    """Return the settings for the kernel's queue.
 
     Args:
         queue: of the scenario.

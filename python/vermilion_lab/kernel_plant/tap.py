@@ -71,7 +71,7 @@ class Tap:
         return taken["flow"].tolist(), taken["round_trip_ns"].tolist()
 
     def traffic(self) -> list[list[Any]]:
-        """What each flow has sent through the queue since the last call.
+        """Return each flow's traffic through the queue since the last call.
 
         Columns: numbers of flows, packets, bytes, whether data is among them, whether the sender
         slows down when packets are lost, whether the receiver acknowledges selectively, and whether
@@ -95,5 +95,5 @@ class Tap:
 
 
 def new_secret() -> int:
-    """Of the monitors of one network; it follows from the guest's seed."""
+    """Secret of one network's monitors; it follows from the guest's seed."""
     return int.from_bytes(os.urandom(8), "big")

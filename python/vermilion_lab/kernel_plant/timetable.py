@@ -1,4 +1,4 @@
-"""What changes in a scenario while it runs, as the guest's agent is told it."""
+"""Scheduled changes of a scenario, as the guest's agent receives them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_STEPS: Final = 20_000
 
 @dataclass
 class _Change:
-    """What changes at one moment on one link."""
+    """Changes at one moment on one link."""
 
     at_ns: int
     link: int
@@ -38,7 +38,7 @@ def rate_at_start(scenario: CoreScenario, link: int) -> float:
 
 
 def rates_over_time(scenario: CoreScenario, link: int) -> list[tuple[int, float]]:
-    """When which rate of a link begins, ascending: ns and bit/s."""
+    """Start of each rate of a link, ascending: ns and bit/s."""
     found = [(0, rate_at_start(scenario, link))]
     found += [
         (each.at_ns, each.rate_bit_per_s)

@@ -55,13 +55,13 @@ def router(link: int) -> str:
 
 
 def management_address(link: int) -> str:
-    """Of a link's router on the management network."""
+    """Address of a link's router on the management network."""
     return f"192.168.{link}.2"
 
 
 @dataclass
 class SetUpLines:
-    """What sets a network up, in order: namespaces, then for each its ``ip`` and ``tc`` lines.
+    """Set-up of a network, in order: namespaces, then for each its ``ip`` and ``tc`` lines.
 
     Attributes:
         namespaces: their names.
@@ -102,7 +102,7 @@ def commands(
     *,
     managed: bool = False,
 ) -> SetUpLines:
-    """What sets the network up.
+    """Return the commands that set the network up.
 
     Args:
         rates_bit_per_s: of each link.

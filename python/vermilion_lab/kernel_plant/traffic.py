@@ -143,7 +143,7 @@ class Traffic:
                 key.data()
 
     def counters(self) -> list[list[int]]:
-        """Of each flow: bytes received in order, packets sent again, timeouts."""
+        """Counters of each flow: bytes received in order, retransmissions, timeouts."""
         return [flow.counters() for flow in self._flows]
 
     def _now_ns(self) -> int:
@@ -366,6 +366,6 @@ _room = bytearray(1 << 20)
 
 
 def run_traffic(orders: Sequence[dict[str, Any]], begins_ns: int, agent: socket.socket) -> None:
-    """What the process of the traffic does."""
+    """Run the process of the traffic."""
     wake_on_time()
     Traffic(orders, begins_ns, agent).run()

@@ -1,4 +1,4 @@
-"""What each flow of a scenario does, as the guest's programs are told it.
+"""Traffic of each flow of a scenario, as the guest's programs receive it.
 
 Everything that is drawn is drawn here, from the seed, so that neither the network nor the settings
 of a queue move it. Sizes and goodput are those of the scenario: a full segment of Linux carries

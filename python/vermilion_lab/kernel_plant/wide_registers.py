@@ -57,7 +57,7 @@ def prepare_registers(folder: Path) -> str | None:
 
 
 def has_too_many(processor: str) -> bool:
-    """Whether a processor has more registers than such a kernel can hold.
+    """Check whether a processor has more registers than such a kernel can hold.
 
     Args:
         processor: what ``/proc/cpuinfo`` says.

@@ -1,4 +1,4 @@
-"""What a paper is: figures that can be measured and drawn, and claims about what they measure."""
+"""Interface of a paper: figures to measure and draw, and claims about the measurements."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class JudgedClaim:
 
     @property
     def remark(self) -> str:
-        """What explains this verdict; "" where nothing needs to be explained."""
+        """Explanation of this verdict; "" where nothing needs to be explained."""
         return self.claim.remarks.get(self.verdict, "")
 
 

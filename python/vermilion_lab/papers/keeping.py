@@ -36,7 +36,7 @@ class Keeper:
         self._folder = folder
 
     def find(self, paper: str, figure: str, seeds: Sequence[int]) -> Numbers | None:
-        """What was kept of a figure; ``None`` if nothing was, or it cannot be read."""
+        """Find a stored figure; ``None`` if there is none, or it cannot be read."""
         try:
             kept = json.loads(self._path(paper, figure, seeds).read_text(encoding="utf-8"))
         except (OSError, ValueError, RecursionError):

@@ -47,7 +47,7 @@ def papers_page(outcomes: Sequence[PaperOutcome]) -> str:
 
 
 def verdict_counts(outcomes: Sequence[PaperOutcome]) -> list[tuple[str, str, int]]:
-    """How many claims have each verdict: its words, its style, the number."""
+    """Number of claims of each verdict: its words, its style, the number."""
     verdicts = [judged.verdict for outcome in outcomes for judged in outcome.claims]
     return [
         (verdict.value, VERDICT_CLASSES[verdict], verdicts.count(verdict)) for verdict in Ruling
@@ -60,7 +60,7 @@ def command_for(outcome: PaperOutcome, figure: Figure) -> str:
 
 
 def commands_for(outcomes: Sequence[PaperOutcome]) -> list[str]:
-    """What repeats a page: one command, or one for each paper if not all figures were asked for."""
+    """Commands that reproduce a page: one, or one per paper if figures were selected."""
     if all(outcome.figures == outcome.paper.figures for outcome in outcomes):
         return [_command(outcomes, [], "papers.html")]
     alone = len(outcomes) == 1

@@ -1,4 +1,4 @@
-"""What the papers' figures share: a sheet to draw on, and means with their intervals."""
+"""Plotting shared by the papers' figures: a sheet, and means with their intervals."""
 
 from __future__ import annotations
 

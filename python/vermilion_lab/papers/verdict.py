@@ -1,4 +1,4 @@
-"""From numbers and their intervals to a verdict, by one rule for all papers.
+"""Verdicts from numbers and their intervals, by one rule for all papers.
 
 A claim is broken down into checks: one quantity, in one reading of what the paper leaves open,
 with the range in which the paper wants it. A check *holds* when the whole 95 % interval lies in
@@ -29,7 +29,7 @@ _NAMED_EXCEPTIONS = 4  # checks that a reason spells out; the table has all of t
 
 
 class Ruling(Enum):
-    """What became of a claim."""
+    """Outcome of a claim."""
 
     HOLDS = "holds"
     IN_PART = "holds in part"
@@ -39,7 +39,7 @@ class Ruling(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """Where the paper wants a quantity: from ``low`` to ``high``, either of which may be absent."""
+    """Range that the paper claims, from ``low`` to ``high``, either of which may be absent."""
 
     low: float | None = None
     high: float | None = None
@@ -54,14 +54,14 @@ class Expected:
             raise ValueError(message)
 
     def contains(self, interval: Interval) -> bool:
-        """Whether the whole interval lies in the range."""
+        """Check whether the whole interval lies in the range."""
         low, high = interval.low, interval.high
         if low is None or high is None:
             return False
         return (self.low is None or low >= self.low) and (self.high is None or high <= self.high)
 
     def excludes(self, interval: Interval) -> bool:
-        """Whether the whole interval lies outside the range."""
+        """Check whether the whole interval lies outside the range."""
         low, high = interval.low, interval.high
         if low is None or high is None:
             return False
@@ -134,7 +134,7 @@ def judge(checks: Sequence[Check]) -> Ruling:
 
 
 def reason(checks: Sequence[Check]) -> str:
-    """Why the verdict is what it is: how many checks hold, and which do not."""
+    """Reason for the verdict: how many checks hold, and which do not."""
     return "; ".join([how_many_hold(checks), *exceptions(checks)])
 
 

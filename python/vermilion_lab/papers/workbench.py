@@ -1,4 +1,4 @@
-"""Where a figure's simulations are run: many at a time, on common seeds, with progress."""
+"""Simulations of a figure: many at a time, on common seeds, with progress."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class ChokeOptions(RedFamilyOptions):
     counter_names: ClassVar[Sequence[str]] = ("early", "pdrop", "other", "marked", "matched")
 
     def parameters(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - none matters
-        """As Vermilion's ``choke`` has them."""
+        """Parameters of Vermilion's ``choke``."""
         if self.block is None:
             return {}
         return {**self.common_parameters(), "candidates": 1}
@@ -118,7 +118,7 @@ class ChokeOptions(RedFamilyOptions):
         return replace(self, block=request.block, max_p=max_p)
 
     def price(self, request: Self, waiting: int) -> Price:
-        """Those that a smaller buffer has no room for, and the average."""
+        """Packets dropped for lack of room in a smaller buffer, and the average."""
         room = waiting if request.block is None else request.block.limit
         # The array is a power of two with one place free: it is cut only below that.
         places = 2 ** room.bit_length() - 1

@@ -108,7 +108,7 @@ class CodelOptions(NumberOptions):
         return u32_counters(told, _COUNTERS, cls.kind)
 
     def parameters(self, around: Surroundings) -> Parameters:
-        """As Vermilion's discipline has them."""
+        """Parameters of Vermilion's discipline."""
         own = self.numbers()
         found: Parameters = {"dialect": "linux", "ce_threshold": None}
         if "limit" in own:
@@ -225,7 +225,7 @@ class FqCodelOptions(CodelOptions):
         return u32_counters(told[4:], _FQ_COUNTERS, cls.kind)
 
     def parameters(self, around: Surroundings) -> Parameters:
-        """As Vermilion's ``fq-codel`` has them."""
+        """Parameters of Vermilion's ``fq-codel``."""
         own = self.numbers()
         turns: Parameters = {name: own[name] for name in _TURNS if name in own}
         return {**super().parameters(around), **turns}

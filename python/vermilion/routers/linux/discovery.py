@@ -35,7 +35,7 @@ _LOW: Final = 0xFFFF
 
 @dataclass(frozen=True, slots=True)
 class QueueAddress:
-    """Which queue.
+    """Address of a queue.
 
     Attributes:
         interface: its name. It goes to the kernel as data, and into no command.
@@ -108,7 +108,7 @@ class FoundQueue:
 
     @property
     def parameters(self) -> Parameters:
-        """As parameters of Vermilion's discipline of this kind; empty where there is none."""
+        """Parameters of Vermilion's discipline of this kind; empty where there is none."""
         return self.state.options.parameters(self.around)
 
     def document(self) -> dict[str, Any]:

@@ -61,7 +61,7 @@ class PacketFifoOptions(QueueOptions):
         return b"" if self.limit is None else _LIMIT.pack(self.limit)
 
     def parameters(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - none matters
-        """As Vermilion's ``drop-tail`` has them."""
+        """Parameters of Vermilion's ``drop-tail``."""
         found: Parameters = {"drop": self.drops}
         if self.limit is not None:
             found[self.parameter] = self.limit

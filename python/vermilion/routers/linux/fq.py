@@ -98,7 +98,7 @@ class FqOptions(NumberOptions):
         }
 
     def parameters(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - of all queues
-        """As Vermilion's ``fq`` has them."""
+        """Parameters of Vermilion's ``fq``."""
         own = self.numbers()
         found: Parameters = {name: own[name] for name in _COUNTS if name in own}
         if self.orphan_mask is not None:

@@ -198,7 +198,7 @@ class QueueOptions(ABC):
         return sum(counters.get(name, 0) for name in self.marks)
 
     def parameters(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - for those below
-        """As parameters of Vermilion's discipline; what the kernel does not say stays away."""
+        """Parameters of Vermilion's discipline; what the kernel does not say is absent."""
         return {}
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:  # noqa: ARG002 - for those that override it

@@ -291,7 +291,7 @@ class FqPieOptions(PieFamilyOptions):
         return u32_counters(told, _FQ_COUNTERS, cls.kind)
 
     def parameters(self, around: Surroundings) -> Parameters:
-        """As Vermilion's ``fq-pie`` has them."""
+        """Parameters of Vermilion's ``fq-pie``."""
         found = super().parameters(around)
         if self.flows is not None:
             found["flows"] = self.flows

@@ -121,7 +121,7 @@ class RedOptions(RedFamilyOptions):
         return self.block.limit or self.inner_limit
 
     def parameters(self, around: Surroundings) -> Parameters:
-        """As Vermilion's ``linux-red`` has them."""
+        """Parameters of Vermilion's ``linux-red``."""
         if self.block is None:
             return {}
         return {**self.common_parameters(), "burst": None, "shaped": around.shaped}
@@ -245,7 +245,7 @@ class RedOptions(RedFamilyOptions):
         )
 
     def differences(self, expected: Self) -> list[str]:
-        """As of any kind, but for a probability that moves by itself and a limit not told."""
+        """Return differences but for a probability that moves by itself and an unset limit."""
         found = super().differences(expected)
         left_out = ["max_p "] if self.flags & ADAPTIVE else []
         left_out += ["limit "] if self.limit is None else []

@@ -364,7 +364,7 @@ class LinuxRouter(OperatedRouter):
             self._sleep(remaining)
 
     def _number(self) -> int:
-        """Which interface has the name now.
+        """Return the number of the interface that has the name now.
 
         Raises:
             RouterError: none has, or the kernel does not say it.

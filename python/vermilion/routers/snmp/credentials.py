@@ -1,4 +1,4 @@
-"""Who asks an agent: from a file that nobody else may read. Secrets are on no command line.
+"""SNMP credentials, from a file that nobody else may read, never from the command line.
 
 A file in TOML has a table for each host, or ``[default]`` for those without one::
 

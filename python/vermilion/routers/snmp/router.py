@@ -409,7 +409,7 @@ class SnmpRouter(OperatedRouter):
         )
 
     def _measured_s(self, told: Value, now_s: float) -> float:
-        """When the counters were read, on this clock, which is exact where the way is slow."""
+        """Return when the counters were read, on this clock: exact even on a slow path."""
         measured_s = now_s
         if isinstance(told, int):
             theirs_s = told / _US_PER_S

@@ -39,7 +39,7 @@ EXAMPLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RemoteAddress:
-    """Which queue of which machine.
+    """Address of a queue on another machine.
 
     Attributes:
         host: a name or an address.

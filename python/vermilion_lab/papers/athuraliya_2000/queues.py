@@ -236,7 +236,7 @@ def _spikes(bench: Workbench, scenario: Scenario) -> dict[str, list[float]]:
 
 
 def draw_rem(numbers: Numbers) -> Drawing:
-    """As for RED, on a quarter of its scale."""
+    """Draw REM as RED is drawn, on a quarter of its scale."""
     shown = {
         name: found
         for name, found in numbers["readings"].items()
@@ -303,7 +303,7 @@ def rem_utilization(evidence: Evidence) -> list[Check]:
 
 
 def _middle(name: str) -> bool:
-    """Whether a reading's phi is one that prices of 10 to 40 ask for."""
+    """Check whether a reading's phi belongs to prices of 10 to 40."""
     return any(name.startswith(f"phi {phi:g},") for phi in MIDDLE_PHIS)
 
 

@@ -88,7 +88,7 @@ def _ends(bench: Workbench, scenario: Scenario) -> dict[str, list[float]]:
 
 
 def _max_p(result: Result) -> list[tuple[float, float]]:
-    """When max_p had a new value, and which.
+    """Times at which max_p changed, and its new values.
 
     The probability in force at an average between the thresholds tells max_p; outside them, and
     while ns-2's RED spares a nearly empty queue, the last value is kept.
@@ -264,7 +264,7 @@ def self_configuring_avoids(evidence: Evidence) -> list[Check]:
 
 
 def max_p_follows(evidence: Evidence) -> list[Check]:
-    """At the end of a stretch with 32 sources max_p is higher than at the end of one with 8."""
+    """Check that max_p is higher at the end of a stretch with 32 sources than with 8."""
     found = evidence["alternating"]["max_p"]
     return [
         Check(

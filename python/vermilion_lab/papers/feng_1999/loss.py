@@ -1,4 +1,4 @@
-"""How much 64 connections lose, and whether the square-root law foretells it."""
+"""Loss of 64 connections, compared with the square-root law."""
 
 from __future__ import annotations
 

@@ -130,7 +130,7 @@ def static_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def aggressive_empties(evidence: Evidence) -> list[Check]:
-    """With 8 sources the aggressive queue runs empty, and the link is not full."""
+    """Check that with 8 sources the aggressive queue runs empty and the link is not full."""
     checks = []
     readings = evidence["static"]["readings"]
     for trip in ROUND_TRIPS:
@@ -159,7 +159,7 @@ def aggressive_empties(evidence: Evidence) -> list[Check]:
 
 
 def conservative_overflows(evidence: Evidence) -> list[Check]:
-    """With 32 sources the conservative queue overflows, the aggressive one does not."""
+    """Check that with 32 sources only the conservative queue overflows."""
     checks = []
     readings = evidence["static"]["readings"]
     for trip in ROUND_TRIPS:

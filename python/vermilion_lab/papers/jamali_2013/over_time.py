@@ -132,14 +132,14 @@ def stretch_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def below_all_along(evidence: Evidence) -> list[Check]:
-    """With each number of sources VRED drops less."""
+    """Check that VRED drops less with each number of sources."""
     return _against_red(
         evidence, "drops", "packets dropped in a second", Expected(high=0.0), "packets", 1 / STEP_S
     )
 
 
 def busy_all_along(evidence: Evidence) -> list[Check]:
-    """With each number of sources the link is used no less."""
+    """Check that the link is used no less with each number of sources."""
     return _against_red(
         evidence, "utilization", "utilisation", Expected(low=-SLACK), "points", 100.0
     )

@@ -1,4 +1,4 @@
-"""What the paper leaves open: which ns-2 it was, and what VRED's algorithm is."""
+"""Readings of what the paper leaves open: the version of ns-2, and VRED's algorithm."""
 
 from __future__ import annotations
 

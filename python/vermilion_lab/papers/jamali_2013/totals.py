@@ -62,7 +62,7 @@ def _change(found: dict[str, Any], queue: str) -> list[float]:
 
 
 def draw_totals(numbers: Numbers) -> Drawing:
-    """For each scenario, above: what drops how many; below: against RED."""
+    """Draw for each scenario the drops (above) and their ratio to RED's (below)."""
     figure, panels = plots.sheet(2, 2, 7.0, sharey="row")
     places = range(len(SETTINGS))
     for column, (load, by_settings) in enumerate(numbers.items()):
@@ -222,7 +222,7 @@ def busy(evidence: Evidence) -> list[Check]:
 
 
 def longer_queue(evidence: Evidence) -> list[Check]:
-    """What is lost depends on how many packets the queue holds."""
+    """Check that losses depend on how many packets the queue holds."""
     return [
         Check(
             quantity=f"drops of drop-tail against RED, {load}",

@@ -69,7 +69,7 @@ def _one_gains(round_trip_ms: int) -> dict[str, tuple[int, float]]:
 
 
 def _followed(scenario: Scenario, bench: Workbench, gains: dict[str, tuple[int, float]]) -> Numbers:
-    """For each reading of the filter and each seed: how well it and the average follow the queue.
+    """Error of the filter and of the average, for each reading of the filter and each seed.
 
     Also the first seed's first seconds, thinned for drawing, with the first reading's filter.
     """
@@ -105,7 +105,7 @@ def _followed(scenario: Scenario, bench: Workbench, gains: dict[str, tuple[int, 
 
 
 def _first(values: Any, times: Any) -> float:  # noqa: ANN401 - arrays
-    """When a queue first reaches the lower threshold; the end of the run if it never does."""
+    """Time when a queue first reaches the lower threshold; the end of the run if never."""
     reached = (values >= THRESHOLD).nonzero()[0]
     return float(times[reached[0]] if len(reached) else times[-1])
 
@@ -159,7 +159,7 @@ def draw_filters(numbers: Numbers) -> Drawing:
 
 
 def filter_tables(numbers: Numbers) -> list[FigureTable]:
-    """How late, how stale, how far off."""
+    """Tables of the filter's delay, staleness and error."""
     return [
         FigureTable(
             caption="How well the average and the filter follow the queue; packets unless said",

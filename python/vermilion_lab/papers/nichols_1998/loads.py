@@ -77,7 +77,7 @@ def measure_gaps(bench: Workbench) -> Numbers:
 
 
 def packets_between_drops(series: Any) -> tuple[list[float], list[float]]:  # noqa: ANN401 - arrays by name
-    """When packets were dropped, and how many had arrived since the drop before.
+    """Times of drops, and the number of arrivals since the previous drop.
 
     To within the packets of a millisecond; of several drops in one, all but the first follow
     the one before at once.
@@ -275,7 +275,7 @@ def density_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def persistent_queue(evidence: Evidence) -> list[Check]:
-    """At most 30 % of the bandwidth-delay product persist, and the link is used."""
+    """Check that at most 30 % of the bandwidth-delay product persist, and the link is used."""
     checks = []
     for kind, by_rate in evidence["densities"].items():
         for rate, by_queue in by_rate.items():
@@ -356,7 +356,7 @@ def measure_reasons(bench: Workbench) -> Numbers:
 
 
 def _shares(found: dict[str, list[float]], *keys: str) -> list[float]:
-    """Of all drops, those for these reasons; runs without a drop have none."""
+    """Share of these reasons in all drops; runs without a drop have none."""
     return [
         sum(found[key][seed] for key in keys) / drops
         for seed, drops in enumerate(found["drops"])

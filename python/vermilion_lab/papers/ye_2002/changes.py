@@ -222,7 +222,7 @@ def _draw_utilization(axes: Axes, numbers: Numbers, phases: Sequence[str]) -> No
 
 
 def change_tables(phases: Sequence[str], numbers: Numbers) -> list[FigureTable]:
-    """What both networks and standard RED in more readings measured."""
+    """Measurements of both networks, and of standard RED in more readings."""
     both = tuple(
         (
             f"{name}, {key}",
@@ -271,7 +271,7 @@ def standard_misses(figure: str, phase: str, evidence: Evidence) -> list[Check]:
 
 
 def _distance(values: Sequence[float]) -> Any:  # noqa: ANN401 - an interval or none
-    """How far the mean over seeds lies from the target, whichever side."""
+    """Distance of the mean over seeds from the target."""
     side = 1.0 if math.fsum(values) >= TARGET * len(values) else -1.0
     return interval([side * (value - TARGET) for value in values])
 

@@ -165,7 +165,7 @@ class _Watch:
 
 
 def _model(configured: Scenario, network: _core.Simulation) -> Scenario:
-    """What is known of the network by now."""
+    """Model of the network from the observations so far."""
     import numpy as np
 
     flows, nanoseconds = network.take_rtt_samples()
@@ -216,7 +216,7 @@ def _tuned(model: Scenario, seed: int) -> Mapping[str, float | None] | None:
 
 
 def _by_link(setting: Mapping[str, float | None]) -> dict[str, dict[str, float | None]]:
-    """From paths like ``links.first.queue.weight`` to each link's parameters."""
+    """Group paths like ``links.first.queue.weight`` by link."""
     links: dict[str, dict[str, float | None]] = {}
     for path, value in setting.items():
         _, link, _, parameter = path.split(".")
@@ -299,7 +299,7 @@ def four_queues_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def tuning_evens_out(evidence: Evidence) -> list[Check]:
-    """What is gained, seed by seed."""
+    """Gain of tuning, seed by seed."""
     return [
         Check(
             quantity="coefficient of variation before tuning less that after",

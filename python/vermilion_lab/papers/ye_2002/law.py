@@ -87,7 +87,7 @@ def draw_law(numbers: Numbers) -> Drawing:
 
 
 def law_holds(evidence: Evidence) -> list[Check]:
-    """What was seen is the formula’s."""
+    """Check that the formula predicts the measurements."""
     return [
         Check(
             quantity="largest distance of the probability in a run from the law",

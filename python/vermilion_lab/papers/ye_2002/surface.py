@@ -126,7 +126,7 @@ def _edges(centres: Sequence[float]) -> list[float]:
 
 
 def surface_tables(numbers: Numbers) -> list[FigureTable]:
-    """How rough the surfaces are."""
+    """Roughness of the surfaces."""
     return [
         FigureTable(
             "Local minima among 120 points, and how well one seed’s surface ranks them",
