@@ -330,7 +330,7 @@ class Subagent:
         self._heard_s = now_s
         for each in messages:
             if isinstance(each, ParseError):
-                self._misunderstood(each, outcome)
+                self._answer_unreadable(each, outcome)
             elif isinstance(each.body, Response):
                 self._answered(each.header, each.body, now_s, outcome)
             elif isinstance(each.body, Close):
@@ -362,7 +362,7 @@ class Subagent:
             return b""
         return self._message(Header(0, self._session), Close(CloseReason.SHUTDOWN))
 
-    def _misunderstood(self, error: ParseError, outcome: Reaction) -> None:
+    def _answer_unreadable(self, error: ParseError, outcome: Reaction) -> None:
         """Questions that cannot be read are answered so; all else is dropped (7.2.2)."""
         if error.header is not None and error.header.number in _QUESTION_NUMBERS:
             outcome.send += self._response(error.header, Status.PARSE_ERROR)

@@ -130,7 +130,7 @@ def smallest_bursts(min_threshold: int, packet_size: int) -> dict[int, int]:
         if weight_log is None:
             break
         found[weight_log] = burst
-        burst = _first_beyond(min_threshold, packet_size, burst, weight_log)
+        burst = _next_burst(min_threshold, packet_size, burst, weight_log)
     return found
 
 
@@ -161,7 +161,7 @@ def nearest_probability(min_threshold: int, max_threshold: int, wanted: float) -
     return min(max(round(wanted * _ONE), least), _ONE - 1) / _ONE
 
 
-def _first_beyond(min_threshold: int, packet_size: int, burst: int, weight_log: int) -> int:
+def _next_burst(min_threshold: int, packet_size: int, burst: int, weight_log: int) -> int:
     """The smallest burst above the one given whose Wlog is larger, or that tc refuses."""
 
     def is_beyond(candidate: int) -> bool:

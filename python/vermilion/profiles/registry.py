@@ -90,7 +90,7 @@ class Device:
         """The nearest setting that the devices have, by path."""
         moved: dict[str, float] = {}
         for link, queue in self._links.items():
-            names = _of_link(link, values)
+            names = _paths_of_link(link, values)
             near = queue.nearest({name: values[path] for name, path in names.items()})
             moved.update((names[name], value) for name, value in near.items())
         return {path: moved[path] for path in values}
@@ -99,7 +99,7 @@ class Device:
         """The devices' own words for a setting, after a line with the link's name if several."""
         texts = []
         for link, queue in self._links.items():
-            own = {name: values[path] for name, path in _of_link(link, values).items()}
+            own = {name: values[path] for name, path in _paths_of_link(link, values).items()}
             text = queue.command(own, place or Place())
             texts.append(text if len(self._links) == 1 else f"# {link}\n{text}")
         return "\n".join(texts)
@@ -110,12 +110,12 @@ class Device:
             note
             for link, queue in self._links.items()
             for note in queue.notes(
-                {name: values[path] for name, path in _of_link(link, values).items()}
+                {name: values[path] for name, path in _paths_of_link(link, values).items()}
             )
         ]
 
 
-def _of_link(link: str, values: Mapping[str, float]) -> dict[str, str]:
+def _paths_of_link(link: str, values: Mapping[str, float]) -> dict[str, str]:
     """The paths of one link's queue, by the parameter's name."""
     prefix = f"links.{link}.queue."
     return {path.removeprefix(prefix): path for path in values if path.startswith(prefix)}

@@ -217,8 +217,8 @@ class RouterConformance:
             if name not in wanted:
                 _require(value == before[name], f"{name} was not named and is {value}")
                 continue
-            _require(_is(value, wanted[name]), f"{name} is {value}, not {wanted[name]}")
-            _require(not _is(value, before[name]), f"acceptable() does not change {name}")
+            _require(_matches(value, wanted[name]), f"{name} is {value}, not {wanted[name]}")
+            _require(not _matches(value, before[name]), f"acceptable() does not change {name}")
 
     def test_what_is_in_force_is_accepted(self) -> None:
         router = self.make()
@@ -226,18 +226,18 @@ class RouterConformance:
         router.apply(self.acceptable())
         router.apply(before)
         for name, value in router.parameters().items():
-            _require(_is(value, before[name]), f"{name} does not come back: it is {value}")
+            _require(_matches(value, before[name]), f"{name} does not come back: it is {value}")
 
     def test_refused_parameters_change_nothing_at_all(self) -> None:
         router = self.make()
         before = router.parameters()
-        self._refused(router, self.unacceptable())
+        self._check_refused(router, self.unacceptable())
         _require(router.parameters() == before, "refused parameters are in force in part")
 
     def test_a_parameter_that_there_is_not_is_refused_with_the_good_ones_beside_it(self) -> None:
         router = self.make()
         before = router.parameters()
-        self._refused(router, {**self.acceptable(), "no such parameter": 1.0})
+        self._check_refused(router, {**self.acceptable(), "no such parameter": 1.0})
         _require(router.parameters() == before, "refused parameters are in force in part")
 
     def test_traffic_goes_on_after_a_change(self) -> None:
@@ -249,7 +249,9 @@ class RouterConformance:
         after = router.read()
         _require(after.forwarded_packets > before.forwarded_packets, "nothing passes any more")
 
-    def _refused(self, router: ManagedQueue, parameters: Mapping[str, ParameterValue]) -> None:
+    def _check_refused(
+        self, router: ManagedQueue, parameters: Mapping[str, ParameterValue]
+    ) -> None:
         try:
             router.apply(parameters)
         except RouterError as refusal:
@@ -259,7 +261,7 @@ class RouterConformance:
             _require(holds=False, broken=f"{dict(parameters)} was accepted")
 
 
-def _is(value: ParameterValue, wanted: ParameterValue) -> bool:
+def _matches(value: ParameterValue, wanted: ParameterValue) -> bool:
     """Return whether a parameter is what was wanted, up to a device's rounding."""
     if isinstance(value, (int, float)) and isinstance(wanted, (int, float)):
         return math.isclose(value, wanted, rel_tol=_ROUNDED)

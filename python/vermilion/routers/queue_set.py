@@ -170,7 +170,7 @@ class QueueSet(ManagedQueue):
 
     def read(self) -> Reading:
         """The sum of all counters, at the time of the last reading."""
-        return _sum([_asked(link, queue.read) for link, queue in self._queues.items()])
+        return _sum([_query(link, queue.read) for link, queue in self._queues.items()])
 
     def observe(self) -> Observation:
         """Observation of every queue.
@@ -178,7 +178,7 @@ class QueueSet(ManagedQueue):
         Raises:
             RouterSilent: one of them does not answer.
         """
-        seen = {link: _asked(link, queue.observe) for link, queue in self._queues.items()}
+        seen = {link: _query(link, queue.observe) for link, queue in self._queues.items()}
         return Observation(_sum([each.reading for each in seen.values()]), queues=seen)
 
     def parameters(self) -> dict[str, ParameterValue]:
@@ -186,7 +186,7 @@ class QueueSet(ManagedQueue):
         return {
             joint_name(link, name): value
             for link, queue in self._queues.items()
-            for name, value in _asked(link, queue.parameters).items()
+            for name, value in _query(link, queue.parameters).items()
         }
 
     def wait(self, until_s: float) -> None:
@@ -209,7 +209,7 @@ class QueueSet(ManagedQueue):
             known = ", ".join(self._queues)
             message = f'queue "{unknown[0]}" is not accepted; expected one of: {known}'
             raise RouterError(message)
-        before = self._before(wanted)
+        before = self._previous_parameters(wanted)
         told: list[str] = []
         for link, setting in wanted.items():
             changed = self._changed(link, setting, before[link])
@@ -220,7 +220,9 @@ class QueueSet(ManagedQueue):
             if obstacle:
                 self._take_back(told, before, f"{link}: {obstacle}")
 
-    def _before(self, wanted: Mapping[str, object]) -> dict[str, dict[str, ParameterValue]]:
+    def _previous_parameters(
+        self, wanted: Mapping[str, object]
+    ) -> dict[str, dict[str, ParameterValue]]:
         """Parameters of the queues concerned; a change begins only when all answer.
 
         Raises:
@@ -294,7 +296,7 @@ class QueueSet(ManagedQueue):
 _Answer = TypeVar("_Answer")
 
 
-def _asked(link: str, ask: Callable[[], _Answer]) -> _Answer:
+def _query(link: str, ask: Callable[[], _Answer]) -> _Answer:
     """Query a queue; an error names the queue before the reason."""
     try:
         return ask()

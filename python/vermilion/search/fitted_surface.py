@@ -331,17 +331,17 @@ def promising_points(
     centres = known[np.argsort(heights, kind="stable")[:_CENTRES]]
     uniform = draw.random((_UNIFORM, known.shape[1]))
     points = np.vstack([uniform, _near(draw, centres, _NEAR, _WIDTHS)])
-    promises = _promises(lowest, surface.at(points))
+    promises = _expected_improvement(lowest, surface.at(points))
     for widths in _NEARER_WIDTHS:
         centres = points[np.argsort(-promises, kind="stable")[:_NEARER_CENTRES]]
         nearer = _near(draw, centres, _NEARER, widths)
         points = np.vstack([points, nearer])
-        promises = np.concatenate([promises, _promises(lowest, surface.at(nearer))])
+        promises = np.concatenate([promises, _expected_improvement(lowest, surface.at(nearer))])
     points = points[np.argsort(-promises, kind="stable")[:_RANKED]]
     belief = surface.at(points)
     chosen: list[Point] = []
     for _ in range(count):
-        index = int(np.argmax(_promises(lowest, belief)))
+        index = int(np.argmax(_expected_improvement(lowest, belief)))
         chosen.append(tuple(points[index].tolist()))
         belief.expect(index)
     return chosen
@@ -380,7 +380,7 @@ def log_improvement(lowest: float, mean: Array, deviation: Array) -> Array:
     return np.asarray(np.log(deviation) + np.where(off > -1.0, near, rest))
 
 
-def _promises(lowest: float, belief: Belief) -> Array:
+def _expected_improvement(lowest: float, belief: Belief) -> Array:
     return log_improvement(lowest, belief.mean, belief.deviation)
 
 

@@ -88,7 +88,7 @@ class GaussianProcess(Generations):
         return self.at_once if self._batch else self.spread
 
     def _learn_start(self, point: Point, value: float) -> None:
-        self._know([Told(point, value)])
+        self._add_evaluations([Told(point, value)])
 
     def _member(self, index: int) -> Point:
         if self._batch == 0:
@@ -98,11 +98,11 @@ class GaussianProcess(Generations):
         return self._next[index]
 
     def _close(self, told: Sequence[Told]) -> None:
-        self._know(told)
+        self._add_evaluations(told)
         self._batch += 1
         self._next = None
 
-    def _know(self, told: Sequence[Told]) -> None:
+    def _add_evaluations(self, told: Sequence[Told]) -> None:
         self._told_count += len(told)
         self._known.extend(told)
         if len(self._known) > _KEPT:

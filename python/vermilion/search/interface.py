@@ -36,7 +36,7 @@ class _Issue:
     value: float | None = None
 
 
-class _Best(NamedTuple):
+class _Incumbent(NamedTuple):
     """The best used so far; ordered by value, then by the order of asking."""
 
     value: float
@@ -105,12 +105,12 @@ class Search(ABC):
             raise ValueError(message)
         self.dimensions = dimensions
         self.seed = seed
-        self._start_points = [self._checked(point) for point in start_points]
+        self._start_points = [self._checked_point(point) for point in start_points]
         self._starts_given = 0
         self._next_number = 0
         self._used = 0
-        self._best: _Best | None = None
-        self._best_start: _Best | None = None
+        self._best: _Incumbent | None = None
+        self._best_start: _Incumbent | None = None
         # Asked for and not told, by point: several issues of one point are told in turn.
         self._waiting: dict[Point, deque[_Issue]] = {}
         # In the order of asking, what has still to be used; taken-back points are not in it.
@@ -297,7 +297,7 @@ class Search(ABC):
                 message = f"point {point} is not outstanding: it was not asked for, or told before"
                 raise ValueError(message)
 
-    def _checked(self, point: Point) -> Point:
+    def _checked_point(self, point: Point) -> Point:
         if len(point) != self.dimensions or not all(0.0 <= x <= 1.0 for x in point):
             message = (
                 f"start point {point} is not accepted; expected {self.dimensions} numbers in [0, 1]"
@@ -350,12 +350,12 @@ def _issue_from(entry: Mapping[str, Any]) -> _Issue:
     )
 
 
-def _better(best: _Best | None, issue: _Issue, value: float) -> _Best:
-    told = _Best(value, issue.number, issue.point)
+def _better(best: _Incumbent | None, issue: _Issue, value: float) -> _Incumbent:
+    told = _Incumbent(value, issue.number, issue.point)
     return told if best is None else min(best, told)
 
 
-def _best_state(best: _Best | None) -> dict[str, object] | None:
+def _best_state(best: _Incumbent | None) -> dict[str, object] | None:
     if best is None:
         return None
     return {
@@ -365,7 +365,7 @@ def _best_state(best: _Best | None) -> dict[str, object] | None:
     }
 
 
-def _best_from(entry: Mapping[str, Any] | None) -> _Best | None:
+def _best_from(entry: Mapping[str, Any] | None) -> _Incumbent | None:
     if entry is None:
         return None
-    return _Best(number_from_json(entry["value"]), entry["number"], tuple(entry["point"]))
+    return _Incumbent(number_from_json(entry["value"]), entry["number"], tuple(entry["point"]))

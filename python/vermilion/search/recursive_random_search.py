@@ -153,7 +153,7 @@ class RecursiveRandomSearch(Search):
             # Which point will be exploited depends on values that are not known.
             return None
         point = self._point(ahead)
-        self._ahead = self._after(ahead, point, math.inf)
+        self._ahead = self._next_stage(ahead, point, math.inf)
         return point
 
     def _learn(self, point: Point, value: float) -> bool:
@@ -161,7 +161,7 @@ class RecursiveRandomSearch(Search):
         improves = (before.phase == "exploit" and value < before.centre_value) or (
             before.phase == "explore" and value < before.threshold
         )
-        self._now = self._after(before, point, value)
+        self._now = self._next_stage(before, point, value)
         if self._now.phase == "first batch" and self._now.batch_size == self.exploration_batch:
             self._now = self._first_exploitation(self._now)
             improves = True
@@ -181,11 +181,11 @@ class RecursiveRandomSearch(Search):
             return uniform
         half = 0.5 * self.neighbourhood_side(stage.volume)
         return tuple(
-            _within(max(0.0, centre - half), min(1.0, centre + half), fraction)
+            _interpolate(max(0.0, centre - half), min(1.0, centre + half), fraction)
             for centre, fraction in zip(stage.centre, uniform, strict=True)
         )
 
-    def _after(self, stage: _Stage, point: Point, value: float) -> _Stage:
+    def _next_stage(self, stage: _Stage, point: Point, value: float) -> _Stage:
         """The stage after this point turned out to have this value."""
         stage = replace(stage, step=stage.step + 1)
         if stage.phase == "exploit":
@@ -253,7 +253,7 @@ def _batch_closed(stage: _Stage) -> _Stage:
     return replace(stage, minima=minima, batch_size=0, batch_minimum=math.inf)
 
 
-def _within(lower: float, upper: float, fraction: float) -> float:
+def _interpolate(lower: float, upper: float, fraction: float) -> float:
     # Rounding may step over the upper end by one unit in the last place.
     return min(upper, lower + fraction * (upper - lower))
 

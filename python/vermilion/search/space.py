@@ -85,7 +85,7 @@ class Dimension:
                 lower end, and whole where only whole numbers are meant.
         """
         end = self.upper if upper is None else upper
-        low, high = self._ends(end)
+        low, high = self._scaled_bounds(end)
         position = low + coordinate * (high - low)
         value = math.exp(position) if self.log else position
         if self.switch:
@@ -97,14 +97,14 @@ class Dimension:
     def coordinate(self, value: float, upper: float | None = None) -> float:
         """The coordinate of a value; of the nearest end for values outside the box."""
         end = self.upper if upper is None else upper
-        low, high = self._ends(end)
+        low, high = self._scaled_bounds(end)
         if high <= low:
             return 0.0
         value = min(max(value, self.lower), end)
         position = math.log(value) if self.log else value
         return min(max((position - low) / (high - low), 0.0), 1.0)
 
-    def _ends(self, upper: float) -> tuple[float, float]:
+    def _scaled_bounds(self, upper: float) -> tuple[float, float]:
         """The ends on the scale that is searched evenly."""
         # Half a step beyond its ends, so that rounding gives the end values a full share.
         margin = 0.5 if self.integer else 0.0

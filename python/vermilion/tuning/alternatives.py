@@ -120,10 +120,10 @@ def between(space: Space, one: Setting, other: Setting) -> list[Setting]:
     if any(len(end) < len(space) for end in ends):
         return []
     start, end = (space.point(each) for each in ends)
-    return [space.values(_mixed(start, end, share)) for share in SHARES]
+    return [space.values(_interpolate(start, end, share)) for share in SHARES]
 
 
-def _mixed(one: Point, other: Point, share: float) -> Point:
+def _interpolate(one: Point, other: Point, share: float) -> Point:
     """A point so far on the way from one to another."""
     return tuple((1.0 - share) * mine + share * its for mine, its in zip(one, other, strict=True))
 

@@ -112,7 +112,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         race=outcome.race,
         fidelity=outcome.fidelity,
         warm_starts=tuple((source, apart) for source, apart, _ in tuning.earlier),
-        device=tuning.on_device(_chosen(case, outcome)),
+        device=tuning.on_device(_final_setting(case, outcome)),
         unit=case.objective.unit,
         rivals=rivals,
         robustness=robustness,
@@ -124,7 +124,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     )
 
 
-def _chosen(case: Case, outcome: SearchOutcome) -> Setting:
+def _final_setting(case: Case, outcome: SearchOutcome) -> Setting:
     """The best setting, or the incumbent if it stays; of another discipline no values are known."""
     if outcome.accepted and outcome.best is not None:
         return outcome.best

@@ -177,17 +177,17 @@ def _rule(
     broken, kept = (
         mean_interval(finite, each) for each in (confidences.of_broken, confidences.of_kept)
     )
-    standing = _standing(kept, confidences.of_kept)
+    standing = _z_score(kept, confidences.of_kept)
     if broken.high is not None and broken.high < 0.0:
         return BoundRuling(replace(shown, holds="broken"), len(finite), None, standing)
     if kept.low is not None and kept.low >= 0.0:
         return BoundRuling(replace(shown, holds="met"), len(finite), None, standing)
     confidence = confidences.of_kept if kept.mean >= 0.0 else confidences.of_broken
-    needed = _needed(standing, len(finite), confidence)
+    needed = _seeds_needed(standing, len(finite), confidence)
     return BoundRuling(replace(shown, holds="unproven"), len(finite), needed, standing)
 
 
-def _standing(distance: Interval, confidence: float) -> float:
+def _z_score(distance: Interval, confidence: float) -> float:
     """A mean in its standard errors."""
     if distance.half_width is None:
         return 0.0
@@ -195,7 +195,7 @@ def _standing(distance: Interval, confidence: float) -> float:
     return distance.mean / error if error else math.copysign(math.inf, distance.mean)
 
 
-def _needed(standing: float, seeds: int, confidence: float) -> int | None:
+def _seeds_needed(standing: float, seeds: int, confidence: float) -> int | None:
     """Number of seeds that could tell a mean from 0 that lies so many standard errors from it.
 
     Args:

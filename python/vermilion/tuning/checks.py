@@ -63,7 +63,7 @@ def box_warnings(scenario: Scenario, space: Space, setting: Setting) -> tuple[st
         setting: what was found; automatic values lie at no end.
     """
     return tuple(
-        _sentence(scenario, dimension, end)
+        _end_warning(scenario, dimension, end)
         for dimension in space.dimensions
         for end in _ends_reached(scenario, dimension, setting.get(dimension.name))
     )
@@ -74,9 +74,9 @@ def _ends_reached(scenario: Scenario, dimension: Dimension, value: float | None)
     if value is None or dimension.switch:
         return
     parameter = scenario.parameter(dimension.name)
-    if not _is(parameter.minimum, dimension.lower) and _reaches(dimension, value, 0.0):
+    if not _equals_limit(parameter.minimum, dimension.lower) and _reaches(dimension, value, 0.0):
         yield "lower"
-    if not _is(parameter.maximum, dimension.upper) and _reaches(dimension, value, 1.0):
+    if not _equals_limit(parameter.maximum, dimension.upper) and _reaches(dimension, value, 1.0):
         yield "upper"
 
 
@@ -87,11 +87,11 @@ def _reaches(dimension: Dimension, value: float, end: float) -> bool:
     return abs(dimension.coordinate(value) - end) <= AT_THE_END
 
 
-def _is(limit: float | None, end: float) -> bool:
+def _equals_limit(limit: float | None, end: float) -> bool:
     return limit is not None and math.isclose(limit, end, rel_tol=1e-9, abs_tol=1e-12)
 
 
-def _sentence(scenario: Scenario, dimension: Dimension, end: str) -> str:
+def _end_warning(scenario: Scenario, dimension: Dimension, end: str) -> str:
     value = dimension.lower if end == "lower" else dimension.upper
     readable = scenario.parameter(dimension.name).readable(value)
     return (
@@ -151,7 +151,7 @@ class Beside:
             incumbent: simulations of what is in force, with the first seeds of the comparison.
         """
         tuning, case, session = self.tuning, self.case, self.session
-        plan, seeds = tuning.plan, self._met(incumbent)
+        plan, seeds = tuning.plan, self._evaluated_seeds(incumbent)
         links = list(
             dict.fromkeys(
                 path.split(".")[1] for path in tuning.space.names if path.startswith("links")
@@ -185,7 +185,9 @@ class Beside:
         """Check a setting under neighbouring conditions."""
         if not self.tuning.plan.robustness:
             return None
-        return self._around(best, self._same, self._further(FURTHER_SEEDS), "neighbourhood")
+        return self._check_neighbours(
+            best, self._same, self._more_seeds(FURTHER_SEEDS), "neighbourhood"
+        )
 
     def sturdier(
         self, best: BestFound, alternatives: Sequence[Setting], incumbent: Sequence[Result]
@@ -201,7 +203,7 @@ class Beside:
             return None
         space, most = self.tuning.space, FURTHER_SEEDS_FOR_ALTERNATIVES
         others = self.tuning.seeds.further(ROBUSTNESS_SEEDS)
-        more = self._further(FURTHER_SEEDS + most)[FURTHER_SEEDS:]
+        more = self._more_seeds(FURTHER_SEEDS + most)[FURTHER_SEEDS:]
 
         def halfway(one: Setting, other: Setting) -> Alternative | None:
             points = between(space, one, other)
@@ -211,8 +213,10 @@ class Beside:
             best,
             self._better(alternatives, incumbent),
             halfway,
-            lambda each: self._around(each, others, more, "alternatives"),
-            lambda each: self._around(each, self._same, self._further(most), "alternatives"),
+            lambda each: self._check_neighbours(each, others, more, "alternatives"),
+            lambda each: self._check_neighbours(
+                each, self._same, self._more_seeds(most), "alternatives"
+            ),
         )
 
     @property
@@ -220,7 +224,7 @@ class Beside:
         """The seeds that every setting shown meets around the conditions."""
         return self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
 
-    def _further(self, count: int) -> tuple[int, ...]:
+    def _more_seeds(self, count: int) -> tuple[int, ...]:
         """Return further seeds for what is undecided; alternatives alone meet those between."""
         return self.tuning.seeds.further(ROBUSTNESS_SEEDS + count)[ROBUSTNESS_SEEDS:]
 
@@ -229,7 +233,7 @@ class Beside:
     ) -> list[Alternative]:
         """Return the settings that are surely better than what is in force, the best first."""
         tuning, case = self.tuning, self.case
-        seeds = self._met(incumbent)
+        seeds = self._evaluated_seeds(incumbent)
         self._report("alternatives", 0, len(settings) * len(seeds))
         rows = self._run([case.candidates.text(each) for each in settings], seeds)
         now = self._evaluated(seeds, incumbent)
@@ -253,7 +257,7 @@ class Beside:
                 found.append(Alternative(setting, comparison, price, evaluation.objective))
         return sorted(found, key=lambda each: each.value)
 
-    def _around(
+    def _check_neighbours(
         self, best: Setting, seeds: Sequence[int], further: Sequence[int], stage: Stage
     ) -> Robustness:
         """Check a setting under neighbouring conditions, with more seeds where in doubt."""
@@ -277,7 +281,7 @@ class Beside:
             further_seeds=further,
         )
 
-    def _met(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
+    def _evaluated_seeds(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
         """The seeds of the comparison that what is in force has met, before time was up."""
         return self.tuning.seeds.comparison[: len(incumbent)]
 

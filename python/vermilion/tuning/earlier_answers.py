@@ -213,14 +213,14 @@ def distance(one: ScenarioConditions, other: ScenarioConditions) -> float:
     )
     if not same or not one.links:
         return math.inf
-    apart = [_apart(one.links[name], other.links[name]) for name in one.links]
+    apart = [_log_distance(one.links[name], other.links[name]) for name in one.links]
     total = math.fsum(apart) / len(apart)
     if one.target and other.target:
         total += times_apart(one.target, other.target)
     return total
 
 
-def _apart(one: LinkConditions, other: LinkConditions) -> float:
+def _log_distance(one: LinkConditions, other: LinkConditions) -> float:
     pairs = (
         (one.rate_bit_per_s, other.rate_bit_per_s),
         (max(one.flows, 1.0), max(other.flows, 1.0)),

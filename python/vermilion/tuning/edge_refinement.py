@@ -258,7 +258,7 @@ class _Expected:
         aim = math.log(best) if self.logarithmic else best
         away = (aim - mean) / deviation
         density = np.exp(-0.5 * away**2) / math.sqrt(2.0 * math.pi)
-        gain = np.maximum(deviation * (away * _below(away) + density), 0.0)
+        gain = np.maximum(deviation * (away * _normal_cdf(away) + density), 0.0)
         # Far beyond the edge much is to be gained with next to no probability, again and again.
         return np.where(probable >= _LEAST_PROBABLE, gain * probable, 0.0)
 
@@ -367,7 +367,7 @@ class _Margin:
     def kept(self, guess: tuple[Array, Array], inside: float) -> Array:
         """Probability that so many times the allowance is kept, for each guess."""
         mean, deviation = guess
-        return _below((mean - math.asinh(inside * self.allowance / self.unit)) / deviation)
+        return _normal_cdf((mean - math.asinh(inside * self.allowance / self.unit)) / deviation)
 
 
 def _allowances(horizon: Horizon, count: int) -> list[float]:
@@ -384,7 +384,7 @@ def _mean(values: Sequence[float | None]) -> float:
     return math.fsum(known) / len(known) if known and len(known) == len(values) else math.nan
 
 
-def _below(values: Array) -> Array:
+def _normal_cdf(values: Array) -> Array:
     """The standard normal distribution function."""
     wide = np.abs(values) / math.sqrt(2.0)
     # erf by M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions", 7.1.26, which is

@@ -85,7 +85,7 @@ def complete(setting: Setting) -> list[dict[str, float]]:
     return [numbers] if len(numbers) == len(setting) else []
 
 
-def _within(
+def _setting_progress(
     progress: Callable[[int], object] | None, settings: int, simulations: int, before: int = 0
 ) -> Callable[[int], object] | None:
     """Reports simulations of a batch as so many of its settings, once there is one.
@@ -149,7 +149,7 @@ class Tuning(TuningState):
             self.fidelity = self._fidelity(first, pilot_seed)
             if self.fidelity.used:
                 self.horizon = self.shorter.rungs[0]
-        self._listen_to_noise()
+        self._use_noise_estimate()
         self.search_start = time.monotonic()
         self._try_earlier()
         self._search_all(budget)
@@ -175,9 +175,9 @@ class Tuning(TuningState):
             self.horizon.incumbent.another(setting) for setting in self.earlier if setting != own
         ]
         self.horizon.simulations.run(again, seeds, until=self.until)
-        self._take_up([each for each in again if each.is_complete(seeds)])
+        self._rank_extra([each for each in again if each.is_complete(seeds)])
 
-    def _listen_to_noise(self) -> None:
+    def _use_noise_estimate(self) -> None:
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
         if len(self.seeds.search) > 1:
             comparison, length = len(self.seeds.comparison), self.horizon.fraction
@@ -198,7 +198,11 @@ class Tuning(TuningState):
     def _search_all(self, budget: int) -> None:
         """The search, in all the time that no later stage needs."""
         self._search(budget)
-        if self.end == "deadline" and self._may_refine(budget) and not is_at_edge(self._known()):
+        if (
+            self.end == "deadline"
+            and self._may_refine(budget)
+            and not is_at_edge(self._fully_evaluated())
+        ):
             # No constraint stands in the way: the time set aside for its edge is the search's.
             self.refines, self.end = False, "budget"
             self._search(budget)
@@ -250,7 +254,7 @@ class Tuning(TuningState):
             progress = self.report("search", budget, self.evaluations)
             new = [each for each in asked if not each.is_complete(first)]
             begun = len(new) * len(first)
-            told = _within(progress, len(points), len(points) * len(seeds))
+            told = _setting_progress(progress, len(points), len(points) * len(seeds))
             simulations.run(new, first, until=until, progress=told)
             promising = [
                 each
@@ -258,7 +262,9 @@ class Tuning(TuningState):
                 if not each.is_complete(seeds) and not self.screening.is_hopeless(each)
             ]
             rest = seeds[len(first) :]
-            told = _within(progress, len(points), begun + len(promising) * len(rest), begun)
+            told = _setting_progress(
+                progress, len(points), begun + len(promising) * len(rest), begun
+            )
             simulations.run(promising, rest, until=until, progress=told)
             if not all(each.is_complete(first) for each in asked) or not all(
                 each.is_complete(seeds) for each in promising
@@ -275,7 +281,7 @@ class Tuning(TuningState):
                     if not evaluation.is_complete(seeds):
                         self.end = "deadline"
                         return
-                waiting[point] = evaluation, self._told(evaluation, hopeless=hopeless)
+                waiting[point] = evaluation, self._search_value(evaluation, hopeless=hopeless)
                 for used in self.search.tell([point], [waiting[point][1]]):
                     self._rank(*waiting.pop(used))
             self._save()
@@ -283,7 +289,7 @@ class Tuning(TuningState):
                 progress(len(points))
             points = []
 
-    def _told(self, evaluation: Evaluation, *, hopeless: bool) -> float:
+    def _search_value(self, evaluation: Evaluation, *, hopeless: bool) -> float:
         """Value of a setting for the search."""
         if not hopeless or evaluation.refusal is not None:
             return self.horizon.value(evaluation)
@@ -334,7 +340,7 @@ class Tuning(TuningState):
 
     def _refine(self, budget: int) -> None:
         """Tries further settings along the constraints' edge, if the best lies there."""
-        known = self._known()
+        known = self._fully_evaluated()
         if not self._may_refine(budget) or not is_at_edge(known):
             return
         from vermilion.tuning.edge_refinement import (
@@ -351,10 +357,10 @@ class Tuning(TuningState):
             self.report("refinement", count),
         )
         if self.horizon is self.full:
-            self._take_up(further.run(known, count))
+            self._rank_extra(further.run(known, count))
         else:
-            self._take_up(further.run(known, count // _SHORT))
-            known, leaders = self._known(), self._leaders()
+            self._rank_extra(further.run(known, count // _SHORT))
+            known, leaders = self._fully_evaluated(), self._leaders()
             self.full.simulations.run(
                 leaders, self.seeds.search, until=until, made_for="refinement"
             )
@@ -362,18 +368,18 @@ class Tuning(TuningState):
             if met and len(met) == len(leaders):
                 # From here on only what was simulated at the whole length counts.
                 self.horizon, self.ranking, self.ranked = self.full, [], set()
-                self._take_up(met)
+                self._rank_extra(met)
                 count -= further.count
-                self._take_up(further.run(Length(self.full, met), count, [known]))
+                self._rank_extra(further.run(Length(self.full, met), count, [known]))
         self.refinement = further.count
 
-    def _known(self) -> Length:
+    def _fully_evaluated(self) -> Length:
         """Settings that have met all seeds of the search."""
         seeds = self.seeds.search
         met = [each for _, _, each in self.ranking if each.is_complete(seeds)]
         return Length(self.horizon, met)
 
-    def _take_up(self, evaluations: Sequence[Evaluation]) -> None:
+    def _rank_extra(self, evaluations: Sequence[Evaluation]) -> None:
         """Ranks settings that no search has asked for."""
         for evaluation in evaluations:
             if evaluation.refusal is None:

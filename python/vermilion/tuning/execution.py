@@ -73,27 +73,27 @@ def execute(
 
 def execute_setting(plan: TuningPlan, session: TuningSession) -> Recommendation:
     """Run :func:`execute` of a plan for one scenario's best setting."""
-    return _performed(plan, session, best_setting)
+    return _execute(plan, session, best_setting)
 
 
 def execute_robust(plan: TuningPlan, session: TuningSession) -> RobustRecommendation:
     """Run :func:`execute` of a plan for one setting for several scenarios."""
-    return _performed(plan, session, best_for_all)
+    return _execute(plan, session, best_for_all)
 
 
 def execute_front(plan: TuningPlan, session: TuningSession) -> Front:
     """Run :func:`execute` of a plan for a front."""
-    return _performed(plan, session, front_of)
+    return _execute(plan, session, front_of)
 
 
-def _performed(
+def _execute(
     plan: TuningPlan,
     session: TuningSession,
     search: Callable[[PreparedTuning, TuningSession], AnyOutcome],
 ) -> AnyOutcome:
     session.check(plan)
     tuning = prepare(plan)
-    tuning = replace(tuning, earlier=_earlier(tuning, session.answers))
+    tuning = replace(tuning, earlier=_earlier_answers(tuning, session.answers))
     if session.study is not None:
         begun = session.study.begin(StudyPlan.of(tuning), plan.budget)
         tuning = replace(tuning, earlier=tuple(begun.earlier))
@@ -114,7 +114,7 @@ def _performed(
     return outcome
 
 
-def _earlier(tuning: PreparedTuning, answers: AnswerFile | None) -> tuple[Earlier, ...]:
+def _earlier_answers(tuning: PreparedTuning, answers: AnswerFile | None) -> tuple[Earlier, ...]:
     """The earlier answers to begin with."""
     if answers is None:
         return ()
@@ -301,7 +301,7 @@ def plan_of(study: Study) -> TuningPlan:
         StudyError: it has not begun, its objective is a function in Python, or its file is damaged.
         ScenarioError: a scenario names files that are not there any more.
     """
-    plan = _begun(study)
+    plan = _resumed_plan(study)
     if plan.is_of_python:
         message = (
             f'"{study.path}", study "{study.name}": its objective is a function in Python; '
@@ -341,7 +341,7 @@ def resume_study(
     return execute(plan, TuningSession(study=study, answers=answers, **options))
 
 
-def _begun(study: Study) -> StudyPlan:
+def _resumed_plan(study: Study) -> StudyPlan:
     if study.plan is None:
         message = f'"{study.path}" has no study "{study.name}"; expected a scenario to begin one'
         raise StudyError(message)

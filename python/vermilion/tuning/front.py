@@ -358,13 +358,13 @@ class Front:
             "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
             for row in rows
         ]
-        return "\n".join([shown.title, "", *lines, "", *self._said()])
+        return "\n".join([shown.title, "", *lines, "", *self._remarks()])
 
     def _repr_html_(self) -> str:
         """Render as a table for a notebook."""
         shown = self.shown()
         table = ShownTable(shown.title, shown.headings(), [Section("setting", shown.rows())])
-        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._said())
+        paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in self._remarks())
         return f"<div>\n{table.html()}\n{paragraphs}\n</div>".replace(" +- ", " ± ")
 
     @property
@@ -401,7 +401,7 @@ class Front:
             for name, point in named
         ]
 
-    def _said(self) -> list[str]:
+    def _remarks(self) -> list[str]:
         """Lines below the table."""
         met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
         tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"

@@ -141,7 +141,7 @@ class Archive:
         for result in results:
             if result is not None:
                 self.second.evaluate(result)
-        return self._take_up([self.incumbent])
+        return self._resume_entries([self.incumbent])
 
     def recognise(self, setting: Setting) -> None:
         """Takes a setting that differs from the incumbent by rounding alone for the incumbent."""
@@ -160,7 +160,7 @@ class Archive:
             Whether there was time for all.
         """
         self._run(entries, until, "search")
-        return self._take_up(entries)
+        return self._resume_entries(entries)
 
     def _run(
         self, entries: Sequence[FrontEntry], until: float | None, made_for: SimulatedFor
@@ -168,7 +168,7 @@ class Archive:
         evaluations = [entry.evaluation for entry in entries]
         return self.simulations.run(evaluations, self.seeds, until=until, made_for=made_for)
 
-    def _take_up(self, entries: Sequence[FrontEntry]) -> bool:
+    def _resume_entries(self, entries: Sequence[FrontEntry]) -> bool:
         done = [entry for entry in entries if entry.evaluation.is_complete(self.seeds)]
         for entry in done:
             self.entries.append(entry)
@@ -280,7 +280,7 @@ class Hunt:
             if self.until is not None:
                 earliest = begun + LEAST_SEARCH * (self.until - begun)
                 self._search_until = max(earliest, self.until - self._comparison_seconds())
-            share = -(-(self.budget - self._spent) // (_QUESTIONS - question))
+            share = -(-(self.budget - self._evaluations) // (_QUESTIONS - question))
             bound = None if question < _ENDS else self._widest_gap()
             if bound is None:
                 which = question % _ENDS  # without a gap, the ends deserve another look
@@ -306,7 +306,7 @@ class Hunt:
         )
 
     @property
-    def _spent(self) -> int:
+    def _evaluations(self) -> int:
         return max(len(self.archive.entries) - 1, 0)
 
     def _ask(self, which: int, bound: float | None, share: int) -> bool:
@@ -323,17 +323,17 @@ class Hunt:
             start_points=dict.fromkeys(starts),
             **self.search_settings,
         )
-        end, told = self._spent + share, 0
+        end, told = self._evaluations + share, 0
         report = self._report("search", self.budget)
-        while self._spent < end and told < max(_MOST_TOLD * share, _FEWEST_TOLD):
-            points = searcher.ask(min(_AT_ONCE, end - self._spent))
+        while self._evaluations < end and told < max(_MOST_TOLD * share, _FEWEST_TOLD):
+            points = searcher.ask(min(_AT_ONCE, end - self._evaluations))
             if not self._simulate_new(points):
                 return False
             values = [self._value(self._entry(point), which, bound) for point in points]
             searcher.tell(points, values)
             told += len(points)
             if report is not None:
-                report(self._spent)
+                report(self._evaluations)
         return True
 
     def _simulate_new(self, points: Sequence[Point]) -> bool:
@@ -347,7 +347,7 @@ class Hunt:
             return True
         # What the incumbent took says little: it may have met a busy machine.
         until = self._search_until
-        seconds = self.archive.simulations.least_seconds_each if self._spent else 0.0
+        seconds = self.archive.simulations.least_seconds_each if self._evaluations else 0.0
         runs = len(new) * len(self.archive.seeds)
         if until is not None and time.monotonic() + seconds * runs > until:
             return False
@@ -356,14 +356,14 @@ class Hunt:
         if self.memory is not None:
             self.memory.use(
                 [
-                    self._used(number, entry)
+                    self._as_used(number, entry)
                     for number, entry in enumerate(self.archive.entries[first:], start=first)
                     if entry.evaluation.refusal is None
                 ]
             )
         return in_time
 
-    def _used(self, number: int, entry: FrontEntry) -> Used:
+    def _as_used(self, number: int, entry: FrontEntry) -> Used:
         """A setting for the memory: told as to a search of the first objective alone."""
         return Used(
             number=number,

@@ -190,7 +190,7 @@ class RememberedRuns:
     ) -> list[list[Result | None]]:
         """The same as :func:`vermilion.simulate.run_many`, of texts that the core reads."""
         rows = [
-            [self._recalled(_key(text, seed, flow_delays=flow_delays)) for seed in seeds]
+            [self._stored_result(_key(text, seed, flow_delays=flow_delays)) for seed in seeds]
             for text in texts
         ]
         missing = [number for number, row in enumerate(rows) if None in row]
@@ -220,7 +220,7 @@ class RememberedRuns:
             rows[number] = [known if fresh is None else fresh for fresh, known in pairs]
         return rows
 
-    def _recalled(self, key: str) -> Result | None:
+    def _stored_result(self, key: str) -> Result | None:
         data = self._memory.recall_run(key)
         return None if data is None else Result(cast("ResultData", dict(data)))
 

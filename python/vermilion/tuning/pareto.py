@@ -90,10 +90,10 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         until=tuning.until(session.deadline_s),
     )
     hunt.run()
-    return _compared(hunt, tuning)
+    return _compare(hunt, tuning)
 
 
-def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
+def _compare(hunt: Hunt, tuning: PreparedTuning) -> Front:
     """Compare the leaders of the archive on fresh seeds, as far as there is time."""
     from vermilion import _core
 
@@ -101,7 +101,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
     [case] = tuning.cases
     scenario, objectives = case.scenario, case.objectives
     found = archive.feasible()
-    leading = _besides(archive.incumbent, found, archive)
+    leading = _pareto_front(archive.incumbent, found, archive)
     beaten = len(non_dominated(found)) - len(leading)
     leaders = thinned(leading, hunt.points)
     now, *entries = (FrontEntry(each.evaluation.fresh()) for each in (archive.incumbent, *leaders))
@@ -110,7 +110,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
     fresh = len(now.evaluation.seeds) > 1
     if fresh:
         sure = [entry for entry in entries if keeps(held, entry, now)]
-        kept = _besides(now, sure, archive)
+        kept = _pareto_front(now, sure, archive)
         beaten += len(non_dominated(sure)) - len(kept)
     else:
         now, kept = archive.incumbent, leaders
@@ -128,7 +128,7 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
                 _better(entry, now) if fresh else (False, False),
                 _command(entry.setting, tuning),
                 _price(entry, tuning) if fresh else {},
-                _harm(entry, now, tuning) if fresh else (),
+                _harm_violations(entry, now, tuning) if fresh else (),
             )
             for entry in kept
         ),
@@ -142,7 +142,9 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         else None,
         dropped=len(leaders) - len(kept),
         tried=tuple(
-            _natural(entry.means, objectives) for entry in archive.entries if entry.is_measured
+            _natural_values(entry.means, objectives)
+            for entry in archive.entries
+            if entry.is_measured
         ),
         evaluations=max(len(archive.entries) - 1, 0),
         simulations=archive.simulations.count,
@@ -155,11 +157,13 @@ def _compared(hunt: Hunt, tuning: PreparedTuning) -> Front:
         fresh=fresh,
         beaten=beaten,
         nearest=None if kept or beaten else _nearest(archive, entries if fresh else [], now),
-        warnings=_unmoved(kept, now) if fresh and kept else (),
+        warnings=_insensitivity_warnings(kept, now) if fresh and kept else (),
     )
 
 
-def _besides(now: FrontEntry, entries: Sequence[FrontEntry], archive: Archive) -> list[FrontEntry]:
+def _pareto_front(
+    now: FrontEntry, entries: Sequence[FrontEntry], archive: Archive
+) -> list[FrontEntry]:
     """Pareto front, the setting in force included where it keeps the constraints.
 
     Args:
@@ -173,7 +177,7 @@ def _besides(now: FrontEntry, entries: Sequence[FrontEntry], archive: Archive) -
     return [entry for entry in known if entry is not now]
 
 
-def _unmoved(kept: Sequence[FrontEntry], now: FrontEntry) -> tuple[str, ...]:
+def _insensitivity_warnings(kept: Sequence[FrontEntry], now: FrontEntry) -> tuple[str, ...]:
     """Warnings about settings that fresh seeds change next to nothing of."""
     runs = [entry.evaluation.results for entry in kept]
     return chance_warnings_of_front(runs, now.evaluation.results)
@@ -207,7 +211,7 @@ def _nearest(
     return NearestSetting(nearest.setting, missed)
 
 
-def _natural(means: tuple[float, float], objectives: _Pair) -> tuple[float, float]:
+def _natural_values(means: tuple[float, float], objectives: _Pair) -> tuple[float, float]:
     """Both objectives in their own direction."""
     first, second = (
         -mean if objective.maximised else mean
@@ -242,7 +246,7 @@ def _price(entry: FrontEntry, tuning: PreparedTuning) -> dict[str, Interval]:
     return price_intervals(entry.evaluation.results, [*links, *tuning.links][0], over)
 
 
-def _harm(entry: FrontEntry, now: FrontEntry, tuning: PreparedTuning) -> tuple[str, ...]:
+def _harm_violations(entry: FrontEntry, now: FrontEntry, tuning: PreparedTuning) -> tuple[str, ...]:
     """The bounds of harm that a setting breaks, for which a tuning would refuse it."""
     [case] = tuning.cases
     bounds = case.harm

@@ -323,7 +323,9 @@ def _case(
     scenario = tuned.scenario
     links = tuned_links(scenario, paths)
     objectives, constraints = (
-        _pair(plan, scenario, links) if plan.kind == "front" else _one(plan, scenario, links)
+        _pair(plan, scenario, links)
+        if plan.kind == "front"
+        else _prepare_scenario(plan, scenario, links)
     )
     text = scenario.core_json()
     tuning = scenario.tuning
@@ -348,7 +350,7 @@ def _case(
     )
 
 
-def _one(
+def _prepare_scenario(
     plan: TuningPlan, scenario: Scenario, links: Iterable[str]
 ) -> tuple[tuple[Objective, ...], tuple[Constraint, ...]]:
     """The objective that is meant, and the constraints, those that a text states among them."""

@@ -159,11 +159,11 @@ class Proof:
         tuning = self._tuning
         if tuning.best is None or tuning.comparison is None:
             return []
-        best, found = tuning.best.setting, _Settings(self._known)
+        best, found = tuning.best.setting, _Settings(self._compared_settings)
         bound = tuning.comparison.decision.bound
         if bound is not None and bound.of_harm:
             for times in _FLATTERED:
-                found.add(_EACH, self._inside_of_harm(times))
+                found.add(_EACH, self._settings_within_harm(times))
             safest = next((each.setting for each in reversed(front_of_distance(tuning))), best)
         else:
             for inside in _INSIDE:
@@ -182,7 +182,7 @@ class Proof:
             return []
         if tuning.horizon is not tuning.full or len(tuning.seeds.search) == 1:
             return []  # nothing is known of them at this length, or of their noise
-        best, found = tuning.best.setting, _Settings(self._known)
+        best, found = tuning.best.setting, _Settings(self._compared_settings)
         reached = next((each for each in tuning.ranked_by(0.0) if each.setting == best), None)
         if reached is None:
             return []
@@ -198,7 +198,7 @@ class Proof:
             found.add(1, middle)
         return found.settings
 
-    def _inside_of_harm(self, times: float) -> list[Setting]:
+    def _settings_within_harm(self, times: float) -> list[Setting]:
         """The settings of the search, the best first, if as much more is kept from every bound.
 
         Args:
@@ -228,7 +228,7 @@ class Proof:
         return [setting for _, _, setting in sorted(order, key=itemgetter(0, 1))]
 
     @property
-    def _known(self) -> list[Setting]:
+    def _compared_settings(self) -> list[Setting]:
         """Settings that have been compared already."""
         compared = self._tuning.compared
         return [] if compared is None else [each.setting for each in compared]
@@ -246,7 +246,7 @@ class _Settings:
     """
 
     def __init__(self, known: Sequence[Setting]) -> None:
-        self._known = [dict(each) for each in known]
+        self._compared_settings = [dict(each) for each in known]
         self.settings: list[Setting] = []
 
     def add(self, most: int, settings: Iterable[Setting]) -> None:
@@ -254,7 +254,7 @@ class _Settings:
         for setting in settings:
             if most == 0:
                 return
-            if dict(setting) not in self._known:
-                self._known.append(dict(setting))
+            if dict(setting) not in self._compared_settings:
+                self._compared_settings.append(dict(setting))
                 self.settings.append(setting)
                 most -= 1

@@ -136,7 +136,7 @@ class Race:
             self._spent += len(kept) * (len(self._left) + 1)
             if len(kept) < len(some):
                 return
-            self._stop_the_clearly_worse()
+            self._eliminate_worse()
 
     @property
     def winner(self) -> Evaluation:
@@ -150,7 +150,7 @@ class Race:
         """Report of the race so far."""
         return RaceReport(len(self._leaders), len(self._left), self._met, self._spent)
 
-    def _stop_the_clearly_worse(self) -> None:
+    def _eliminate_worse(self) -> None:
         first = self.winner
         sure = 1.0 - 2.0 * _ERROR / max(1, len(self._left) - 1)
         feasible = self._violation(first) == 0.0

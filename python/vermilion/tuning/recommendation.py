@@ -334,7 +334,7 @@ class Recommendation:
         lines = [
             f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
             self.reason,
-            *self._warned_of(),
+            *self._warning_lines(),
             "",
             *aligned(self._setting_rows()),
             "",
@@ -374,7 +374,7 @@ class Recommendation:
             lines += ["", f"the sturdier one on {also.profile}:", also.command]
         return "\n".join(lines)
 
-    def _warned_of(self) -> list[str]:
+    def _warning_lines(self) -> list[str]:
         """Warnings about the best found, and the purpose of the robust alternative."""
         warnings = [f"warning: {warning}" for warning in self.warnings]
         if self.sturdier is None:
@@ -448,7 +448,7 @@ class Recommendation:
         broken = () if self.robustness is None else self.robustness.broken()
         if self.sturdier is not None:
             broken = (*broken, *self.sturdier.found.robustness.broken("sturdier"))
-        said = [self.reason, *self._warned_of(), *broken, *missed_lines(self.rivals)]
+        said = [self.reason, *self._warning_lines(), *broken, *missed_lines(self.rivals)]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")

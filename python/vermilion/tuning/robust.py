@@ -102,7 +102,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
     first = cases[0].scenario
-    around, rivals, end = _beside(tuning, prepared, session, accepted=accepted)
+    around, rivals, end = _check_around(tuning, prepared, session, accepted=accepted)
     warnings = box_warnings(first, space, best) if best is not None and accepted else ()
     return RobustRecommendation(
         over=plan.over,
@@ -125,7 +125,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
                 cases, shares, compared, _prices(tuning, prepared), rivals, around, strict=True
             )
         ),
-        together=_together(tuning, cases, plan.over, shares),
+        together=_joint_comparison(tuning, cases, plan.over, shares),
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
@@ -140,7 +140,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=prepared.on_device(best) if best is not None and accepted else None,
         warnings=(
-            *_unmoved(tuning, cases),
+            *_insensitivity_warnings(tuning, cases),
             *warnings,
             *(
                 f"in {case.label}, {warning}"
@@ -152,7 +152,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
     )
 
 
-def _unmoved(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
+def _insensitivity_warnings(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
     """Warnings about scenarios in which the seeds changed next to nothing."""
     if tuning.compared is None:
         return []
@@ -172,7 +172,7 @@ def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | N
     return until - BESIDE * (until - prepared.start)
 
 
-def _beside(
+def _check_around(
     tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
 ) -> tuple[list[Robustness | None], list[tuple[BaselineOutcome, ...]], End]:
     """Return the neighbourhood check and baselines of each scenario, and the end.
@@ -328,7 +328,7 @@ def _is_noticed(
     )
 
 
-def _together(
+def _joint_comparison(
     tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
 ) -> tuple[Interval, Interval] | None:
     """The best and the incumbents in all scenarios, measured by the incumbents on fresh seeds."""

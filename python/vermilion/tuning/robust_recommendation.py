@@ -185,7 +185,7 @@ class RobustRecommendation:
                 [(title, *headings), *cells] = rows
                 section = Section(title, [(label, each) for label, *each in cells])
                 parts.append(ShownTable(case.scenario, headings, [section]).html())
-            parts += [f"<p>{escape(line)}</p>" for line in _kept(case)]
+            parts += [f"<p>{escape(line)}</p>" for line in _constraint_lines(case)]
         return "\n".join(["<div>", *parts, "</div>"]).replace(" +- ", " ± ")
 
     def _title(self) -> str:
@@ -226,7 +226,7 @@ class RobustRecommendation:
         return "\n".join(lines)
 
 
-def _kept(case: RobustCase) -> list[str]:
+def _constraint_lines(case: RobustCase) -> list[str]:
     """Bounds kept and missed by the best found and its baselines in a scenario and around it."""
     each, around = case.comparison, case.robustness
     kept = [] if each is None else [*kept_lines(each.best_verdicts), *missed_lines(case.rivals)]

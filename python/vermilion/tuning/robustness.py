@@ -128,19 +128,19 @@ class Robustness:
     @property
     def warnings(self) -> tuple[str, ...]:
         """Warnings for whoever uses the recommendation, a sentence each."""
-        sentences = [*self._of_losses(), *self._of_doubts()]
+        sentences = [*self._loss_warnings(), *self._doubt_warnings()]
         if self.is_narrow:
             gains = [each for each in self.outcomes if each.gains]
             count = f"{len(gains)} of {len(self.outcomes)} conditions around those given"
-            where = f" (with {_listed(each.label for each in gains)})" if gains else ""
+            where = f" (with {_enumerate(each.label for each in gains)})" if gains else ""
             sentences.append(
                 f"the gain is narrow: the recommended setting is better in only {count}{where}"
             )
         if self.untried:
-            sentences.append(f"there was no time to try it with {_listed(self.untried)}")
+            sentences.append(f"there was no time to try it with {_enumerate(self.untried)}")
         return tuple(sentences)
 
-    def _of_losses(self) -> list[str]:
+    def _loss_warnings(self) -> list[str]:
         """Warnings about conditions under which it loses: a sentence for each reason.
 
         The figures of several stand in the table and in :meth:`broken`, so that it can be read.
@@ -151,7 +151,7 @@ class Robustness:
             by_reason.setdefault(reason, []).append(each)
         sentences = []
         for constraint, several in by_reason.items():
-            where = f"with {_listed(each.label for each in several)}"
+            where = f"with {_enumerate(each.label for each in several)}"
             if len(several) == 1:
                 sentences.append(
                     f"{where}, the recommended setting loses to the one in force: "
@@ -172,12 +172,12 @@ class Robustness:
             )
         return sentences
 
-    def _of_doubts(self) -> list[str]:
+    def _doubt_warnings(self) -> list[str]:
         """Warning about undecided conditions: one sentence."""
         if not self.doubtful:
             return []
         count = f"{len(self.doubtful)} of {len(self.outcomes)} conditions around those given"
-        where = _listed(each.label for each in self.doubtful)
+        where = _enumerate(each.label for each in self.doubtful)
         most = max(each.seeds for each in self.doubtful)
         unknown = (
             "seeds cannot tell whether the recommended setting does worse than the one in force"
@@ -305,12 +305,14 @@ def check_robustness(
     start = time.monotonic()
     links = [*dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links."))]
     around = {
-        each.key: each for each in neighbours(scenario, links or None) if _has(each, (*paths,))
+        each.key: each
+        for each in neighbours(scenario, links or None)
+        if _has_parameters(each, (*paths,))
     }
     beside = around
     if in_force is not None:
         known = {each.key: each for each in neighbours(in_force, links or None)}
-        beside = {key: each for key, each in known.items() if _has(each, (*incumbent,))}
+        beside = {key: each for key, each in known.items() if _has_parameters(each, (*incumbent,))}
     further = range(max(seeds) + 1, max(seeds) + 1 + FURTHER_SEEDS)
     batches = _batches(further if further_seeds is None else further_seeds)
     texts = {
@@ -341,7 +343,7 @@ def check_robustness(
         found = {}
         for number, key in enumerate(keys):
             mine, other = (
-                [_own(result, around[key]) for result in row if result is not None]
+                [_without_added_flows(result, around[key]) for result in row if result is not None]
                 for row in rows[2 * number : 2 * number + 2]
             )
             if min(len(mine), len(other)) == len(seeds):
@@ -376,7 +378,7 @@ def _batches(seeds: Sequence[int]) -> list[Sequence[int]]:
     return found
 
 
-def _has(neighbour: Neighbour, paths: Sequence[str]) -> bool:
+def _has_parameters(neighbour: Neighbour, paths: Sequence[str]) -> bool:
     """True if a neighbour has the tuned parameters; another sender may not have its own."""
     try:
         for path in paths:
@@ -386,7 +388,7 @@ def _has(neighbour: Neighbour, paths: Sequence[str]) -> bool:
     return True
 
 
-def _own(result: Result, neighbour: Neighbour) -> Result:
+def _without_added_flows(result: Result, neighbour: Neighbour) -> Result:
     """A result without the flows that only the neighbour has."""
     if not neighbour.added:
         return result
@@ -440,7 +442,7 @@ class _Judge:
         if absent is None:
             # Only where it seems to lose it is judged, and shown, by more than the common seeds.
             for count in (self.common, len(runs.seeds)):
-                compared = known = _compared(
+                compared = known = _comparison(
                     best.objectives, incumbent.objectives, objective, count
                 )
                 relevant = max(self.margin * abs(known[1].mean), self.least_loss)
@@ -485,7 +487,7 @@ class _Judge:
         return objective, best, incumbent, absent
 
 
-def _compared(
+def _comparison(
     best: Sequence[float], incumbent: Sequence[float], objective: Objective, count: int
 ) -> tuple[Interval, Interval, Interval]:
     """Both objectives in their own unit, and the difference turned so that negative is better.
@@ -548,7 +550,7 @@ def _by_objective(
     return "no difference", reason
 
 
-def _listed(labels: Iterable[str]) -> str:
+def _enumerate(labels: Iterable[str]) -> str:
     """Like "twice as many flows, round trips half as long or ECN at all senders"."""
     *others, last = labels
     return f"{', '.join(others)} or {last}" if others else last

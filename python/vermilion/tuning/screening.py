@@ -91,13 +91,13 @@ class Screening:
         self._lowest, self._highest = min(self._lowest, *met), max(self._highest, *met)
         if value < self._best_value:
             self._best, self._best_value = met, value
-        self._typical_miss = self._miss()
+        self._typical_miss = self._typical_error()
 
     def _is_across_zero(self, value: float) -> bool:
         """True if 0 lies between a value and one that was met before."""
         return self._crosses_zero or min(self._lowest, value) < 0.0 < max(self._highest, value)
 
-    def _miss(self) -> tuple[float, float] | None:
+    def _typical_error(self) -> tuple[float, float] | None:
         """By how much the first seed misjudges a setting's distance from the best, typically."""
         best = self._best
         if best is None or self._best_value >= BROKEN:
@@ -106,12 +106,12 @@ class Screening:
         if len(others) < _FEWEST:
             return None
         relative = [_relative(met[1], best[1]) - _relative(met[0], best[0]) for met in others]
-        return _typical(relative), _typical(
+        return _root_mean_square(relative), _root_mean_square(
             [(met[1] - best[1]) - (met[0] - best[0]) for met in others]
         )
 
 
-def _typical(misses: Sequence[float]) -> float:
+def _root_mean_square(misses: Sequence[float]) -> float:
     """Their root mean square."""
     return math.sqrt(math.fsum(miss * miss for miss in misses) / len(misses))
 

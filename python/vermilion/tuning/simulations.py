@@ -176,7 +176,7 @@ class Simulations:
             for each in evaluations
             for measured, piece in zip(self.measured, each.pieces, strict=True)
         ]
-        known = [self._recalled(*each, seeds, made_for) for each in pieces]
+        known = [self._stored_results(*each, seeds, made_for) for each in pieces]
         missing = [each for each, row in zip(pieces, known, strict=True) if row is None]
         done = (len(pieces) - len(missing)) * len(seeds)
 
@@ -209,7 +209,7 @@ class Simulations:
         size = max(self.batch_size(seeds), int(_MOST_LOST / each))
         return [pieces[first : first + size] for first in range(0, len(pieces), size)]
 
-    def _recalled(
+    def _stored_results(
         self,
         measured: MeasuredScenario,
         evaluation: Evaluation,

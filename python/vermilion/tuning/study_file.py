@@ -165,12 +165,12 @@ def open_to_read(path: Path) -> sqlite3.Connection:
     try:
         database = open_untrusted(path, timeout_s=30.0)
     except sqlite3.Error as error:
-        raise StudyError(_cannot_be_read(path, error)) from None
+        raise StudyError(_unreadable(path, error)) from None
     try:
         _check(database, path)
     except sqlite3.Error as error:
         database.close()
-        raise StudyError(_cannot_be_read(path, error)) from None
+        raise StudyError(_unreadable(path, error)) from None
     except StudyError:
         database.close()
         raise
@@ -193,7 +193,7 @@ def _check_header(path: Path) -> None:
     except (OSError, ValueError) as error:
         if isinstance(error, StudyError):
             raise
-        raise StudyError(_cannot_be_read(path, getattr(error, "strerror", error))) from None
+        raise StudyError(_unreadable(path, getattr(error, "strerror", error))) from None
     if start != _HEADER:
         message = f'"{path}" is not accepted (no SQLite file); expected {_EXPECTED}'
         raise StudyError(message)
@@ -217,5 +217,5 @@ def _check(database: sqlite3.Connection, path: Path) -> None:
         raise damaged(path, str(verdict).replace("\n", " "))
 
 
-def _cannot_be_read(path: Path, reason: object) -> str:
+def _unreadable(path: Path, reason: object) -> str:
     return f'"{path}" cannot be read ({printable(str(reason))}); expected {_EXPECTED}'

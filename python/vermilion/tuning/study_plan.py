@@ -256,7 +256,7 @@ class StudyPlan:
             if others[what] != value and what == "scenario":
                 return self._scenario_difference(other)
             if others[what] != value:
-                return f"{what} is {_shown(value)} there and {_shown(others[what])} here"
+                return f"{what} is {_shortened(value)} there and {_shortened(others[what])} here"
         return None
 
     def _scenario_difference(self, other: StudyPlan) -> str:
@@ -282,14 +282,14 @@ class StudyPlan:
         yield "scenario", [aim.core for aim in aims]
         yield "the list of objectives", [aim.objective for aim in aims]
         yield "the lists of constraints", [list(aim.constraints) for aim in aims]
-        yield "what a change may cost", _plain(_one_or_all([aim.harm for aim in aims]))
+        yield "what a change may cost", _json_value(_one_or_all([aim.harm for aim in aims]))
         yield "the least improvement", _one_or_all([aim.minimum_improvement for aim in aims])
         yield "the edition of the box (how ordered parameters are counted)", self.space_edition
-        yield "the box", _plain(self.space)
+        yield "the box", _json_value(self.space)
         yield "search", self.search
         for name in _SETTINGS:
             value = asdict(self.seeds) if name == "seeds" else self.given[name]
-            yield name.replace("_", " "), _plain(value)
+            yield name.replace("_", " "), _json_value(value)
 
 
 def _aim_of(case: Case, objective: Objective, constraints: Sequence[Constraint]) -> Aim:
@@ -342,12 +342,12 @@ def _one_or_all(values: Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON
     return values[0] if all(value == values[0] for value in values) else list(values)
 
 
-def _plain(value: Any) -> Any:  # noqa: ANN401 - any JSON
+def _json_value(value: Any) -> Any:  # noqa: ANN401 - any JSON
     """Return as JSON gives it back: lists for tuples."""
     return json.loads(json.dumps(value))
 
 
-def _shown(value: object) -> str:
+def _shortened(value: object) -> str:
     if value is None:
         return "not set"
     text = value if isinstance(value, str) else json.dumps(value)
@@ -360,7 +360,8 @@ def _document_difference(what: str, there: Mapping[str, Any], here: Mapping[str,
     for path in (*mine, *others):
         if mine.get(path) != others.get(path):
             known = [
-                _shown(values[path]) if path in values else "not set" for values in (mine, others)
+                _shortened(values[path]) if path in values else "not set"
+                for values in (mine, others)
             ]
             return f"{what} differs: {path} is {known[0]} there and {known[1]} here"
     return f"{what} differs in a file that it names"

@@ -145,7 +145,7 @@ def build_atlas(
         ],
     )
     answers = dict(zip(conditions, second, strict=True))
-    predictions = {each: _left_out(parameters, answers, each) for each in conditions}
+    predictions = {each: _held_out_predictions(parameters, answers, each) for each in conditions}
     third = rounds.run(
         "judge",
         judge_cell,
@@ -192,7 +192,7 @@ class _Rounds:
     ) -> list[dict[str, Any]]:
         """The outcomes of a round, in order."""
         paths = [self._path(name, some) for some in arguments]
-        found = [_kept(path) for path in paths]
+        found = [_stored_outcome(path) for path in paths]
         missing = [number for number, outcome in enumerate(found) if outcome is None]
         self._advance(name, len(arguments) - len(missing))
         left = [arguments[number] for number in missing]
@@ -217,9 +217,9 @@ class _Rounds:
             yield from self._workers.each(task, arguments)
             return
         for number, some in enumerate(arguments):
-            yield number, task(*some, threads=self._threads, progress=self._within(name))
+            yield number, task(*some, threads=self._threads, progress=self._cell_progress(name))
 
-    def _within(self, name: str) -> Callable[[float], object]:
+    def _cell_progress(self, name: str) -> Callable[[float], object]:
         """Progress callback of a cell."""
         return lambda part: self._progress(self._done + _EFFORT[name] * min(part, _NEARLY))
 
@@ -235,7 +235,7 @@ class _Rounds:
         depends = [
             package_digest(),
             name,
-            plan_table(_alone(self._plan)),
+            plan_table(_cell_plan(self._plan)),
             asdict(condition),
             inputs,
         ]
@@ -244,14 +244,14 @@ class _Rounds:
         return self._keep / f"{name}-{key}.json"
 
 
-def _alone(plan: Plan) -> Plan:
+def _cell_plan(plan: Plan) -> Plan:
     """The plan without its grid: a cell does not depend on which others there are."""
     from dataclasses import replace
 
     return replace(plan, rates=(), flows=(), round_trips=(), ecn=())
 
 
-def _kept(path: Path | None) -> dict[str, Any] | None:
+def _stored_outcome(path: Path | None) -> dict[str, Any] | None:
     """Read a stored outcome; ``None`` if there is none, or it cannot be read."""
     if path is None:
         return None
@@ -279,7 +279,7 @@ def _laws(
             yield law
 
 
-def _left_out(
+def _held_out_predictions(
     parameters: Sequence[str], answers: Mapping[Condition, Mapping[str, Any]], one: Condition
 ) -> dict[str, float] | None:
     """Predictions for a cell of laws fitted without it; ``None`` where there are none."""

@@ -123,7 +123,7 @@ def tune_cell(
             queue = rule.queue(plan, condition)
             if all(isinstance(queue.get(name), float) for name in names):
                 starts.append({name: queue[name] for name in names})
-    return _tuned(plan, condition, starts, plan.budget, plan.seed, threads, progress)
+    return _tune(plan, condition, starts, plan.budget, plan.seed, threads, progress)
 
 
 def revise_cell(
@@ -151,7 +151,7 @@ def revise_cell(
     names = set(tuned_parameters(plan))
     starts = [start for start in known if names <= start.keys()]
     budget, seed = 1 + len(starts), plan.seed + _REVISION
-    answer = _tuned(plan, condition, starts, budget, seed, threads, progress, around=True)
+    answer = _tune(plan, condition, starts, budget, seed, threads, progress, around=True)
     found = answer["setting"]
     same = found.keys() == own.keys() and all(
         math.isclose(found[name], own[name], rel_tol=1e-6) for name in own
@@ -191,7 +191,7 @@ def judge_cell(
         for rule in RULES:
             queue = rule.queue(plan, condition)
             variants[rule.name] = (queue, cell_scenario(plan, condition, queue))
-    objective, constraints = _wanted(plan, base)
+    objective, constraints = _goal(plan, base)
     seeds = Seeds.counted(plan.seed + _JUDGEMENT).comparison
     total = len(variants) * len(seeds)
     rows = run_many(
@@ -210,7 +210,7 @@ def judge_cell(
         evaluations[name] = evaluation
         prices[name] = price([result for result in row if result is not None])
     return {
-        name: _judged(evaluation, evaluations, objective, constraints)
+        name: _evaluate(evaluation, evaluations, objective, constraints)
         | ({"price": prices[name]} if name in {TUNED, DEFAULTS} else {})
         for name, evaluation in evaluations.items()
         if all(map(math.isfinite, evaluation.objectives))
@@ -229,7 +229,7 @@ def per_target(
     return found
 
 
-def _tuned(
+def _tune(
     plan: Plan,
     condition: Condition,
     starts: Sequence[Mapping[str, float]],
@@ -277,7 +277,7 @@ def _tuned(
     }
 
 
-def _wanted(plan: Plan, scenario: Scenario) -> tuple[Objective, tuple[Constraint, ...]]:
+def _goal(plan: Plan, scenario: Scenario) -> tuple[Objective, tuple[Constraint, ...]]:
     """The objective and the constraints of a cell."""
     stated: tuple[str, ...] = ()
     if plan.objective is None:
@@ -290,7 +290,7 @@ def _wanted(plan: Plan, scenario: Scenario) -> tuple[Objective, tuple[Constraint
     return objective, constraints_of(scenario, objective, texts)
 
 
-def _judged(
+def _evaluate(
     evaluation: Evaluation,
     all_of_them: Mapping[str, Evaluation],
     objective: Objective,

@@ -89,7 +89,9 @@ def maps_figure(atlas: Atlas) -> Figure:
             bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
             bar.set_label(label.replace(" (", "\n("), fontsize=9.5)
             _plain_numbers(bar.ax.yaxis, log=log and high > _SHORT_AXIS * low)
-        title = f"The best settings of {plan.discipline.partition(':')[0]} for: {_wanted(atlas)}"
+        title = (
+            f"The best settings of {plan.discipline.partition(':')[0]} for: {_goal_title(atlas)}"
+        )
         figure.suptitle(
             textwrap.fill(title, round(_LETTERS_PER_IN * figure.get_figwidth())),
             fontsize=12,
@@ -147,7 +149,7 @@ def rules_figure(atlas: Atlas) -> Figure:
         axes.set_yticks(range(len(names)), list(reversed(names)))
         axes.set_ylim(-0.6, len(names) - 0.4)
         axes.set_xlabel(
-            f"times worse than the tuned setting (1: as good)\nwanted: {_wanted(atlas)}"
+            f"times worse than the tuned setting (1: as good)\nwanted: {_goal_title(atlas)}"
         )
         handles: list[Any] = [
             Line2D([], [], linestyle="", marker=looks[ecn][1], color=looks[ecn][0], label=label)
@@ -195,7 +197,7 @@ def _label(axes: Axes, atlas: Atlas, row: int, column: int, *, ecn: bool, rate: 
     del column
 
 
-def _wanted(atlas: Atlas) -> str:
+def _goal_title(atlas: Atlas) -> str:
     """Short description of the goal, for a line above or below a figure."""
     goal = atlas.plan.goal
     return goal if len(goal) <= _LONGEST_GOAL else f"{goal[:_LONGEST_GOAL]}..."

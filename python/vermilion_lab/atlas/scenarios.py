@@ -164,7 +164,7 @@ def cell_scenario(
     overrides = [f"flows.{FLOWS}.sender.{text}" for text in _settings(options)]
     if queue is None:
         overrides += [
-            f"{QUEUE}.{_in_targets(text, plan, condition, table)}" for text in _settings(fixed)
+            f"{QUEUE}.{_resolve_targets(text, plan, condition, table)}" for text in _settings(fixed)
         ]
     try:
         apply_overrides(document, overrides)
@@ -225,7 +225,9 @@ def _settings(text: str) -> list[str]:
     return [each.strip() for each in text.split(",") if each.strip()]
 
 
-def _in_targets(text: str, plan: Plan, condition: Condition, table: Mapping[str, Parameter]) -> str:
+def _resolve_targets(
+    text: str, plan: Plan, condition: Condition, table: Mapping[str, Parameter]
+) -> str:
     """A setting "name=value" with "0.5 target" written in the unit of its parameter."""
     name, _, value = text.partition("=")
     parts = value.split()

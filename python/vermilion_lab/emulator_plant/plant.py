@@ -76,7 +76,7 @@ def run_on_emulator(
 
 
 @dataclass(frozen=True)
-class _Carried:
+class _Outcome:
     """Outcome of a run: the links, the traffic, and the time series."""
 
     data: dict[str, Any]
@@ -111,7 +111,7 @@ class _Run:
         *,
         control: str | None = None,
         released: Callable[[], bool] = lambda: True,
-    ) -> _Carried:
+    ) -> _Outcome:
         """Runs it.
 
         Args:
@@ -182,9 +182,9 @@ class _Run:
         if emulation.exit_code != 0 or not text:
             message = f"the scenario's traffic ended early (exit code {emulation.exit_code})"
             raise LinkError(message)
-        return _Carried(emulation.data, json.loads(text), emulation.series)
+        return _Outcome(emulation.data, json.loads(text), emulation.series)
 
-    def result(self, carried: _Carried) -> Result:
+    def result(self, carried: _Outcome) -> Result:
         """Return the measurements under the simulator's keys."""
         total, phases = windows(self.core)
         counted = {
@@ -219,7 +219,7 @@ class EmulatedNetwork:
         router: that queue.
     """
 
-    def __init__(self, run: _Run, router: ManagedQueue, ended: Callable[[], _Carried]) -> None:
+    def __init__(self, run: _Run, router: ManagedQueue, ended: Callable[[], _Outcome]) -> None:
         self.router = router
         self._run = run
         self._ended = ended
@@ -320,7 +320,7 @@ class _Carrier:
             # The emulator ends its link by itself when nobody holds the pipe any more.
             kernel.end_process(self._child)
             self._child = 0
-        self._let_go()
+        self._release_guest()
         os.close(self._told)
 
     def router(self, address: str, knowledge: Knowledge, link: str) -> EmulatedRouter:
@@ -341,13 +341,13 @@ class _Carrier:
                     raise LinkError(str(error)) from None
                 time.sleep(_ASK_S)
 
-    def ended(self) -> _Carried:
+    def ended(self) -> _Outcome:
         """Return the outcome once the run has ended.
 
         Raises:
             LinkError: it failed.
         """
-        self._let_go()
+        self._release_guest()
         os.waitpid(self._child, 0)
         self._child = 0
         told = self._read()
@@ -357,9 +357,9 @@ class _Carrier:
             name: {column: np.array(values) for column, values in columns.items()}
             for name, columns in told["series"].items()
         }
-        return _Carried(told["data"], told["traffic"], series)
+        return _Outcome(told["data"], told["traffic"], series)
 
-    def _let_go(self) -> None:
+    def _release_guest(self) -> None:
         if self._release >= 0:
             os.close(self._release)
             self._release = -1

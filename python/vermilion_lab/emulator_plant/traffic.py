@@ -101,7 +101,7 @@ class _TimedTraffic(Traffic):
         super().__init__(program.orders, 0, program.agent, inside)
         self._notes: dict[int, list[list[int]]] = {}
         for at_ns in program.boundaries_ns:
-            self._at(at_ns, lambda at_ns=at_ns: self._note(at_ns))  # type: ignore[misc] # a default binds the loop's value
+            self._schedule(at_ns, lambda at_ns=at_ns: self._note(at_ns))  # type: ignore[misc] # a default binds the loop's value
         program.agent.sendall(READY)
         told = program.agent.recv(BEGIN.size, socket.MSG_WAITALL)
         if len(told) < BEGIN.size:

@@ -182,7 +182,7 @@ def _document(
         },
         "x_values": times,
         "results": {
-            column: [_known(value) for value in values] for column, values in columns.items()
+            column: [_null_if_nan(value) for value in values] for column, values in columns.items()
         },
         "raw_values": {
             column: [
@@ -206,7 +206,7 @@ def _unit(column: str) -> str:
     return "bytes" if column.endswith("bytes") else "packets"
 
 
-def _known(value: float) -> float | None:
+def _null_if_nan(value: float) -> float | None:
     """Replace NaN by flent's null."""
     return value if math.isfinite(value) else None
 

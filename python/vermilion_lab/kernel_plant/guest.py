@@ -103,7 +103,7 @@ class Guest:
                 stderr=subprocess.STDOUT,
                 env={"PATH": SYSTEM_PATH},
                 start_new_session=True,  # Ctrl-C is for whoever has started it
-                preexec_fn=_repeatable if self._seeded else _apart,  # noqa: PLW1509 - no threads
+                preexec_fn=_repeatable if self._seeded else _pin_to_processor,  # noqa: PLW1509 - no threads
             )
         if self._calendar is not None:
             self._calendar.accept()
@@ -236,7 +236,7 @@ class Guest:
             raise GuestError(message)
 
 
-def _apart() -> None:
+def _pin_to_processor() -> None:
     """Keep the guest on one processor: its parts take turns, and moving them about costs twice."""
     allowed = sorted(os.sched_getaffinity(0))
     os.sched_setaffinity(0, {allowed[os.getpid() % len(allowed)]})
@@ -244,5 +244,5 @@ def _apart() -> None:
 
 def _repeatable() -> None:
     """Likewise, and keep this machine's random numbers from it."""
-    _apart()
+    _pin_to_processor()
     refuse_random_numbers()

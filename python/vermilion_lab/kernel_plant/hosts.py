@@ -107,7 +107,7 @@ def hosts_of(scenario: CoreScenario, seed: int) -> tuple[list[Host], dict[str, l
                 path,
                 back,
                 rtt_ns,
-                _there_ns(scenario, group, rtt_ns),
+                _one_way_ns(scenario, group, rtt_ns),
                 group.packet_size_bytes,
                 own.get("ecn") is True,
                 round(window) if isinstance(window, int | float) else None,
@@ -122,7 +122,7 @@ def hosts_of(scenario: CoreScenario, seed: int) -> tuple[list[Host], dict[str, l
     return list(hosts.values()), members
 
 
-def _there_ns(scenario: CoreScenario, group: CoreFlowGroup, rtt_ns: int) -> int:
+def _one_way_ns(scenario: CoreScenario, group: CoreFlowGroup, rtt_ns: int) -> int:
     """One-way delay of data: the links, and half of the round trip outside them."""
     delays = {link.name: link.delay_ns for link in scenario.links}
     there = sum(delays[name] for name in group.path)
@@ -135,13 +135,13 @@ def _round_trips(group: CoreFlowGroup, seed: int) -> list[int]:
     trips = group.rtt_ns
     if isinstance(trips, DrawnRoundTrips):
         draw = random.Random(f"{seed}/{group.name}/round trips")  # noqa: S311 - no secret
-        return [_drawn(trips, draw) for _ in range(group.count)]
+        return [_draw_round_trip(trips, draw) for _ in range(group.count)]
     if isinstance(trips, tuple):
         return [trips[number % len(trips)] for number in range(group.count)]
     return [trips] * group.count
 
 
-def _drawn(trips: DrawnRoundTrips, draw: random.Random) -> int:
+def _draw_round_trip(trips: DrawnRoundTrips, draw: random.Random) -> int:
     for _ in range(_MOST_DRAWS):
         if trips.distribution == "exponential":
             value = draw.expovariate(1.0 / (trips.mean_ns or 1))

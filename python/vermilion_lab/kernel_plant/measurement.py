@@ -128,7 +128,7 @@ def _link(
     *,
     in_turns: bool,
 ) -> dict[str, Any]:
-    begin, end = _at(samples, window[0]), _at(samples, window[1])
+    begin, end = _sample_index(samples, window[0]), _sample_index(samples, window[1])
     within = samples[begin : end + 1]
     first, last = within[0], within[-1]
     forwarded, drops, marks = (
@@ -183,7 +183,7 @@ def _ledger(samples: NDArray[np.int64]) -> dict[str, Any]:
     }
 
 
-def _at(samples: NDArray[np.int64], time_ns: int) -> int:
+def _sample_index(samples: NDArray[np.int64], time_ns: int) -> int:
     """The number of the sample nearest to a time."""
     place = int(np.searchsorted(samples[:, _TIME], time_ns - SAMPLE_NS // 2))
     return min(place, len(samples) - 1)

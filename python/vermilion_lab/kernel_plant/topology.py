@@ -190,14 +190,16 @@ def _routes(made: SetUpLines, host: Host) -> None:
     made.ip[router(host.path[0])].append(f"route add {host.source} dev {NEAR}")
     at_once = " quickack 1" if host.acknowledges_at_once else ""
     ways = [*host.return_path, None]
-    made.ip[FAR].append(f"route add {host.source} {_towards(host, ways[0])}{at_once}")
+    made.ip[FAR].append(f"route add {host.source} {_output_device(host, ways[0])}{at_once}")
     for link, next_link in zip(host.return_path, ways[1:], strict=True):
         table = _FIRST_TABLE + link
-        made.ip[FAR].append(f"route add {host.source} {_towards(host, next_link)} table {table}")
+        made.ip[FAR].append(
+            f"route add {host.source} {_output_device(host, next_link)} table {table}"
+        )
         made.ip[router(link)].append(f"route replace {host.source} dev {OUT}")
 
 
-def _towards(host: Host, link: int | None) -> str:
+def _output_device(host: Host, link: int | None) -> str:
     return f"dev {_back(host)}" if link is None else f"dev to{link}"
 
 

@@ -65,7 +65,7 @@ class _Flow:
         for sink in self.sinks:
             found[0] += _received(sink)
         for sender in self.senders:
-            for place, value in enumerate(_trouble(sender), 1):
+            for place, value in enumerate(_loss_counters(sender), 1):
                 found[place] += value
         return found
 
@@ -84,7 +84,7 @@ def _received(sink: socket.socket) -> int:
     return value
 
 
-def _trouble(sender: socket.socket) -> tuple[int, int]:
+def _loss_counters(sender: socket.socket) -> tuple[int, int]:
     told = _info(sender)
     again = _TIMES_SENT_AGAIN.unpack_from(told, _AT_SENT_AGAIN)[0]
     return again, _TIMEOUTS.unpack_from(told, _AT_TIMEOUTS)[0]
@@ -149,7 +149,7 @@ class Traffic:
     def _now_ns(self) -> int:
         return time.monotonic_ns() - self._begins_ns
 
-    def _at(self, time_ns: int, action: Callable[[], None]) -> None:
+    def _schedule(self, time_ns: int, action: Callable[[], None]) -> None:
         self._count += 1
         heapq.heappush(self._due, (time_ns, self._count, action))
 
@@ -160,14 +160,14 @@ class Traffic:
         start_ns, stop_ns = flow.orders["start_ns"], flow.orders["stop_ns"]
         match flow.orders["kind"]:
             case "bulk":
-                self._at(start_ns, lambda: self._connect(flow, -1))
+                self._schedule(start_ns, lambda: self._connect(flow, -1))
             case "transfers":
-                self._at(start_ns, lambda: self._next_transfer(flow))
+                self._schedule(start_ns, lambda: self._next_transfer(flow))
             case _:
                 sender = _Datagrams(self, flow)
-                self._at(start_ns, sender.begin)
+                self._schedule(start_ns, sender.begin)
         if stop_ns is not None:
-            self._at(stop_ns, lambda: self._stop(flow))
+            self._schedule(stop_ns, lambda: self._stop(flow))
 
     def _connect(self, flow: _Flow, size: int) -> None:
         with self._inside(NEAR):
@@ -210,7 +210,7 @@ class Traffic:
 
     def _close_sender(self, flow: _Flow, sender: socket.socket) -> None:
         if sender in flow.senders:
-            for place, value in enumerate(_trouble(sender), 1):
+            for place, value in enumerate(_loss_counters(sender), 1):
                 flow.before[place] += value
             del flow.senders[sender]
             self._selector.unregister(sender)
@@ -273,7 +273,7 @@ class Traffic:
                 if not flow.orders["one_after_another"]:
                     self._next_transfer(flow)
 
-        self._at(self._now_ns() + pause_ns, begin)
+        self._schedule(self._now_ns() + pause_ns, begin)
 
     def _stop(self, flow: _Flow) -> None:
         """End a flow by order: an endless one at once; transfers under way go on."""
@@ -297,7 +297,7 @@ class Traffic:
 
     def after(self, flow: _Flow, time_ns: int, action: Callable[[], None]) -> None:
         """Do something at a time, unless the flow has been stopped by then."""
-        self._at(time_ns, lambda: None if flow.stopped else action())
+        self._schedule(time_ns, lambda: None if flow.stopped else action())
 
     def _take_datagrams(self) -> None:
         while True:

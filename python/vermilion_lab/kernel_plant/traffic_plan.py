@@ -142,7 +142,7 @@ def _datagrams(group: CoreFlowGroup, draw: random.Random, longest_ns: int) -> di
     stretches: list[list[int]] = []
     at = 0.0
     while at < longest_ns and len(stretches) < _MOST_TRANSFERS:
-        on, off = _drawn(traffic["on_ns"], draw), _drawn(traffic["off_ns"], draw)
+        on, off = _draw(traffic["on_ns"], draw), _draw(traffic["off_ns"], draw)
         stretches.append([round(on), round(off)])
         at += on + off
     return {"gap_ns": gap_ns, "on_off": stretches}
@@ -161,14 +161,14 @@ def _transfers(
         if traffic["kind"] == "web":
             pause = draw.expovariate(1.0) * traffic["mean_gap_ns"]
         else:
-            pause = _drawn(traffic["off_ns"], draw) if found else 0.0
+            pause = _draw(traffic["off_ns"], draw) if found else 0.0
         at += pause
-        size = max(1, round(_drawn(traffic["size"], draw)))
+        size = max(1, round(_draw(traffic["size"], draw)))
         found.append([round(pause), math.ceil(size * scale)])
     return found
 
 
-def _drawn(form: Mapping[str, Any], draw: random.Random) -> float:
+def _draw(form: Mapping[str, Any], draw: random.Random) -> float:
     """A number from a distribution, in its own unit."""
     match form["distribution"]:
         case "constant":

@@ -114,7 +114,7 @@ def push_price(queue: QueueState, around: Surroundings) -> PushPrice:
     for name in queue.options.settable:
         if name in _LIMITS or name not in values:
             continue
-        for value in _others(values[name]):
+        for value in _substitutes(values[name]):
             try:
                 planned = plan_change(waiting, {name: value}, around)
             except RouterError:
@@ -125,7 +125,7 @@ def push_price(queue: QueueState, around: Surroundings) -> PushPrice:
     return PushPrice()
 
 
-def _others(value: ParameterValue) -> Iterator[ParameterValue]:
+def _substitutes(value: ParameterValue) -> Iterator[ParameterValue]:
     """Values that may be accepted in another's place."""
     if isinstance(value, bool):
         yield not value

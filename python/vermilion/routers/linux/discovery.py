@@ -216,11 +216,11 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
     if options.container:
         return f"{queue.kind} holds other queues; control one of those"
     if queue.kind == "noqueue":
-        return f"there is no queue here; {_cure(interface, queue)}"
+        return f"there is no queue here; {_tc_remedy(interface, queue)}"
     if queue.parent == INGRESS:
         return "it is for what arrives, and nothing waits in it"
     if queue.handle == 0:
-        cure = _cure(interface, queue)
+        cure = _tc_remedy(interface, queue)
         kind = printable(queue.kind)
         return f"the kernel has put {kind} here by itself and lets nobody change it; {cure}"
     if options.discipline is None:
@@ -228,7 +228,7 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
     return None
 
 
-def _cure(interface: Interface, queue: QueueState) -> str:
+def _tc_remedy(interface: Interface, queue: QueueState) -> str:
     """Calls of tc that make a queue which can be controlled."""
     name = printable(shlex.quote(interface.name))
     if queue.parent == ROOT:

@@ -291,7 +291,7 @@ def parse_refusal(message: Message) -> Refusal | None:
     number = _error_number(message, "error message")
     if number == 0:
         return None
-    own = message.payload[_start_of_told(message) :] if message.flags & _HAS_ATTRIBUTES else b""
+    own = message.payload[_attributes_offset(message) :] if message.flags & _HAS_ATTRIBUTES else b""
     return _refusal(number, own, "error message")
 
 
@@ -325,7 +325,7 @@ def _refusal(number: int, own: bytes, what: str) -> Refusal:
     return Refusal(abs(number), printable(text) or None, offset)
 
 
-def _start_of_told(message: Message) -> int:
+def _attributes_offset(message: Message) -> int:
     """Start of an error message's own attributes: behind the request, or behind its header."""
     start = _ERROR_NUMBER.size + _HEADER.size
     check_length(message.payload, start, "error message")

@@ -63,7 +63,7 @@ def codel_said_back(told_us: int) -> int | None:
 
 def codel_to_tell(said_us: int) -> int:
     """The least number of microseconds for which CoDel says this back."""
-    return _least(said_us, codel_said_back)
+    return _minimum(said_us, codel_said_back)
 
 
 def target_said_back(told_us: int) -> int:
@@ -74,7 +74,7 @@ def target_said_back(told_us: int) -> int:
 
 def target_to_tell(said_us: int) -> int:
     """The least number of microseconds for which PIE says this target back."""
-    return _least(said_us, target_said_back)
+    return _minimum(said_us, target_said_back)
 
 
 def interval_said_back(told_us: int, timer_hz: int) -> int:
@@ -83,7 +83,7 @@ def interval_said_back(told_us: int, timer_hz: int) -> int:
     return ticks * _US_PER_S // timer_hz
 
 
-def _least(said_us: int, said_back: Callable[[int], int | None]) -> int:
+def _minimum(said_us: int, said_back: Callable[[int], int | None]) -> int:
     for told in (said_us, said_us + 1, said_us + 2):
         if said_back(told) == said_us:
             return told

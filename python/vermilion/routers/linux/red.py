@@ -140,7 +140,7 @@ class RedOptions(RedFamilyOptions):
         same = max_p == self.max_p and flags == self.flags and told == in_force
         if same and units is None:
             return None
-        limit = self._limit_to_tell(changes, told, keep=keep)
+        limit = self._limit_argument(changes, told, keep=keep)
         if units is None:
             units = implied_packet_time(before.weight_log, before.cell_log)
         cell_log, table = idle_table(told.weight_log, units)
@@ -180,7 +180,7 @@ class RedOptions(RedFamilyOptions):
             accepted = "false while adaptive is on: no one message of the kernel sets both"
             raise FieldError("no_drop", "true", accepted)
 
-    def _limit_to_tell(self, changes: Parameters, told: RedBlock, *, keep: bool) -> int:
+    def _limit_argument(self, changes: Parameters, told: RedBlock, *, keep: bool) -> int:
         """0 keeps what waits; otherwise the limit, which has to be known."""
         if keep and "limit" in changes and told.limit != self.limit:
             accepted = "no other limit: a change that keeps the packets keeps the limit too"

@@ -126,7 +126,7 @@ TAKE_IN_S: Final = 0.1
 
 
 @dataclass(slots=True)
-class _Heard:
+class _InterfaceTraffic:
     """Traffic heard on one interface.
 
     Attributes:
@@ -158,7 +158,7 @@ class SeenTraffic:
         clock: Callable[[], float] = time.monotonic,
         say: Callable[[str], object] = lambda _: None,
     ) -> None:
-        self._heard = {each.interface: _Heard(each) for each in watches}
+        self._heard = {each.interface: _InterfaceTraffic(each) for each in watches}
         self._clock = clock
         self._say = say
         self._lock = Lock()
@@ -184,7 +184,7 @@ class SeenTraffic:
                 least_round_trip_s=min((least for *_, least in late), default=None),
             )
 
-    def _take_in(self, heard: _Heard) -> None:
+    def _take_in(self, heard: _InterfaceTraffic) -> None:
         from vermilion.monitor import InterfaceError
 
         watch = heard.watch
@@ -220,7 +220,7 @@ _FULL: Final = "pdrop"
 
 
 @dataclass(slots=True)
-class _Known:
+class _QueueMemory:
     """Memory of one queue.
 
     Attributes:
@@ -263,7 +263,7 @@ class LinuxQueues:
         self._traffic = traffic
         self._clock = clock
         self._say = say
-        self._known: dict[tuple[QueuePlace, str], _Known] = {}
+        self._known: dict[tuple[QueuePlace, str], _QueueMemory] = {}
 
     def queues(self) -> Sequence[ServedQueue]:
         """All of them, now.
@@ -272,10 +272,10 @@ class LinuxQueues:
             RouterError: the kernel does not say them.
         """
         now_s = self._clock()
-        found = self._found()
+        found = self._controllable_queues()
         there = {(_place(each), each.state.kind) for each in found}
         self._known = {key: each for key, each in self._known.items() if key in there}
-        return [self._served(each, now_s) for each in found]
+        return [self._served_queue(each, now_s) for each in found]
 
     def check(self, place: QueuePlace, parameters: Mapping[str, ParameterValue]) -> None:
         """Check that the kernel would take these.
@@ -283,7 +283,7 @@ class LinuxQueues:
         Raises:
             RouterError: not; the message names the parameter and what is accepted.
         """
-        found = self._at(place)
+        found = self._queue_at(place)
         try:
             plan_change(found.state, parameters, found.around)
         except RouterError as error:
@@ -297,7 +297,7 @@ class LinuxQueues:
             RouterError: it was refused, and what was there is in force.
             RouterSilent: it is not known what is in force.
         """
-        found = self._at(place)
+        found = self._queue_at(place)
         sent: list[object] = []
         router = LinuxRouter(str(found.address), kernel=self._kernel, before_change=sent.append)
         try:
@@ -310,7 +310,7 @@ class LinuxQueues:
             shown = ", ".join(f"{name} {value}" for name, value in parameters.items())
             self._say(f"{found.address}: changed: {shown}")
 
-    def _found(self) -> list[FoundQueue]:
+    def _controllable_queues(self) -> list[FoundQueue]:
         interfaces = discover(self._kernel.interfaces(), self._kernel.queues())
         return [
             queue
@@ -319,20 +319,20 @@ class LinuxQueues:
             if queue.why_not is None and queue.state.kind in TABLE_OF
         ]
 
-    def _at(self, place: QueuePlace) -> FoundQueue:
-        for each in self._found():
+    def _queue_at(self, place: QueuePlace) -> FoundQueue:
+        for each in self._controllable_queues():
             if _place(each) == place:
                 return each
         message = "the queue is gone"
         raise RouterError(message)
 
-    def _of(self, found: FoundQueue) -> _Known:
-        return self._known.setdefault((_place(found), found.state.kind), _Known())
+    def _of(self, found: FoundQueue) -> _QueueMemory:
+        return self._known.setdefault((_place(found), found.state.kind), _QueueMemory())
 
     def _refused(self, found: FoundQueue, why: str) -> None:
         self._of(found).last_refusal = why
 
-    def _served(self, found: FoundQueue, now_s: float) -> ServedQueue:
+    def _served_queue(self, found: FoundQueue, now_s: float) -> ServedQueue:
         state, known = found.state, self._of(found)
         options = state.options
         reading = reading_of(state, known.unwrapped, now_s)

@@ -67,7 +67,7 @@ def _number(value: ParameterValue) -> float:
     raise ValueError(message)
 
 
-def _counted(steps: float) -> Callable[[ParameterValue], int]:
+def _in_steps(steps: float) -> Callable[[ParameterValue], int]:
     return lambda value: round(_number(value) * steps)
 
 
@@ -78,7 +78,7 @@ def _log_of(weight: float) -> int:
     return round(-math.log2(weight))
 
 
-def _meant_weight(said: int) -> ParameterValue:
+def _decode_weight(said: int) -> ParameterValue:
     if said <= 0 or said & (said - 1):
         message = "no power of two, and the kernel has no other weights"
         raise ValueError(message)
@@ -94,7 +94,7 @@ MICROSECONDS: Final = Scale(
     ValueType.GAUGE32,
     0,
     LARGEST_32 - 1,
-    _counted(1e6),
+    _in_steps(1e6),
     lambda said: said * _MICROSECOND,
     exact=False,
 )
@@ -114,7 +114,7 @@ PROBABILITY: Final = Scale(
     ValueType.GAUGE32,
     0,
     LARGEST_32,
-    _counted(_PROBABILITY_STEPS),
+    _in_steps(_PROBABILITY_STEPS),
     lambda said: said / _PROBABILITY_STEPS,
     exact=False,
 )
@@ -124,7 +124,7 @@ PER_THOUSAND: Final = Scale(
     ValueType.GAUGE32,
     0,
     _PER_THOUSAND,
-    _counted(_PER_THOUSAND),
+    _in_steps(_PER_THOUSAND),
     lambda said: said / _PER_THOUSAND,
     exact=False,
 )
@@ -147,17 +147,17 @@ WEIGHT: Final = Scale(
     0,
     _WEIGHT_STEPS,
     lambda value: round(_WEIGHT_STEPS * 0.5 ** _number(value)),
-    _meant_weight,
+    _decode_weight,
 )
 """The n of a weight 2^-n as DIFFSERV-MIB has the weight: in parts of 65536."""
 
 SIXTEENTHS: Final = Scale(
-    ValueType.GAUGE32, 0, 32, _counted(_GAIN_STEPS), lambda said: said / _GAIN_STEPS
+    ValueType.GAUGE32, 0, 32, _in_steps(_GAIN_STEPS), lambda said: said / _GAIN_STEPS
 )
 """A gain of PIE."""
 
 PERCENTS: Final = Scale(
-    ValueType.GAUGE32, 0, _PERCENT, _counted(_PERCENT), lambda said: said / _PERCENT
+    ValueType.GAUGE32, 0, _PERCENT, _in_steps(_PERCENT), lambda said: said / _PERCENT
 )
 """A probability in whole percents."""
 

@@ -279,14 +279,14 @@ class QueueObjects:
             queues = {each.place: each for each in self._queues.queues()}
         except RouterError as error:
             raise SetRefused(Status.GENERAL_ERROR, 1, str(error)) from None
-        wanted: dict[QueuePlace, _Wanted] = {}
+        wanted: dict[QueuePlace, _QueueChange] = {}
         for index, binding in enumerate(bindings, 1):
             try:
-                queue, setting = _addressed(binding.name, queues)
+                queue, setting = _resolve(binding.name, queues)
                 value = _value(binding, setting, queue)
             except _Refusal as refusal:
                 raise SetRefused(refusal.status, index, str(refusal)) from None
-            own = wanted.setdefault(queue.place, _Wanted(queue, index))
+            own = wanted.setdefault(queue.place, _QueueChange(queue, index))
             if own.parameters.setdefault(setting.parameter, value) != value:
                 why = f"{setting.parameter} is set to two values at once"
                 raise SetRefused(Status.INCONSISTENT_VALUE, index, why)
@@ -302,7 +302,7 @@ class QueueObjects:
 
 
 @dataclass(slots=True)
-class _Wanted:
+class _QueueChange:
     """Change of one queue.
 
     Attributes:
@@ -325,7 +325,7 @@ class QueueChanges:
     """Changes of queues that belong together."""
 
     def __init__(
-        self, queues: QueueRegistry, wanted: Sequence[_Wanted], forget: Callable[[], None]
+        self, queues: QueueRegistry, wanted: Sequence[_QueueChange], forget: Callable[[], None]
     ) -> None:
         self._queues = queues
         self._wanted = wanted
@@ -383,7 +383,7 @@ class _Refusal(Exception):  # noqa: N818 - reads as what it says
         self.status = status
 
 
-def _addressed(
+def _resolve(
     name: ObjectIdentifier, queues: Mapping[QueuePlace, ServedQueue]
 ) -> tuple[ServedQueue, Setting]:
     """The queue and the parameter that an object is.

@@ -172,7 +172,7 @@ class SnmpSession:
 
         self._engine = SnmpEngine()
         self._knows_engine = False
-        self._who = _who(self._credentials)
+        self._security_data = _security_data(self._credentials)
         self._context = ContextData(contextName=self._credentials.context.encode())
         self._once = self._run(self._target(0))
         self._patient = self._run(self._target(self._retries))
@@ -220,7 +220,7 @@ class SnmpSession:
         found: dict[ObjectIdentifier, Value] = {}
         for first in range(0, len(names), MOST_NAMES):
             some = names[first : first + MOST_NAMES]
-            told = self._ask(lambda some=some: get_cmd(*self._with(some, self._patient)))
+            told = self._ask(lambda some=some: get_cmd(*self._request(some, self._patient)))
             found.update(_values(told))
         return {name: value for name, value in found.items() if name in set(names)}
 
@@ -238,7 +238,7 @@ class SnmpSession:
         while len(found) < _MOST_WALKED:
 
             def asking(at: ObjectIdentifier = at) -> Any:  # noqa: ANN401 - pysnmp's coroutine
-                engine, who, target, context, *names = self._with([at], self._patient)
+                engine, who, target, context, *names = self._request([at], self._patient)
                 return bulk_cmd(
                     engine, who, target, context, 0, _REPETITIONS, *names, lookupMib=False
                 )
@@ -269,16 +269,16 @@ class SnmpSession:
         ]
         self._ask(
             lambda: set_cmd(
-                self._engine, self._who, self._once, self._context, *told, lookupMib=False
+                self._engine, self._security_data, self._once, self._context, *told, lookupMib=False
             ),
             again=False,
         )
 
-    def _with(self, names: Sequence[ObjectIdentifier], target: object) -> list[Any]:
+    def _request(self, names: Sequence[ObjectIdentifier], target: object) -> list[Any]:
         from pysnmp.hlapi.v3arch.asyncio import ObjectIdentity, ObjectType
 
         asked = [ObjectType(ObjectIdentity(each)) for each in names]
-        return [self._engine, self._who, target, self._context, *asked]
+        return [self._engine, self._security_data, target, self._context, *asked]
 
     def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
         """One question and its answer; once more where the agent has begun anew.
@@ -387,7 +387,7 @@ _STATUS: Final = {
 """RFC 3416, "error-status"."""
 
 
-def _who(credentials: Credentials) -> Any:  # noqa: ANN401 - pysnmp says no types
+def _security_data(credentials: Credentials) -> Any:  # noqa: ANN401 - pysnmp says no types
     from pysnmp.hlapi.v3arch import asyncio as high
 
     if not isinstance(credentials, UserCredentials):

@@ -59,7 +59,7 @@ def measure_red(bench: Workbench) -> Numbers:
     bench.expect(len(readings) * len(bench.seeds) + 2)
     results = bench.run_many(readings)
     return {
-        "readings": {name: _settled(found) for name, found in results.items()},
+        "readings": {name: _settled_means(found) for name, found in results.items()},
         "traces": {
             name: _trace(bench, readings[name])
             for name in (
@@ -70,7 +70,7 @@ def measure_red(bench: Workbench) -> Numbers:
     }
 
 
-def _settled(results: list[Any]) -> dict[str, list[list[float]]]:
+def _settled_means(results: list[Any]) -> dict[str, list[list[float]]]:
     return {
         "queue": of_phases(results, LINK, "queue_packets.mean"),
         "utilization": of_phases(results, LINK, "utilization"),
@@ -204,8 +204,8 @@ def measure_rem(bench: Workbench) -> Numbers:
     results = bench.run_many(readings)
     targets = bench.run_many({trip: _with_target(trip) for trip in ROUND_TRIPS})
     return {
-        "with_target": {trip: _settled(found) for trip, found in targets.items()},
-        "readings": {name: _settled(found) for name, found in results.items()},
+        "with_target": {trip: _settled_means(found) for trip, found in targets.items()},
+        "readings": {name: _settled_means(found) for name, found in results.items()},
         "spikes": {name: _spikes(bench, readings[name]) for name in spiked},
         "traces": {
             name: _trace(bench, readings[name])
@@ -251,7 +251,7 @@ def rem_queue(evidence: Evidence) -> list[Check]:
     """The queue hardly grows, and is a tenth of the buffer at most."""
     checks = []
     for name, found in evidence["figure-5"]["readings"].items():
-        if not _middle(name):
+        if not _has_middle_phi(name):
             continue
         growth = differences(found["queue"][-1], found["queue"][0])
         least_of_red = _least_growth_of_red(evidence, name.rpartition(", ")[2])
@@ -297,12 +297,12 @@ def rem_utilization(evidence: Evidence) -> list[Check]:
             scale=100.0,
         )
         for name, found in evidence["figure-5"]["readings"].items()
-        if _middle(name)
+        if _has_middle_phi(name)
         for count, values in zip(COUNTS, found["utilization"], strict=True)
     ]
 
 
-def _middle(name: str) -> bool:
+def _has_middle_phi(name: str) -> bool:
     """Check whether a reading's phi belongs to prices of 10 to 40."""
     return any(name.startswith(f"phi {phi:g},") for phi in MIDDLE_PHIS)
 
@@ -333,6 +333,6 @@ def rem_phi(evidence: Evidence) -> list[Check]:
             scale=100.0,
         )
         for name, found in evidence["figure-5"]["readings"].items()
-        if not _middle(name)
+        if not _has_middle_phi(name)
         for count, values in zip(COUNTS, found["utilization"], strict=True)
     ]

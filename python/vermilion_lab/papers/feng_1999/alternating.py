@@ -56,7 +56,9 @@ def measure_alternating(bench: Workbench) -> Numbers:
     )
     results = bench.run_many(scenarios)
     return {
-        "max_p": {trip: _ends(bench, _scenario(trip, "self-configuring")) for trip in ROUND_TRIPS},
+        "max_p": {
+            trip: _final_max_p(bench, _scenario(trip, "self-configuring")) for trip in ROUND_TRIPS
+        },
         "readings": {
             name: {
                 "loss": of_phases(found, LINK, "drop_rate"),
@@ -73,7 +75,7 @@ def measure_alternating(bench: Workbench) -> Numbers:
     }
 
 
-def _ends(bench: Workbench, scenario: Scenario) -> dict[str, list[float]]:
+def _final_max_p(bench: Workbench, scenario: Scenario) -> dict[str, list[float]]:
     """max_p at the ends of the stretches with 8 and with 32 sources: geometric means by seed."""
     ends: dict[str, list[float]] = {"8": [], "32": []}
     for result in bench.traces(scenario, 0.02):

@@ -93,7 +93,7 @@ def draw_over_time(numbers: Numbers) -> Drawing:
     return figure
 
 
-def _in_stretch(series: list[list[float]], begin_s: float, end_s: float) -> list[float]:
+def _mean_steps(series: list[list[float]], begin_s: float, end_s: float) -> list[float]:
     """The mean step of a stretch, a value for each seed."""
     steps = series[round(begin_s / STEP_S) : round(end_s / STEP_S)]
     return [sum(values) / len(steps) for values in zip(*steps, strict=True)]
@@ -116,7 +116,7 @@ def stretch_tables(numbers: Numbers) -> list[FigureTable]:
                 (
                     queue,
                     *(
-                        cell(_in_stretch(numbers[load][queue][key], begin, end), scale)
+                        cell(_mean_steps(numbers[load][queue][key], begin, end), scale)
                         for load, stretches in _STRETCHES.items()
                         for _, begin, end in stretches
                     ),
@@ -152,11 +152,11 @@ def _against_red(
     for load, stretches in _STRETCHES.items():
         found = evidence["figures-5-to-8"][load]
         for sources, begin, end in stretches:
-            red = _in_stretch(found[RED][key], begin, end)
+            red = _mean_steps(found[RED][key], begin, end)
             checks += [
                 Check(
                     quantity=f"{quantity} with VRED less that with RED, {sources} sources",
-                    interval=interval(differences(_in_stretch(found[queue][key], begin, end), red)),
+                    interval=interval(differences(_mean_steps(found[queue][key], begin, end), red)),
                     expected=expected,
                     reading=f"{load}; {queue}",
                     unit=unit,

@@ -68,7 +68,9 @@ def _one_gains(round_trip_ms: int) -> dict[str, tuple[int, float]]:
     }
 
 
-def _followed(scenario: Scenario, bench: Workbench, gains: dict[str, tuple[int, float]]) -> Numbers:
+def _tracking_errors(
+    scenario: Scenario, bench: Workbench, gains: dict[str, tuple[int, float]]
+) -> Numbers:
     """Error of the filter and of the average, for each reading of the filter and each seed.
 
     Also the first seed's first seconds, thinned for drawing, with the first reading's filter.
@@ -83,7 +85,9 @@ def _followed(scenario: Scenario, bench: Workbench, gains: dict[str, tuple[int, 
         series = result.series(LINK)
         queue = series["queue_packets"]
         average = series["average_queue_packets"]
-        found["late_s"].append(_first(average, series["time_s"]) - _first(queue, series["time_s"]))
+        found["late_s"].append(
+            _first_crossing(average, series["time_s"]) - _first_crossing(queue, series["time_s"])
+        )
         low = queue <= 1
         found["idle"].append(float((average - queue)[low].mean()))
         found["average"].append(float(abs(average - queue).mean()))
@@ -104,7 +108,7 @@ def _followed(scenario: Scenario, bench: Workbench, gains: dict[str, tuple[int, 
     return found
 
 
-def _first(values: Any, times: Any) -> float:  # noqa: ANN401 - arrays
+def _first_crossing(values: Any, times: Any) -> float:  # noqa: ANN401 - arrays
     """Time when a queue first reaches the lower threshold; the end of the run if never."""
     reached = (values >= THRESHOLD).nonzero()[0]
     return float(times[reached[0]] if len(reached) else times[-1])
@@ -114,7 +118,7 @@ def measure_ramp(bench: Workbench) -> Numbers:
     """One transfer from its start on, at several round trips and buffers."""
     bench.expect(len(_ONES) * len(bench.seeds))
     return {
-        name: _followed(
+        name: _tracking_errors(
             one_transfer(RED, trip, limit).with_values({"duration": "30 s", "warm_up": "0 s"}),
             bench,
             _one_gains(trip),
@@ -129,7 +133,7 @@ def measure_mixed(bench: Workbench) -> Numbers:
     sample_s = PACKET_BITS / (_MIXED_RATE * 1e6)
     gains = {"samples of 1 ms, gain by the rule": (1, gain_for(sample_s, ROUND_TRIP_S))}
     return {
-        f"{transfers} transfers and mice": _followed(
+        f"{transfers} transfers and mice": _tracking_errors(
             load("with mice", _MIXED_RATE, transfers, RED), bench, gains
         )
         for transfers in _MIXED_TRANSFERS

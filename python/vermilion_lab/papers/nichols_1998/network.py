@@ -37,7 +37,7 @@ _MICE_AT: Final = {1.5: 3, 10.0: 20, 45.0: 90}
 def one_transfer(queue: str, round_trip_ms: int, limit: int) -> Scenario:
     """The talk's example at a round trip and with a buffer in packets."""
     changes = [f"flows.transfer.rtt={round_trip_ms} ms", f"{QUEUE}.limit={limit} packets"]
-    return load_scenario(ONE, changes + _light(queue, limit))
+    return load_scenario(ONE, changes + _red_light(queue, limit))
 
 
 def pipe(rate: float) -> int:
@@ -55,10 +55,10 @@ def load(kind: str, rate: float, transfers: int, queue: str, buffers: int = 1) -
     ]
     if LOADS[kind] == MICE:
         changes.append(f"flows.mice.count={_MICE_AT[rate]}")
-    return load_scenario(LOADS[kind], changes + _light(queue, limit))
+    return load_scenario(LOADS[kind], changes + _red_light(queue, limit))
 
 
-def _light(queue: str, limit: int) -> list[str]:
+def _red_light(queue: str, limit: int) -> list[str]:
     if queue == RED:
         return []
     return [f'{QUEUE}={{ discipline = "red-light", limit = "{limit} packets" }}']

@@ -105,7 +105,7 @@ def _row(job: tuple[str, int]) -> Numbers:
     network = _core.Simulation(drawn.core_json(), seed)
     watch = _Watch(network)
     watch.until(TUNED_FROM_S)
-    setting = _tuned(_model(drawn, network), seed)
+    setting = _tune_model(_model(drawn, network), seed)
     network.advance((TUNED_FROM_S + SEARCH_S) * _NS_PER_S)
     if setting is not None:
         for link, parameters in _by_link(setting).items():
@@ -182,7 +182,7 @@ def _model(configured: Scenario, network: _core.Simulation) -> Scenario:
     )
 
 
-def _tuned(model: Scenario, seed: int) -> Mapping[str, float | None] | None:
+def _tune_model(model: Scenario, seed: int) -> Mapping[str, float | None] | None:
     """The best setting that the search finds in the model; ``None`` if none is worth applying."""
     from vermilion.objectives import constraints_of, objective_of
     from vermilion.search import CountedFromBelow
@@ -224,13 +224,13 @@ def _by_link(setting: Mapping[str, float | None]) -> dict[str, dict[str, float |
     return links
 
 
-def _before(windows: Sequence[Sequence[float]]) -> list[float]:
+def _mean_before(windows: Sequence[Sequence[float]]) -> list[float]:
     """A mean for each seed: from where the flows have settled to where tuning begins."""
     first, end = SETTLED_FROM_S // WINDOW_S, TUNED_FROM_S // WINDOW_S
     return [fmean(values[first:end]) for values in windows]
 
 
-def _after(windows: Sequence[Sequence[float]]) -> list[float]:
+def _mean_after(windows: Sequence[Sequence[float]]) -> list[float]:
     """A mean for each seed: from the window after the one in which the setting is applied."""
     return [fmean(values[TUNED_FROM_S // WINDOW_S + 1 :]) for values in windows]
 
@@ -274,9 +274,9 @@ def four_queues_tables(numbers: Numbers) -> list[FigureTable]:
             tuple(
                 (
                     name,
-                    cell(_before(found["variation"])),
-                    cell(_after(found["variation"])),
-                    cell(_before(found["standard"])),
+                    cell(_mean_before(found["variation"])),
+                    cell(_mean_after(found["variation"])),
+                    cell(_mean_before(found["standard"])),
                     f"{sum(found['applied'])} of {len(found['applied'])}",
                 )
                 for name, found in numbers.items()
@@ -288,9 +288,9 @@ def four_queues_tables(numbers: Numbers) -> list[FigureTable]:
             tuple(
                 (
                     name,
-                    cell(_before(found["utilization"]), 100.0),
-                    cell(_after(found["utilization"]), 100.0),
-                    cell(_before(found["standard_utilization"]), 100.0),
+                    cell(_mean_before(found["utilization"]), 100.0),
+                    cell(_mean_after(found["utilization"]), 100.0),
+                    cell(_mean_before(found["standard_utilization"]), 100.0),
                 )
                 for name, found in numbers.items()
             ),
@@ -303,7 +303,9 @@ def tuning_evens_out(evidence: Evidence) -> list[Check]:
     return [
         Check(
             quantity="coefficient of variation before tuning less that after",
-            interval=interval(differences(_before(found["variation"]), _after(found["variation"]))),
+            interval=interval(
+                differences(_mean_before(found["variation"]), _mean_after(found["variation"]))
+            ),
             expected=Expected(low=0.0),
             reading=name,
         )
