@@ -194,7 +194,7 @@ def measured(scenario: Scenario, seed: int) -> dict[str, Any]:
     rows["tuned"] = reached(scenario.with_values(dict(bounded.chosen)))
     if bounded.sturdier is not None:
         sturdier = dict(bounded.sturdier.found.setting)
-        rows["sturdier"] = reached(scenario.with_values(sturdier))
+        rows["robust alternative"] = reached(scenario.with_values(sturdier))
     free = vermilion.tune(
         scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, robustness=False
     )
@@ -263,7 +263,7 @@ def around(rows: Sequence[Mapping[str, Any]]) -> str:
     lines = [
         (
             "| network | times less | conditions around | better | worse | worse with | "
-            "sturdier: times less | worse | worse with |"
+            "robust alternative: times less | worse | worse with |"
         ),
         "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | --- |",
     ]
@@ -289,7 +289,7 @@ def around(rows: Sequence[Mapping[str, Any]]) -> str:
     said = (
         f"Of {total} recommendations of the table above, {flagged} lose to RED as published "
         "under some condition around theirs and carry a warning. "
-        f"{len(offers)} of these have a sturdier setting beside them, which loses under none in "
+        f"{len(offers)} of these have a robust alternative beside them, which loses under none in "
         f"{sum(not other['worse'] for _, other in offers)} cases"
     )
     if offers:

@@ -266,7 +266,7 @@ def phases() -> str:
     verdict = "in every phase" if not lost else f"except in {lost} of the rows"
     note = (
         f"Packets², over {len(PHASE_SEEDS)} fresh seeds, with 95 % t intervals; differences are "
-        f"taken seed by seed. RED tuned for the phase beats its rivals {verdict}. Its settings:"
+        f"taken seed by seed. RED tuned for the phase beats its baselines {verdict}. Its settings:"
     )
     return "\n".join([*lines, "", note, "", *(f"- {setting}" for setting in settings)])
 

@@ -12,7 +12,7 @@ from vermilion.report.braille import LEAST_WIDTH, MOST_WIDTH, Panel, plot
 __all__ = ["vermilion"]
 
 TIME = np.linspace(0.0, 80.0, 801)
-QUICK = ("--budget=5", "--no-robustness", "--no-rivals")
+QUICK = ("--budget=5", "--no-robustness", "--no-baselines")
 
 
 def dots(text):

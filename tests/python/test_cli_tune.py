@@ -34,7 +34,7 @@ sender = "cubic"
 traffic = { kind = "web", mean_gap = "8 s", size = "20 kB" }
 """
 
-LEAN = ("--no-rivals", "--no-robustness", *SHORT)
+LEAN = ("--no-baselines", "--no-robustness", *SHORT)
 QUICK = ("tune", "varying-load", "--budget=12", *LEAN)
 
 

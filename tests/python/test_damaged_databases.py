@@ -184,7 +184,7 @@ def kept(tmp_path_factory):
     from vermilion.cli import main
 
     path = tmp_path_factory.mktemp("study") / "kept.study"
-    options = ["--budget=2", "--no-rivals", "--no-robustness", f"--study={path}"]
+    options = ["--budget=2", "--no-baselines", "--no-robustness", f"--study={path}"]
     assert main(["tune", "varying-load", *options, f"--json={path}.json"]) == 0
     return path
 

@@ -42,14 +42,14 @@ def around(lost, *, doubtful=0, untried=()):
     return Robustness("queue-deviation", "packets^2", (1, 2), 0.05, outcomes, untried)
 
 
-def test_the_table_says_which_bound_the_sturdier_one_breaks_and_where():
+def test_the_table_says_which_bound_the_robust_alternative_breaks_and_where():
     used = Interval(0.9, 0.01, 5)
     bound = "links.b.utilization >= 0.95"
     breaks = ConstraintVerdict(bound, "broken", used, 0.95, 0, 0.05, 0.06)
     best, sturdier = around(2), around(1)
     first = replace(sturdier.outcomes[0], breaks=breaks)
     sturdier = replace(sturdier, outcomes=(first, *sturdier.outcomes[1:]))
-    line = f"with condition 0, the sturdier breaks {bound}: 90 +- 1 %, bound 95 %"
+    line = f"with condition 0, the robust alternative breaks {bound}: 90 +- 1 %, bound 95 %"
     assert line in best.table(sturdier)
     assert "breaks" not in best.table(around(1))
 
@@ -102,7 +102,7 @@ def test_what_may_be_worse_counts_as_what_is():
     found, asked, _ = chosen(3, {1.0: around(0, doubtful=2), 2.0: around(0)})
     assert found.setting == {"a": 2.0}
     assert asked == [1.0, 2.0]
-    # Of as many, the one that is surely worse under fewer is the sturdier one.
+    # Of as many, the one that is surely worse under fewer is the robust alternative.
     found, _, _ = chosen(3, {1.0: around(0, doubtful=3)})
     assert found.setting == {"a": 1.0}
 
@@ -226,7 +226,7 @@ OPTIONS = {"budget": 200, "seed": 5, "rivals": False, "profile": "linux-red"}
 
 @pytest.fixture(scope="module")
 def study(tmp_path_factory):
-    return tmp_path_factory.mktemp("sturdier") / "x.study"
+    return tmp_path_factory.mktemp("robust") / "x.study"
 
 
 @pytest.fixture(scope="module")
@@ -249,7 +249,7 @@ def test_a_study_that_is_gone_on_with_knows_all_of_it(found, study, monkeypatch)
     assert all(0 <= each.done <= each.total for each in moments)
 
 
-def test_varying_load_has_a_sturdier_setting_with_all_that_it_costs(found):
+def test_varying_load_has_a_robust_alternative_with_all_that_it_costs(found):
     assert found.accepted
     assert not found.robustness.holds
     offered = found.sturdier.found
@@ -264,7 +264,7 @@ def test_varying_load_has_a_sturdier_setting_with_all_that_it_costs(found):
         assert (mine.key, mine.incumbent) == (other.key, other.incumbent)
 
 
-def test_the_figures_of_the_sturdier_setting_are_those_of_its_simulations(found):
+def test_the_figures_of_the_robust_alternative_are_those_of_its_simulations(found):
     """Simulated again from its numbers alone."""
     scenario = vermilion.load_scenario("varying-load")
     again = scenario.with_values(dict(found.sturdier.found.setting))
@@ -280,13 +280,13 @@ def test_text_page_and_json_show_it_beside_the_best(found):
     lost = len(found.sturdier.found.robustness.lost)
     assert f"worse than the one in force under {lost or 'none'} of these 9 conditions" in text
     settings = next(line for line in text.splitlines() if "parameter" in line and "found" in line)
-    assert settings.split() == ["parameter", "incumbent", "best", "found", "sturdier"]
-    assert "the sturdier is" in text
+    assert settings.split() == ["parameter", "incumbent", "best", "found", "robust", "alternative"]
+    assert "the alternative is" in text
     page = found._repr_html_()
-    assert "<th>sturdier</th>" in page.replace(' scope="col"', "")
+    assert "<th>robust alternative</th>" in page.replace(' scope="col"', "")
     # A notebook warns of what the text warns of.
     for line in text.splitlines():
-        if line.startswith(("warning:", "sturdier:")):
+        if line.startswith(("warning:", "robust alternative:")):
             assert escape(line).replace(" +- ", " ± ") in page
     assert "warning: " in page
     for line in found.robustness.broken():
@@ -299,7 +299,7 @@ def test_text_page_and_json_show_it_beside_the_best(found):
     assert data["robustness"]["seeds"] == list(found.robustness.seeds)
 
 
-def test_a_device_is_told_the_sturdier_setting_too(found):
+def test_a_device_is_told_the_robust_alternative_too(found):
     command = found.sturdier.device.command
     assert command.startswith("tc qdisc")
     assert command != found.device.command
@@ -323,7 +323,7 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
     assert (found.robustness is None) is (stage == "check_robustness")
 
 
-def test_who_gets_no_sturdier_setting_is_told(monkeypatch):
+def test_who_gets_no_robust_alternative_is_told(monkeypatch):
     monkeypatch.setattr("vermilion.tuning.checks.find_robust_alternative", lambda *_: None)
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=20, fidelity="full", rivals=False)

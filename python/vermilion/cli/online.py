@@ -371,12 +371,12 @@ def _exit_code(done: int, wanted: int) -> int:
 def _shown_queues(
     runs: "list[OnlineRun]", plant: str, *, shown: bool
 ) -> "list[tuple[list[OnlineRun], list[OtherQueue]]]":
-    """The runs of a scenario as each queue has seen them, with its rivals; printed if wanted."""
+    """The runs of a scenario as each queue has seen them, with its baselines; printed if wanted."""
     if not runs:
         return []
     from vermilion.report.price_line import short_queue
 
-    # A drop-tail queue in the simulator is no rival of one in a kernel.
+    # A drop-tail queue in the simulator is no baseline for one in a kernel.
     rival = short_queue(runs) if plant == "simulator" else None
     rivals = [] if rival is None else [rival]
     queues = [(views, rivals) for views in _by_queue(runs)]

@@ -19,7 +19,7 @@ def as_json(
 
     Args:
         runs: one for each scenario and seed.
-        queues: the runs as each queue has seen them, and its simple rivals.
+        queues: the runs as each queue has seen them, and its baselines.
     """
     from vermilion import _core
 

@@ -139,6 +139,7 @@ def tune(
     no_rivals: Annotated[
         bool,
         typer.Option(
+            "--no-baselines",
             "--no-rivals",
             help="Do not show drop-tail with its best limit, and PIE told the target, beside it.",
         ),

@@ -116,7 +116,7 @@ def _counted(number: int, one: str, several: str) -> str:
 _EMPHASISED = frozenset({DETECTED, APPLIED, ROLLED_BACK})
 
 _KINDS = {LEFT_ALONE: "standard", KEPT_TUNED: "tuned"}
-"""The style sheet's names of the settings; all others are rivals."""
+"""The style sheet's names of the settings; all others are baselines."""
 
 
 def online_report(

@@ -1,6 +1,6 @@
 """The price line of on-line runs: what flows get and how long packets wait, in every phase.
 
-The network left alone stands beside the one kept tuned, and beside rivals. What differs from the
+The network left alone stands beside the one kept tuned, and beside baselines. What differs from the
 network left alone is told from what may be chance.
 """
 
@@ -109,7 +109,7 @@ class PriceLine:
         start_s: where measurement began, in seconds.
         end_s: where it ended.
         traffic: the flows then active, in words.
-        settings: the network left alone, the one kept tuned, and the rivals, by name.
+        settings: the network left alone, the one kept tuned, and the baselines, by name.
         waits_ms: for each setting between which times packets wait: the 5th and the 95th
             percentile, means over the seeds; ``None`` where a run has not measured them.
         rows: what is known of every setting, each row with one number per setting.

@@ -236,7 +236,9 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         draw(f"queue-{index}", figure, f"The queue of {link} before and after.")
     found_best = {} if outcome is None else outcome["parameters"]
     offered = (outcome or {}).get("sturdier")
-    named = {"best found": found_best} | ({"sturdier": offered["parameters"]} if offered else {})
+    named = {"best found": found_best}
+    if offered:
+        named["robust alternative"] = offered["parameters"]
     readable = _readable(scenarios[0], incumbents, list(named.values()))
     return {
         "kind": plan.kind,

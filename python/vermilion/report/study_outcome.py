@@ -340,7 +340,7 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
     return {
         "title": title,
         "columns": ["incumbent", "best found"]
-        + (["sturdier"] if offered else [])
+        + (["robust alternative"] if offered else [])
         + [
             f"{rival['name']}{' *' if lacks else ''}"
             for rival, lacks in zip(rivals, missed, strict=True)

@@ -134,7 +134,7 @@ def _anew(record: StudyRecord, files: Sequence[str]) -> list[str]:
     if given["minimum_improvement"] is not None:
         words += ["--minimum-improvement", str(given["minimum_improvement"])]
     words += [] if given["robustness"] else ["--no-robustness"]
-    words += [] if given["rivals"] else ["--no-rivals"]
+    words += [] if given["rivals"] else ["--no-baselines"]
     if given["profile"] is not None:
         words += ["--profile", given["profile"]]
     return words

@@ -175,7 +175,7 @@ def _no_alternative(
 
 
 def _offer(tuning: PreparedTuning, sturdier: RobustAlternative | None) -> OfferedAlternative | None:
-    """The sturdier setting as one would write it, and tell a device."""
+    """Format the robust alternative for people and for a device."""
     if sturdier is None:
         return None
     scenario, values = tuning.cases[0].scenario, sturdier.setting

@@ -104,9 +104,9 @@ class TuningPlan:
             by default as the scenario says.
         required_improvement: the fraction of the incumbent's objective that must be gained, beyond
             doubt, for a setting to be recommended.
-        robustness: whether a recommendation is also tried around the scenario, and a sturdier
-            setting is looked for where it loses.
-        rivals: whether the simplest things that might do the same are shown beside it.
+        robustness: whether a recommendation is also tried around the scenario, and a robust
+            alternative is looked for where it loses.
+        rivals: whether baselines are shown beside it.
         boxes: lower and upper ends of some parameters, in the units of their tables.
         profile: the name of a device profile: only what the device can be set to is proposed, and
             the outcome has the device's own command. Packet sizes are the first scenario's.

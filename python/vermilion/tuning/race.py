@@ -8,7 +8,7 @@ lowest mean of those left is the likely best. (The idea is that of O. Maron and 
 "Hoeffding races", NIPS 1993, with paired t tests as in M. Birattari et al., "A racing algorithm
 for configuring metaheuristics", GECCO 2002, where a Friedman test precedes them.)
 
-- *Clearly worse* means: the paired one-sided t test at 5 %, shared among the leaders' rivals
+- *Clearly worse* means: the paired one-sided t test at 5 %, shared among the leaders' challengers
   (Bonferroni), finds its objective larger, or its constraints are broken beyond doubt while the
   first's are not. Repeated looks are not corrected for: a mistake costs a good setting, never the
   validity of the comparison that follows on other seeds.
@@ -41,7 +41,7 @@ _LATER_ROUNDS: Final = 2
 """Seeds of a round. Three are the fewest of which a t test can be passed at all in practice."""
 
 _ERROR: Final = 0.05
-"""Probability of stopping the true best by one look, all rivals together."""
+"""Probability of stopping the true best by one look, all challengers together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,11 +225,11 @@ class Recommendation:
             conditions lie from these (:mod:`vermilion.tuning.earlier_answers`).
         device: the setting to use in a device's own words, if a profile was asked for.
         unit: of the objective, "" for a plain number.
-        rivals: the simplest things that might do the same; none where there was no time.
+        rivals: the baselines; none where there was no time.
         robustness: how it fares around the conditions it was found for; ``None`` where that was
             not asked, or nothing was accepted.
         warnings: what to know before using it, a sentence each.
-        sturdier: a setting that gains less and is worse under fewer of the conditions around;
+        sturdier: the robust alternative: it gains less, and is worse under fewer conditions;
             ``None`` where the best found is surely worse under none, or none was found.
     """
 
@@ -371,7 +371,7 @@ class Recommendation:
             lines += [f"note: {note}" for note in self.device.notes]
         also = None if self.sturdier is None else self.sturdier.device
         if also is not None and also.command:
-            lines += ["", f"the sturdier one on {also.profile}:", also.command]
+            lines += ["", f"the robust alternative on {also.profile}:", also.command]
         return "\n".join(lines)
 
     def _warning_lines(self) -> list[str]:
@@ -387,7 +387,7 @@ class Recommendation:
             under += f", and may be under {len(found.robustness.doubtful)}"
         instead = "use this setting if you do not know the conditions exactly"
         sturdier = f"It reaches {reached} as given, and is worse than the one in force {under}"
-        return [*warnings, f"sturdier: {instead}. {sturdier}"]
+        return [*warnings, f"robust alternative: {instead}. {sturdier}"]
 
     def _setting_rows(self) -> list[tuple[str, ...]]:
         """The settings beside each other."""
@@ -398,7 +398,7 @@ class Recommendation:
         others = self.sturdier.readable
         # A discipline that is tuned in the place of another is the same in both.
         found = [others.get(path, best) for path, (_, best) in self.readable.items()]
-        more = ("sturdier", *found)
+        more = ("robust alternative", *found)
         return [(*row, cell) for row, cell in zip(rows, more, strict=True)]
 
     def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
@@ -409,7 +409,7 @@ class Recommendation:
                 "on fresh seeds",
                 "incumbent",
                 "best found",
-                *("sturdier" for _ in also),
+                *("robust alternative" for _ in also),
                 *(each.heading for each in self.rivals),
             )
         ]
@@ -431,7 +431,7 @@ class Recommendation:
 
     def _repr_html_(self) -> str:
         """Render the decision, both settings and their figures for a notebook."""
-        also = () if self.sturdier is None else ("sturdier",)
+        also = () if self.sturdier is None else ("robust alternative",)
         headings = ("incumbent", "best found", *also, *(each.heading for each in self.rivals))
         settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
         sections = [Section("parameter", settings)]
@@ -447,7 +447,7 @@ class Recommendation:
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
         broken = () if self.robustness is None else self.robustness.broken()
         if self.sturdier is not None:
-            broken = (*broken, *self.sturdier.found.robustness.broken("sturdier"))
+            broken = (*broken, *self.sturdier.found.robustness.broken("robust alternative"))
         said = [self.reason, *self._warning_lines(), *broken, *missed_lines(self.rivals)]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"

@@ -51,7 +51,7 @@ class RobustCase:
         metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent
             here.
         unit: of the objective, "" for a plain number.
-        rivals: the simplest things that might do the same in this scenario alone.
+        rivals: baselines of this scenario alone.
         robustness: how the setting fares around this scenario; ``None`` where that was not tried.
     """
 

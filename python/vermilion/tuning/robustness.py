@@ -227,7 +227,7 @@ class Robustness:
         """Format a table, with the robust alternative beside the recommended setting.
 
         Args:
-            sturdier: how that one fares, with the same seeds under the same conditions.
+            sturdier: robustness of the alternative, with the same seeds under the same conditions.
         """
         unit = f", {self.unit}" if self.unit else ""
         rows: list[tuple[str, ...]] = [
@@ -240,7 +240,7 @@ class Robustness:
         if sturdier is not None:
             known = {each.key: each for each in sturdier.outcomes}
             found = [known[each.key] for each in self.outcomes]
-            more = [(f"sturdier{unit}", "the sturdier is")]
+            more = [(f"robust alternative{unit}", "the alternative is")]
             more += [(_text(each.best), each.shown_verdict) for each in found]
             rows = [(*row, *cells) for row, cells in zip(rows, more, strict=True)]
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -251,7 +251,7 @@ class Robustness:
                 for place, (cell, width) in enumerate(zip(row, widths, strict=True))
             ]
             lines.append(f"  {'  '.join(cells)}".rstrip())
-        also = () if sturdier is None else sturdier.broken("sturdier")
+        also = () if sturdier is None else sturdier.broken("robust alternative")
         broken = [f"  {line}" for line in (*self.broken(), *also)]
         return "\n".join([*lines, *([""] if broken else []), *broken])
 

@@ -88,7 +88,7 @@ CREATE TABLE IF NOT EXISTS beside (
     PRIMARY KEY (study, run)
 ) WITHOUT ROWID;
 """
-"""What was simulated of rivals and around a recommendation. A file has this table once there is
+"""Simulations of baselines and around a recommendation. A file has this table once there is
 something to keep in it, so that files without it are of the same format."""
 
 _MOST_BYTES: Final = 1 << 26
