@@ -330,7 +330,7 @@ def test_every_run_is_a_point_within_the_axes(outcome):
 def test_variants_differ_in_colour_line_and_marker_and_the_colours_are_okabe_and_itos():
     from vermilion.report import comparison_figure
 
-    looks = [comparison_figure._look(variant) for variant in range(8)]
+    looks = [comparison_figure._line_style(variant) for variant in range(8)]
     assert {look["color"].upper() for look in looks} <= OKABE_ITO
     assert len({(look["color"], str(look["linestyle"])) for look in looks}) == 8
     assert len({str(look["linestyle"]) for look in looks[:4]}) == 4

@@ -220,7 +220,7 @@ def test_a_capture_is_summarised_as_far_as_it_was_read(vermilion, monkeypatch):
     from vermilion.monitor import capture
 
     monkeypatch.setattr(capture, "PIECE_BYTES", 2_000)
-    monkeypatch.setattr(capture, "_piece", interrupting(capture._piece, 3))
+    monkeypatch.setattr(capture, "_read_piece", interrupting(capture._read_piece, 3))
     code, out, err = vermilion("monitor", CAPTURE, "--json=-")
     assert code == 130
     assert "interrupted" in err

@@ -54,7 +54,7 @@ def _whole_file(path: Path, *, binary: bool) -> Iterator[Any]:
     try:
         there = _status(path)  # first, for it refuses a link that leads to itself
         target = path if _is_special(there) else path.resolve()
-        file, beside = _opened(target, there, binary=binary)
+        file, beside = _open_target(target, there, binary=binary)
     except OSError as error:  # what it names is hidden, and nobody has asked for it
         raise OSError(error.errno, error.strerror, str(path)) from None
     except ValueError as error:  # a name with a zero byte in it
@@ -76,7 +76,9 @@ def _whole_file(path: Path, *, binary: bool) -> Iterator[Any]:
         raise
 
 
-def _opened(target: Path, there: os.stat_result | None, *, binary: bool) -> tuple[Any, Path | None]:
+def _open_target(
+    target: Path, there: os.stat_result | None, *, binary: bool
+) -> tuple[Any, Path | None]:
     """A file to write, and where it lies beside the target; ``None`` for the target itself."""
     kind, encoding = ("b", None) if binary else ("", "utf-8")
     if _is_special(there):
@@ -84,7 +86,7 @@ def _opened(target: Path, there: os.stat_result | None, *, binary: bool) -> tupl
     beside = target.with_name(f".{target.name}.{secrets.token_urlsafe(_RANDOM_BYTES)}")
     if there is None:
         return beside.open(f"x{kind}", encoding=encoding), beside
-    file = open(beside, f"x{kind}", encoding=encoding, opener=_private)  # noqa: SIM115 - closed by whoever writes
+    file = open(beside, f"x{kind}", encoding=encoding, opener=_open_private)  # noqa: SIM115 - closed by whoever writes
     try:
         _give_the_same_rights(beside, there)
     except BaseException:
@@ -109,7 +111,7 @@ def _is_special(there: os.stat_result | None) -> bool:
     return there is not None and not stat.S_ISREG(there.st_mode)
 
 
-def _private(name: str, flags: int) -> int:
+def _open_private(name: str, flags: int) -> int:
     """Opens a file that is only ours until it has the rights of the one that it replaces."""
     return os.open(name, flags, 0o600)
 

@@ -92,7 +92,7 @@ class Control:
             if question["ask"] == "observe":
                 self._observe(number, WAYS.index(question["way"]), sender, link)
                 return
-            answer = self._done(question, link)
+            answer = self._answer(question, link)
         except _core.ParameterError as refusal:
             field, value, accepted = refusal.args
             message = f"{field}: {value} is not accepted; expected {accepted}"
@@ -117,7 +117,7 @@ class Control:
         with suppress(OSError):
             self._socket.sendto(json.dumps(message).encode(), sender)
 
-    def _done(self, question: dict[str, Any], link: _core.Link) -> object:
+    def _answer(self, question: dict[str, Any], link: _core.Link) -> object:
         way = WAYS.index(question["way"])
         match question["ask"]:
             case "configuration":

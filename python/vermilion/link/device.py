@@ -171,7 +171,7 @@ def own_network(network: str) -> None:
     head = struct.pack("=BBBBBBBBI", socket.AF_INET, first.prefixlen, *kind[1:])
     where = attribute_bytes(_DESTINATION, first.network_address.packed)
     where += attribute_bytes(_OUT, struct.pack("=I", socket.if_nametoindex("lo")))
-    _route(head + where, network)
+    _add_route(head + where, network)
 
 
 def route_to(address: str, interface: str, source: str, metrics: Mapping[int, int]) -> None:
@@ -190,10 +190,10 @@ def route_to(address: str, interface: str, source: str, metrics: Mapping[int, in
             attribute_bytes(key, struct.pack("=I", value)) for key, value in metrics.items()
         )
         way += attribute_bytes(_METRICS, inner)
-    _route(head + way, address)
+    _add_route(head + way, address)
 
 
-def _route(message: bytes, destination: str) -> None:
+def _add_route(message: bytes, destination: str) -> None:
     try:
         with RouteSocket() as kernel:
             kernel.tell(_NEW_ROUTE, CREATE, message)
@@ -230,13 +230,13 @@ class Addresses:
         self._taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         here = _numbers_here()
         free = (each for each in range(1, _MOST) if each not in here)
-        self.number = next(filter(self._take, free), 0)
+        self.number = next(filter(self._reserve, free), 0)
         if self.number == 0:
             self._taken.close()
             message = f"there are {_MOST - 1} links here already; expected fewer"
             raise LinkError(message)
 
-    def _take(self, number: int) -> bool:
+    def _reserve(self, number: int) -> bool:
         """Takes a number, unless another link from here has it."""
         try:
             # An abstract address: of this network namespace, and gone with the process.

@@ -329,10 +329,10 @@ class _Running:
         stack.callback(signal.set_wakeup_fd, before)
         self._woken = woken
         for number in _FORWARDED:
-            stack.callback(signal.signal, number, signal.signal(number, self._note))
+            stack.callback(signal.signal, number, signal.signal(number, self._note_signal))
         return woken
 
-    def _note(self, number: int, _frame: FrameType | None) -> None:
+    def _note_signal(self, number: int, _frame: FrameType | None) -> None:
         self._signals.append(number)
 
     def _pass_signals_on(self) -> None:
@@ -375,7 +375,7 @@ def _is_at_terminal() -> bool:
         return False
 
 
-def _has(*capabilities: int) -> bool:
+def _has_in_force(*capabilities: int) -> bool:
     """Return whether this process has these capabilities in force."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     return has_capabilities(status, *capabilities) is True
@@ -383,11 +383,11 @@ def _has(*capabilities: int) -> bool:
 
 def _may_make_namespaces() -> bool:
     """Return whether namespaces can be made without a user namespace first."""
-    return _has(CAP_SYS_ADMIN, CAP_NET_ADMIN)
+    return _has_in_force(CAP_SYS_ADMIN, CAP_NET_ADMIN)
 
 
 def _check_may_lead_out() -> None:
-    if not _has(CAP_NET_ADMIN):
+    if not _has_in_force(CAP_NET_ADMIN):
         message = (
             "a link that leads out of this machine needs the capability CAP_NET_ADMIN; run it as "
             "root, or use --isolated, which needs none"

@@ -86,16 +86,16 @@ def fork_inside(orders: Orders, channel: socket.socket) -> int:
 def _leave_and_run(orders: Orders, channel: socket.socket, parent: int) -> None:
     signal.set_wakeup_fd(-1)
     for number in _SIGNALS:
-        signal.signal(number, _nothing)
+        signal.signal(number, _ignore_signal)
     try:
         kernel.die_with(parent)
-        _leave_for(orders)
+        _leave_namespaces(orders)
         # Who takes another identity is not killed with the parent any more, unless asked for again.
         kernel.die_with(parent)
     except ProcessLookupError:
         return
     except (OSError, LinkError) as error:
-        _tell(channel, {"error": _words(error)})
+        _send_message(channel, {"error": _error_message(error)})
         return
     first = os.fork()
     if first:
@@ -112,7 +112,7 @@ def _parent_seen_from_within() -> int:
     return 0
 
 
-def _leave_for(orders: Orders) -> None:
+def _leave_namespaces(orders: Orders) -> None:
     if orders.user_namespace:
         users, groups = os.geteuid(), os.getegid()
         kernel.leave(kernel.NEW_USER)
@@ -123,14 +123,14 @@ def _leave_for(orders: Orders) -> None:
     kernel.leave(kernel.NEW_PROCESSES | kernel.NEW_MOUNTS)
 
 
-def _nothing(_number: int, _frame: FrameType | None) -> None:
+def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
     """Handle a signal meant for the command; ignoring would be inherited by it."""
 
 
 def _be_first(orders: Orders, channel: socket.socket) -> None:
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
-    signal.signal(signal.SIGCHLD, _nothing)
+    signal.signal(signal.SIGCHLD, _ignore_signal)
     inner = orders.inner
     namespaces: list[int] = []
     devices: list[int] = []
@@ -140,12 +140,12 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
             devices.append(_end_of_link(orders, outer, namespaces))
         devices.append(_end_of_link(orders, inner, namespaces))
     except (OSError, LinkError) as error:
-        _tell(channel, {"error": _words(error)})
+        _send_message(channel, {"error": _error_message(error)})
         return
     with suppress(OSError):
         # Within some containers it is not allowed; then they show those outside.
         kernel.show_own_namespaces()
-    _tell(channel, {"devices": len(devices)}, devices)
+    _send_message(channel, {"devices": len(devices)}, devices)
     for device in devices:
         os.close(device)
     if not channel.recv(_LARGEST_MESSAGE):
@@ -155,14 +155,16 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
         _start(orders.peer, inner[0].other, inner[0].own)
         kernel.enter(namespaces[-1])
     if orders.program is not None:
-        code = _ended(_fork(orders.program, namespaces), channel, woken)
+        code = _await_exit_code(_fork(orders.program, namespaces), channel, woken)
     else:
         command = _start(orders.command, inner[0].own, inner[0].other)
-        code = command if isinstance(command, int) else _ended(command.pid, channel, woken)
+        code = (
+            command if isinstance(command, int) else _await_exit_code(command.pid, channel, woken)
+        )
     if code is None:
         return
     counts = [_counts(namespace) for namespace in reversed(namespaces)]
-    _tell(channel, {"exit_code": code, "interfaces": counts})
+    _send_message(channel, {"exit_code": code, "interfaces": counts})
     channel.recv(_LARGEST_MESSAGE)
 
 
@@ -211,7 +213,7 @@ def _fork(program: Callable[[int, int], int], namespaces: Sequence[int]) -> int:
     return child
 
 
-def _ended(command: int, channel: socket.socket, woken: int) -> int | None:
+def _await_exit_code(command: int, channel: socket.socket, woken: int) -> int | None:
     """The exit code of the command as a shell has it; ``None`` if nobody waits for it any more."""
     watched: list[socket.socket | int] = [channel, woken]
     while True:
@@ -225,12 +227,12 @@ def _ended(command: int, channel: socket.socket, woken: int) -> int | None:
                 return None
             with suppress(ProcessLookupError):
                 os.kill(command, int(json.loads(message)["signal"]))
-        code = _reaped(command)
+        code = _reap_children(command)
         if code is not None:
             return code
 
 
-def _reaped(command: int) -> int | None:
+def _reap_children(command: int) -> int | None:
     """Takes away every process that has ended: how the command has, if it is among them."""
     code = None
     while True:
@@ -256,12 +258,14 @@ def _counts(namespace: int) -> dict[str, int]:
     return {}
 
 
-def _tell(channel: socket.socket, message: dict[str, object], files: Sequence[int] = ()) -> None:
+def _send_message(
+    channel: socket.socket, message: dict[str, object], files: Sequence[int] = ()
+) -> None:
     with suppress(OSError):
         socket.send_fds(channel, [json.dumps(message).encode()], list(files))
 
 
-def _words(error: Exception) -> str:
+def _error_message(error: Exception) -> str:
     if isinstance(error, LinkError):
         return str(error)
     return (

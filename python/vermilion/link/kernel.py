@@ -24,7 +24,7 @@ _NO_SUID_DEVICES_PROGRAMS: Final = 0x2 | 0x4 | 0x8
 _libc: Final = ctypes.CDLL(None, use_errno=True)
 
 
-def _checked(outcome: int, doing: str) -> None:
+def _check_outcome(outcome: int, doing: str) -> None:
     if outcome != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{doing}: {os.strerror(number)}")
@@ -36,7 +36,7 @@ def leave(namespaces: int) -> None:
     Raises:
         OSError: the kernel does not allow it.
     """
-    _checked(_libc.unshare(namespaces), "unshare")
+    _check_outcome(_libc.unshare(namespaces), "unshare")
 
 
 def enter(namespace: int) -> None:
@@ -45,7 +45,7 @@ def enter(namespace: int) -> None:
     Raises:
         OSError: the kernel does not allow it.
     """
-    _checked(_libc.setns(namespace, NEW_NETWORK), "setns")
+    _check_outcome(_libc.setns(namespace, NEW_NETWORK), "setns")
 
 
 def die_with(parent: int) -> None:
@@ -54,7 +54,7 @@ def die_with(parent: int) -> None:
     Raises:
         ProcessLookupError: the parent has ended already.
     """
-    _checked(_libc.prctl(_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0), "prctl")
+    _check_outcome(_libc.prctl(_SIGNAL_OF_PARENTS_DEATH, signal.SIGKILL, 0, 0, 0), "prctl")
     if os.getppid() != parent:
         raise ProcessLookupError
 
@@ -76,7 +76,7 @@ def show_own_namespaces() -> None:
     Raises:
         OSError: the kernel does not allow it; within some containers it does not.
     """
-    _checked(_libc.mount(None, b"/", None, _RECURSIVE | _SLAVE, None), "mount")
+    _check_outcome(_libc.mount(None, b"/", None, _RECURSIVE | _SLAVE, None), "mount")
     for kind in (b"proc", b"sysfs"):
         place = b"/sys" if kind == b"sysfs" else b"/proc"
-        _checked(_libc.mount(kind, place, kind, _NO_SUID_DEVICES_PROGRAMS, None), "mount")
+        _check_outcome(_libc.mount(kind, place, kind, _NO_SUID_DEVICES_PROGRAMS, None), "mount")

@@ -73,7 +73,7 @@ class Masquerade:
                 self._read_acknowledgements()
             except OSError as error:
                 reason = os.strerror(error.errno) if error.errno else str(error)
-                raise LinkError(_words(error.errno, reason)) from None
+                raise LinkError(_error_message(error.errno, reason)) from None
             unless_it_stands.pop_all()
 
     def close(self) -> None:
@@ -110,7 +110,7 @@ def check_forwarding() -> None:
         raise LinkError(message)
 
 
-def _words(number: int | None, reason: str) -> str:
+def _error_message(number: int | None, reason: str) -> str:
     if number == errno.EPERM:
         cure = "the capability CAP_NET_ADMIN is missing; run it as root, or use --isolated"
     else:
@@ -128,7 +128,7 @@ def _batch(name: str, address: IPv4Address) -> bytes:
     body_of_chain = (
         attribute_bytes(1, table)
         + attribute_bytes(3, chain)
-        + _nested(4, hook)
+        + _nested_attribute(4, hook)
         + attribute_bytes(7, b"nat\0")
     )
     source = (
@@ -138,10 +138,12 @@ def _batch(name: str, address: IPv4Address) -> bytes:
         + _number(4, _ADDRESS_BYTES)
     )
     same = (
-        _number(1, _REGISTER) + _number(2, _EQUAL) + _nested(3, attribute_bytes(1, address.packed))
+        _number(1, _REGISTER)
+        + _number(2, _EQUAL)
+        + _nested_attribute(3, attribute_bytes(1, address.packed))
     )
-    steps = _step(b"payload", source) + _step(b"cmp", same) + _step(b"masq", b"")
-    rule = attribute_bytes(1, table) + attribute_bytes(2, chain) + _nested(4, steps)
+    steps = _expression(b"payload", source) + _expression(b"cmp", same) + _expression(b"masq", b"")
+    rule = attribute_bytes(1, table) + attribute_bytes(2, chain) + _nested_attribute(4, steps)
     messages = (
         (_NEW_TABLE, attribute_bytes(1, table) + _number(2, _OWNED)),
         (_NEW_CHAIN, body_of_chain),
@@ -161,9 +163,9 @@ def _number(kind: int, value: int) -> bytes:
     return attribute_bytes(kind, struct.pack(">I", value))
 
 
-def _nested(kind: int, content: bytes) -> bytes:
+def _nested_attribute(kind: int, content: bytes) -> bytes:
     return attribute_bytes(kind | 0x8000, content)
 
 
-def _step(name: bytes, data: bytes) -> bytes:
-    return _nested(1, attribute_bytes(1, name + b"\0") + _nested(2, data))
+def _expression(name: bytes, data: bytes) -> bytes:
+    return _nested_attribute(1, attribute_bytes(1, name + b"\0") + _nested_attribute(2, data))

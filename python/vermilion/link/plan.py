@@ -84,7 +84,7 @@ def plan_of_options(options: Options) -> Scenario:
         "duration": _UNTIL_IT_ENDS,
         "links": {name: deepcopy(link) for name in WAYS},
     }
-    return _planned(document, ORIGIN, options)
+    return _plan_scenario(document, ORIGIN, options)
 
 
 def plan_of_scenario(
@@ -138,16 +138,16 @@ def plan_of_scenario(
     ]
     if changes:
         document["changes"] = changes
-    return _planned(document, scenario.origin, options)
+    return _plan_scenario(document, scenario.origin, options)
 
 
-def _planned(document: dict[str, Any], origin: str, options: Options) -> Scenario:
+def _plan_scenario(document: dict[str, Any], origin: str, options: Options) -> Scenario:
     if options.warm_up is not None:
         document["warm_up"] = options.warm_up
     try:
         for override in options.overrides:
             apply_overrides(
-                document, [override if _says_where(override) else f"links.*.{override}"]
+                document, [override if _names_link(override) else f"links.*.{override}"]
             )
         for way, overrides in ((UPLINK, options.uplink), (DOWNLINK, options.downlink)):
             for override in overrides:
@@ -168,7 +168,7 @@ def _planned(document: dict[str, Any], origin: str, options: Options) -> Scenari
     return scenario_from_document(document, origin)
 
 
-def _says_where(override: str) -> bool:
+def _names_link(override: str) -> bool:
     return override.partition(".")[0].strip() == "links" or "=" not in override
 
 

@@ -64,8 +64,8 @@ class Witness:
         since_ns = max(0, self._now_ns - round(ACTIVE_S * _NS_PER_S))
         return {
             "active_flows": self._monitor.active_flows(since_ns),
-            "round_trips": _part(self._round_trips),
-            "traffic": _part(self._volumes),
+            "round_trips": _take_batch(self._round_trips),
+            "traffic": _take_batch(self._volumes),
             "more": bool(self._round_trips or self._volumes),
         }
 
@@ -79,7 +79,7 @@ class Witness:
         self._volumes.extend(zip(*(volumes[name].tolist() for name in names), strict=True))
 
 
-def _part(waiting: deque[Any]) -> list[Any]:
+def _take_batch(waiting: deque[Any]) -> list[Any]:
     return [waiting.popleft() for _ in range(min(MOST_AT_ONCE, len(waiting)))]
 
 
@@ -151,7 +151,7 @@ class Recorder:
             return
         notes = [link.take_sightings(way) for way in range(len(WAYS))]
         now_ns = link.now_ns
-        self._do(lambda: self._take(notes, now_ns))
+        self._enqueue(lambda: self._take(notes, now_ns))
 
     def witness(
         self, link: _core.Link, way: int, largest_packet: int, answer: Callable[[Witness], None]
@@ -165,14 +165,14 @@ class Recorder:
             self._watch(link)
         witness = self._witnesses[way]
         self.look(link)
-        self._do(lambda: answer(witness))
+        self._enqueue(lambda: answer(witness))
 
     def series(self) -> dict[str, dict[str, NDArray[np.float64]]]:
         """The time series of both ways."""
         if self._interval_s is None:
             return {}
         return {
-            name: _joined(pieces, self._end_s)
+            name: _join_columns(pieces, self._end_s)
             for name, pieces in zip(WAYS, self._columns, strict=True)
             if pieces
         }
@@ -200,16 +200,16 @@ class Recorder:
         if self._file is not None or self._witnesses:
             link.watch(self._file is not None, bool(self._witnesses), KEPT_BYTES, _ROOM_BYTES)
 
-    def _do(self, job: Callable[[], None]) -> None:
+    def _enqueue(self, job: Callable[[], None]) -> None:
         if self._thread is None:
-            self._thread = threading.Thread(target=self._work, daemon=True)
+            self._thread = threading.Thread(target=self._run_jobs, daemon=True)
             self._thread.start()
         try:
             self._jobs.put_nowait(job)
         except queue.Full:
             self._lost_jobs += 1
 
-    def _work(self) -> None:
+    def _run_jobs(self) -> None:
         while (job := self._jobs.get()) is not None:
             try:
                 job()
@@ -227,7 +227,7 @@ class Recorder:
         self._file.write(text)
 
 
-def _joined(
+def _join_columns(
     pieces: list[dict[str, NDArray[np.float64]]], end_s: float
 ) -> dict[str, NDArray[np.float64]]:
     columns = {name: np.concatenate([each[name] for each in pieces]) for name in pieces[0]}

@@ -101,7 +101,7 @@ def read_capture(
     Raises:
         CaptureFileError: the file cannot be read, or is no capture, or a number cannot be used.
     """
-    with _opened(file) as (stream, name):
+    with _open(file) as (stream, name):
         try:
             stretch_ns = 0 if volumes is None else max(1, round(stretch_s * 1e9))
             monitor = CaptureMonitor(
@@ -110,7 +110,7 @@ def read_capture(
             size = _size(stream)
             read = 0
             try:
-                while piece := _piece(stream, name):
+                while piece := _read_piece(stream, name):
                     monitor.feed(piece)
                     _hand_over(monitor, round_trips)
                     _hand_over_volumes(monitor, volumes)
@@ -141,7 +141,7 @@ def read_capture(
     return CaptureSummary.from_json(monitor.summary())
 
 
-def _opened(
+def _open(
     file: str | PathLike[str] | BinaryIO,
 ) -> AbstractContextManager[tuple[BinaryIO, str]]:
     if not isinstance(file, str | PathLike):
@@ -162,7 +162,7 @@ class _File:
         try:
             self.stream = self.path.open("rb")
         except (OSError, ValueError) as error:
-            raise _unreadable(str(self.path), error) from None
+            raise _read_error(str(self.path), error) from None
         return self.stream, str(self.path)
 
     def __exit__(self, *_: object) -> None:
@@ -178,14 +178,14 @@ def _size(stream: BinaryIO) -> int:
         return 0
 
 
-def _piece(stream: BinaryIO, name: str) -> bytes:
+def _read_piece(stream: BinaryIO, name: str) -> bytes:
     try:
         return stream.read(PIECE_BYTES)
     except OSError as error:
-        raise _unreadable(name, error) from None
+        raise _read_error(name, error) from None
 
 
-def _unreadable(name: str, error: OSError | ValueError) -> CaptureFileError:
+def _read_error(name: str, error: OSError | ValueError) -> CaptureFileError:
     reason = getattr(error, "strerror", None) or error
     return CaptureFileError(f'"{name}" cannot be read ({reason}); expected a capture file')
 

@@ -181,7 +181,7 @@ class InterfaceWatch:
         self._monitor.advance(max(0, self._wall_ns() - _BEHIND_NS))
         lost = self._ring.count_losses()
         if self._emptied:
-            self._adapt(lost, blocks)
+            self._adapt_sampling(lost, blocks)
         # What came before the first call had to wait for whoever was still getting ready.
         self._emptied = True
         self._cpu_s += time.thread_time() - begun_s
@@ -267,7 +267,7 @@ class InterfaceWatch:
         self._ring.apply_filter(self._program())
         return True
 
-    def _adapt(self, lost: int, blocks: int) -> None:
+    def _adapt_sampling(self, lost: int, blocks: int) -> None:
         before = self._sampling
         self._sampling = before.after(self._clock(), lost, self._ring.filled(blocks))
         if self._sampling.one_in != before.one_in:

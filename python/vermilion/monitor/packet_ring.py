@@ -103,7 +103,7 @@ class PacketRing:
                 self._attach()
         except (OSError, ValueError, OverflowError) as error:
             self._socket.close()
-            raise InterfaceError(_words(self.interface, error)) from None
+            raise InterfaceError(_error_message(self.interface, error)) from None
 
     def apply_filter(self, program: list[Instruction]) -> None:
         """Put another program in place of the one in force, at once."""
@@ -209,19 +209,19 @@ def number_of(interface: str) -> int:
     try:
         return socket.if_nametoindex(interface)
     except (OSError, ValueError):
-        raise InterfaceError(_missing(interface)) from None
+        raise InterfaceError(_no_interface_message(interface)) from None
 
 
-def _missing(interface: str) -> str:
+def _no_interface_message(interface: str) -> str:
     shown = interface.encode("unicode_escape").decode("ascii")
     return f'there is no interface "{shown}"; expected one of: {", ".join(_interfaces())}'
 
 
-def _words(interface: str, error: OSError | ValueError | OverflowError) -> str:
+def _error_message(interface: str, error: OSError | ValueError | OverflowError) -> str:
     shown = interface.encode("unicode_escape").decode("ascii")
     number = getattr(error, "errno", None)
     if number == errno.ENODEV:
-        return _missing(interface)
+        return _no_interface_message(interface)
     if number == errno.ENOMEM:
         size = BLOCK_BYTES * BLOCKS >> 20
         return f'"{shown}": the kernel has no {size} MiB of memory for the ring'

@@ -55,7 +55,7 @@ class Network:
         for key, value in table.items():
             if key in _METHODS:
                 raise ScenarioError(key, value, f"the method Network.{_METHODS[key]}", title)
-        self._document |= _written(table)
+        self._document |= _to_toml_table(table)
         self._check(self._document)
 
     @property
@@ -79,7 +79,7 @@ class Network:
         Raises:
             ScenarioError: a key or a value that is not accepted, or a name for the second time.
         """
-        written = _written(table)
+        written = _to_toml_table(table)
         written.setdefault("queue", "drop-tail")
         if isinstance(written["queue"], str):
             written["queue"] = {"discipline": written["queue"]}
@@ -106,7 +106,7 @@ class Network:
         Raises:
             ScenarioError: a key or a value that is not accepted, or a name for the second time.
         """
-        written = _written(table)
+        written = _to_toml_table(table)
         for key in ("path", "return_path"):
             if isinstance(written.get(key), str):
                 written[key] = [written[key]]
@@ -138,7 +138,7 @@ class Network:
         Raises:
             ScenarioError: a key or a value that is not accepted.
         """
-        written = _written(table)
+        written = _to_toml_table(table)
         self._check({"tuning": written})
         self._document["tuning"] = written
         return self
@@ -164,7 +164,7 @@ class Network:
 
     def _append(self, kind: str, table: Mapping[str, object]) -> Self:
         entries = self._document.setdefault(kind, [])
-        entries.append(_written(table))
+        entries.append(_to_toml_table(table))
         try:
             self._check({kind: entries})
         except ScenarioError:
@@ -193,12 +193,12 @@ _METHODS = {
 }
 
 
-def _written(table: Mapping[str, object]) -> dict[str, Any]:
+def _to_toml_table(table: Mapping[str, object]) -> dict[str, Any]:
     """A table as TOML would hold it: classes and functions by their names, nothing for ``None``."""
-    return {key: _value(value) for key, value in table.items() if value is not None}
+    return {key: _to_toml_value(value) for key, value in table.items() if value is not None}
 
 
-def _value(value: object) -> object:
+def _to_toml_value(value: object) -> object:
     number = whole_number(value)
     if number is not None:
         return number  # NumPy has whole numbers of its own
@@ -207,9 +207,9 @@ def _value(value: object) -> object:
     if isinstance(value, FunctionType):
         return registered_predicate(value)
     if isinstance(value, Mapping):
-        return _written(value)
+        return _to_toml_table(value)
     if isinstance(value, list | tuple):
-        return [_value(entry) for entry in value]
+        return [_to_toml_value(entry) for entry in value]
     return value
 
 

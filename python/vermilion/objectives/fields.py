@@ -119,12 +119,12 @@ def choice(accepted: Mapping[Any, Any]) -> Callable[[object, Scenario], Any]:
         for known, meant in accepted.items():
             if type(value) is type(known) and value == known:
                 return meant
-        raise FieldError("", value, f"one of: {_quoted(accepted)}")
+        raise FieldError("", value, f"one of: {_quote_all(accepted)}")
 
     return read
 
 
-def _quoted(values: Iterable[object]) -> str:
+def _quote_all(values: Iterable[object]) -> str:
     return ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
 
 

@@ -172,7 +172,7 @@ def harm_bounds(
         replace(Constraint.parse(text, field=_FIELD, scenario=scenario), of_harm=True)
         for margin in margins.values()
         for text in dict.fromkeys(
-            f"{_of_link(margin.path, link)} {margin.bound}"
+            f"{_with_link(margin.path, link)} {margin.bound}"
             for link in links
             if margin.name != _DELAY or link not in told
         )
@@ -198,7 +198,7 @@ def margins_of(
         name, sign, amount = (part.strip() for part in text.partition("="))
         if not sign or not amount:
             raise ScenarioError(_FIELD, text, _ACCEPTED, scenario.origin)
-        known = next((each for each in MARGINS if name in _names(each, links)), None)
+        known = next((each for each in MARGINS if name in _accepted_names(each, links)), None)
         key, path = (name, name) if known is None else (known.name, known.path)
         if known is None and not name.startswith(("links.", "flows.")):
             listed = did_you_mean(name, [each.name for each in MARGINS])
@@ -207,15 +207,15 @@ def margins_of(
         if amount == NOTHING:
             margins.pop(key, None)
             continue
-        bound = _bound(_of_link(path, links[0]) if links else path, amount, text, scenario)
+        bound = _bound(_with_link(path, links[0]) if links else path, amount, text, scenario)
         margins[key] = Margin(key, path, bound, "")
     return margins
 
 
-def _names(margin: Margin, links: Sequence[str]) -> set[str]:
+def _accepted_names(margin: Margin, links: Sequence[str]) -> set[str]:
     """Names that a user may give to a margin; for a single link also the path with its name."""
     names = {margin.name, margin.path}
-    return names | {_of_link(margin.path, links[0])} if len(links) == 1 else names
+    return names | {_with_link(margin.path, links[0])} if len(links) == 1 else names
 
 
 def _delay_bound(scenario: Scenario) -> str:
@@ -247,7 +247,7 @@ def _flows_at_a_time(scenario: Scenario) -> int:
     )
 
 
-def _of_link(path: str, link: str) -> str:
+def _with_link(path: str, link: str) -> str:
     """A path with the link's name in its place; what else a user writes in braces stays."""
     return path.replace("{link}", link)
 

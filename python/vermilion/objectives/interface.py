@@ -283,7 +283,7 @@ def measured(name: str, window: Mapping[str, object], *keys: str) -> float:
     """
     value = metric_of(window, ".".join(keys))
     if value is None:
-        raise NotMeasuredError(_absent(name, keys))
+        raise NotMeasuredError(_why_absent(name, keys))
     return value
 
 
@@ -303,7 +303,7 @@ def mean_squared_distance(name: str, window: LinkMetrics, key: str, target: floa
     return sd**2 + (mean - target) ** 2
 
 
-def _absent(name: str, keys: tuple[str, ...]) -> str:
+def _why_absent(name: str, keys: tuple[str, ...]) -> str:
     """Reason why a number is absent, as far as its name tells."""
     if keys[0] == "average_queue_packets":
         return f"{name} needs {keys[0]}, which the queue's discipline does not have"

@@ -38,14 +38,14 @@ def metric_in_words(path: MetricPath, value: float, half_width: float | None = N
         value: in the metric's own unit.
         half_width: of its interval, likewise; ``None`` where there is none.
     """
-    factor, unit = _shown(path)
+    factor, unit = _shown_unit(path)
     text = f"{factor * value:.4g}"
     if half_width is not None:
         text += f" +- {factor * half_width:.2g}"
     return f"{text} {unit}".rstrip()
 
 
-def _shown(path: MetricPath) -> tuple[float, str]:
+def _shown_unit(path: MetricPath) -> tuple[float, str]:
     """The factor from the metric's own unit to the one that is shown, and that unit."""
     if path.metric in _IN_PER_CENT:
         return 100.0, "%"
@@ -59,7 +59,7 @@ def _shown(path: MetricPath) -> tuple[float, str]:
 _STATISTICS: Final = ("mean", "sd", "p5", "p50", "p95", "p99", "max")
 
 
-def _of_distributions(
+def _statistics_of(
     distributions: Mapping[str, Dimension], statistics: tuple[str, ...] = _STATISTICS
 ) -> dict[str, Dimension]:
     return {
@@ -79,7 +79,7 @@ METRICS: Final[Mapping[str, Dimension]] = {
     "drops": PACKETS,
     "marks": PACKETS,
     "losses": PACKETS,
-    **_of_distributions(
+    **_statistics_of(
         {
             "queue_packets": PACKETS,
             "average_queue_packets": PACKETS,
@@ -91,7 +91,7 @@ METRICS: Final[Mapping[str, Dimension]] = {
 """The metrics of a link, each with the kind of quantity that its bound is."""
 
 FLOW_METRICS: Final[Mapping[str, Dimension]] = {
-    **_of_distributions({"goodput_bit_per_s": RATE}, ("total", "mean", "sd", "min", "max")),
+    **_statistics_of({"goodput_bit_per_s": RATE}, ("total", "mean", "sd", "min", "max")),
     "jain_index": RATIO,
     "goodput_cov": RATIO,
     "slowest_share": RATIO,
@@ -100,14 +100,14 @@ FLOW_METRICS: Final[Mapping[str, Dimension]] = {
     "retransmissions": RATIO,
     "transfers_begun": RATIO,
     "completed": RATIO,
-    **_of_distributions({"completion_time_s": TIME}, (*_STATISTICS, "min")),
-    **_of_distributions({"delay_ms": TIME}),
+    **_statistics_of({"completion_time_s": TIME}, (*_STATISTICS, "min")),
+    **_statistics_of({"delay_ms": TIME}),
     "jitter_ms": TIME,
     "packets_sent": PACKETS,
     "packets_delivered": PACKETS,
     "packets_lost": PACKETS,
     "packet_loss_rate": RATIO,
-    **_of_distributions({"losses_in_a_row": RATIO}, ("mean", "max")),
+    **_statistics_of({"losses_in_a_row": RATIO}, ("mean", "max")),
 }
 """The metrics of flows, likewise."""
 
@@ -123,7 +123,7 @@ ACCEPTED_PATH: Final = (
 )
 
 
-class _OfMetric(Protocol):
+class _HasPath(Protocol):
     @property
     def path(self) -> MetricPath:
         """The metric."""
@@ -235,7 +235,7 @@ class UnitOfMetric:
     Of the class it is what a table of objectives says.
     """
 
-    def __get__(self, objective: _OfMetric | None, owner: type | None = None) -> str:
+    def __get__(self, objective: _HasPath | None, owner: type | None = None) -> str:
         """The unit, "" for a plain number."""
         return "the metric's" if objective is None else objective.path.unit
 

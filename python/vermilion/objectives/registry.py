@@ -186,12 +186,12 @@ def constraints_of(
     if listed or nothing_said:
         own += objective.guarding
     listed += tuple(text for text in own if text not in listed)
-    found = _parsed(listed, scenario)
+    found = _parse_constraints(listed, scenario)
     guards = dict.fromkeys(text for each in found for text in guards_of(each.path))
-    return (*found, *_parsed((text for text in guards if text not in listed), scenario))
+    return (*found, *_parse_constraints((text for text in guards if text not in listed), scenario))
 
 
-def _parsed(texts: Iterable[str], scenario: Scenario) -> tuple[Constraint, ...]:
+def _parse_constraints(texts: Iterable[str], scenario: Scenario) -> tuple[Constraint, ...]:
     return tuple(
         Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario)
         for index, text in enumerate(texts)
@@ -220,7 +220,7 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
     Raises:
         FieldError: a field of the table that is not accepted.
     """
-    name = table.get("name", _unnamed(table))
+    name = table.get("name", _default_name(table))
     if not isinstance(name, str) or name not in OBJECTIVES:
         raise FieldError("name", name, did_you_mean(str(name), OBJECTIVES))
     objective = OBJECTIVES[name]
@@ -239,7 +239,7 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
     return objective.from_values(values, scenario)
 
 
-def _unnamed(table: Mapping[str, Any]) -> str:
+def _default_name(table: Mapping[str, Any]) -> str:
     """The name of the objective that a table without one means."""
     if "path" in table:
         return ChosenMetric.name

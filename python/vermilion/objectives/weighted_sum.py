@@ -59,12 +59,12 @@ def _part(table: object, scenario: Scenario, read_table: ReadTable) -> Part:
     if not isinstance(table, dict):
         raise FieldError("", table, "a table, like { weight = 1, name = ... }")
     own = {key: value for key, value in table.items() if key not in {"weight", "scale"}}
-    weight = _above_zero("weight", table.get("weight", MISSING))
-    scale = _above_zero("scale", table["scale"]) if "scale" in table else None
+    weight = _parse_positive("weight", table.get("weight", MISSING))
+    scale = _parse_positive("scale", table["scale"]) if "scale" in table else None
     return Part(read_table(own, scenario), weight, scale)
 
 
-def _above_zero(name: str, value: object) -> float:
+def _parse_positive(name: str, value: object) -> float:
     quantity = Quantity(RATIO, minimum_excluded=True)
     try:
         return float(quantity.parse(value))
@@ -130,7 +130,7 @@ class WeightedSum(Objective):
 
     def relative_to(self, incumbent: Sequence[Result]) -> Self:
         """The same with the incumbent's mean values as the scales of parts that state none."""
-        return replace(self, parts=tuple(_scaled(part, incumbent) for part in self.parts))
+        return replace(self, parts=tuple(_with_scale(part, incumbent) for part in self.parts))
 
     def measure(self, result: Result) -> float:
         """The sum for a run.
@@ -147,7 +147,7 @@ class WeightedSum(Objective):
         return math.fsum(total)
 
 
-def _scaled(part: Part, incumbent: Sequence[Result]) -> Part:
+def _with_scale(part: Part, incumbent: Sequence[Result]) -> Part:
     objective = part.objective.relative_to(incumbent)
     if part.scale is not None:
         return replace(part, objective=objective)

@@ -77,7 +77,7 @@ def flow_windows(
     entries = [
         group.phases if over == "phases" and group.phases else [group.total] for group in groups
     ]
-    return [_pooled(windows) for windows in zip(*entries, strict=True)]
+    return [_pool(windows) for windows in zip(*entries, strict=True)]
 
 
 def matching(flows: str, groups: Iterable[str]) -> list[str]:
@@ -109,17 +109,17 @@ def weighted_mean(values: Sequence[float], windows: Sequence[Stretch]) -> float:
     return math.fsum(weighted) / math.fsum(durations)
 
 
-def _pooled(windows: Sequence[GroupMetrics]) -> FlowsWindow:
+def _pool(windows: Sequence[GroupMetrics]) -> FlowsWindow:
     """One window of several groups, as if their flows were of one group."""
     active = [window for window in windows if not is_idle(window)]
-    pooled = cast("FlowsWindow", dict(active[0])) if len(active) == 1 else _together(windows)
+    pooled = cast("FlowsWindow", dict(active[0])) if len(active) == 1 else _pool_active(windows)
     goodput = pooled.get("goodput_bit_per_s")
     if "compared_flows" not in pooled and goodput is not None and goodput.get("mean"):
         pooled["slowest_share"] = goodput["min"] / goodput["mean"]
     return pooled
 
 
-def _together(windows: Sequence[GroupMetrics]) -> FlowsWindow:
+def _pool_active(windows: Sequence[GroupMetrics]) -> FlowsWindow:
     """Several groups, or none of which a flow is active."""
     active = [window for window in windows if not is_idle(window)]
     ends = {"start_s": windows[0]["start_s"], "end_s": windows[0]["end_s"]}

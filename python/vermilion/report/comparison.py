@@ -65,7 +65,7 @@ class ComparisonReport(Comparison):
         Raises:
             ScenarioError: there is no such link or phase.
         """
-        return self._drawn(link, phase, narrow=False)
+        return self._draw(link, phase, narrow=False)
 
     def save_figure(
         self, path: str | os.PathLike[str], link: str | None = None, phase: int | None = None
@@ -103,7 +103,7 @@ class ComparisonReport(Comparison):
             title=scenario.title or scenario.origin,
             description=scenario.description,
             figure=drawing.svg_for_both_widths(
-                partial(self._drawn, link, phase),
+                partial(self._draw, link, phase),
                 name=self._name(),
                 description=self._description(link),
             ),
@@ -127,18 +127,18 @@ class ComparisonReport(Comparison):
         return f'<div style="max-width: 60rem">\n{figure}\n{tables}\n{notes}</div>'
 
     @property
-    def _many(self) -> bool:
+    def _has_many_variants(self) -> bool:
         """Return whether each variant is drawn as a line of its own."""
         return len(self.names) >= FEWEST
 
     def _caption(self, link: str, phase: int | None) -> str:
         """Caption of the figure."""
-        explain = many_variants_caption if self._many else comparison_caption
+        explain = many_variants_caption if self._has_many_variants else comparison_caption
         return f"Link {link}. {explain(self, self._rows(link, phase))}"
 
-    def _drawn(self, link: str | None, phase: int | None, *, narrow: bool) -> Figure:
+    def _draw(self, link: str | None, phase: int | None, *, narrow: bool) -> Figure:
         link = self._link(link)
-        draw = many_variants_figure if self._many else comparison_figure
+        draw = many_variants_figure if self._has_many_variants else comparison_figure
         return draw(self, link, self._rows(link, phase), narrow=narrow)
 
     def _name(self) -> str:
@@ -148,7 +148,7 @@ class ComparisonReport(Comparison):
     def _description(self, link: str) -> str:
         shown = (
             "Queueing delay, goodput and share of packets dropped"
-            if self._many
+            if self._has_many_variants
             else "Goodput against queueing delay, and the distribution of the queueing delay,"
         )
         return f"{shown} of {', '.join(self.names)} at {link}"

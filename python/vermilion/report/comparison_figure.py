@@ -212,7 +212,7 @@ def _centre(points: Points, *, logarithmic: bool) -> tuple[float, float]:
     return middle, fmean(goodput for _, goodput in points)
 
 
-def _look(variant: int) -> dict[str, Any]:
+def _line_style(variant: int) -> dict[str, Any]:
     return {
         "color": _COLOURS[variant % len(_COLOURS)],
         "linestyle": _LINES[variant % len(_LINES)],
@@ -227,7 +227,7 @@ def _marker(variant: int) -> str:
 def _draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool) -> None:
     if not points:
         return
-    look = _look(variant)
+    look = _line_style(variant)
     line = _contour(points, logarithmic=logarithmic)
     if line:
         delays, goodputs = zip(*line, strict=True)
@@ -262,7 +262,7 @@ def _draw_distribution(
     if distribution is None:
         return
     percent, quantiles = distribution
-    look = _look(variant)
+    look = _line_style(variant)
     axes.plot([interval.mean for interval in quantiles], percent, **look)
     low = [interval.mean if interval.low is None else interval.low for interval in quantiles]
     high = [interval.mean if interval.high is None else interval.high for interval in quantiles]
@@ -323,7 +323,7 @@ def _add_legend(figure: Figure, names: Sequence[str], columns: int) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], marker=_marker(variant), markersize=5, label=name, **_look(variant))
+        Line2D([], [], marker=_marker(variant), markersize=5, label=name, **_line_style(variant))
         for variant, name in enumerate(names)
     ]
     figure.legend(

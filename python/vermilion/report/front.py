@@ -142,7 +142,7 @@ def front_figure(front: Front, *, narrow: bool = False) -> Figure:
             now = [front.incumbent]
             _with_intervals(axes, now, drawing.VERMILION, "X", "now, on the same seeds")
         labels = [
-            f"{name}{f', {typeset(unit)}' if unit else ''}  ({_better(index, high)})"
+            f"{name}{f', {typeset(unit)}' if unit else ''}  ({_direction_label(index, high)})"
             for index, (name, unit, high) in enumerate(
                 zip(front.objectives, front.units, front.maximised, strict=True)
             )
@@ -227,7 +227,7 @@ def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
     """The ends of both axes: what is reported, and of what was tried that which lies near."""
     ends = []
     for axis in (0, 1):
-        values = _reported(front, axis)
+        values = _reported_values(front, axis)
         if not values:  # nothing was simulated in time
             return (0.0, 1.0), (0.0, 1.0)
         if _is_logarithmic(front, axis):
@@ -239,14 +239,14 @@ def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
     return ends[0], ends[1]
 
 
-def _reported(front: Front, axis: int) -> list[float]:
+def _reported_values(front: Front, axis: int) -> list[float]:
     """The means of an objective that are reported, and the ends of their intervals."""
     shown = [point.values[axis] for _, point in front_rows(front)]
     return [end for each in shown for end in (each.low, each.mean, each.high) if end is not None]
 
 
 def _is_logarithmic(front: Front, axis: int) -> bool:
-    return is_wide(_reported(front, axis))
+    return is_wide(_reported_values(front, axis))
 
 
 def _with_room(reported: Sequence[float], tried: Sequence[float]) -> tuple[float, float]:
@@ -308,7 +308,7 @@ def _staircase(
     return horizontal, vertical
 
 
-def _better(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to its call
+def _direction_label(axis: int, maximised: bool) -> str:  # noqa: FBT001 - read next to its call
     directions = (("left", "right"), ("down", "up"))
     return f"better: {directions[axis][maximised]}"
 

@@ -98,18 +98,18 @@ def _controller(runs: Sequence[OnlineRun]) -> str:
     events = events_of(runs[0])
     words = (
         f"In the run drawn here (seed {runs[0].seed}) it noticed "
-        f"{_counted(len(events.detected), 'change of conditions', 'changes of conditions')} and "
-        f"put {_counted(len(events.applied), 'new setting', 'new settings')} in force"
+        f"{_count_of(len(events.detected), 'change of conditions', 'changes of conditions')} and "
+        f"put {_count_of(len(events.applied), 'new setting', 'new settings')} in force"
     )
     if events.applied:
         words += f", the first at {seconds(events.applied[0])}"
     back = len(events.rolled_back)
     if back:
-        return f"{words}; {_counted(back, 'was', 'were')} rolled back."
+        return f"{words}; {_count_of(back, 'was', 'were')} rolled back."
     return f"{words}; none had to be rolled back." if events.applied else f"{words}."
 
 
-def _counted(number: int, one: str, several: str) -> str:
+def _count_of(number: int, one: str, several: str) -> str:
     return f"{number} {one if number == 1 else several}"
 
 
@@ -181,7 +181,7 @@ def _scenario(
         "target": None if drawn.target_packets is None else f"{drawn.target_packets:g}",
         "goal": goal_of(drawn),
         "short_queue": rivals[0].name if rivals else None,
-        "answers": [_answer(line) for line in lines],
+        "answers": [_phase_summary(line) for line in lines],
         "prices": [_price(line) for line in lines],
         "headings": _headings(lines),
         "sentences": sentences(runs),
@@ -210,7 +210,7 @@ def _scenario(
     }
 
 
-def _answer(line: PriceLine) -> dict[str, object]:
+def _phase_summary(line: PriceLine) -> dict[str, object]:
     """Summary of a phase: queueing delay, and the price of the tuning."""
     alone, tuned = line.waits_ms[:2]
     return {

@@ -105,9 +105,9 @@ def goal_of(run: OnlineRun) -> Metric:
     name = objective.label
     heading = f"{name[:1].upper()}{name[1:]}"
     if isinstance(objective, QueueDeviation):
-        return _of_link(run, "goal", "Deviation", "packets²", objective.value)
+        return _link_metric(run, "goal", "Deviation", "packets²", objective.value)
     if isinstance(objective, LinkObjective):
-        return _of_link(run, "goal", heading, objective.unit, objective.value)
+        return _link_metric(run, "goal", heading, objective.unit, objective.value)
     if isinstance(objective, FlowsObjective):
         unit, scale = ("Mbit/s", 1e-6) if objective.unit == "bit/s" else (objective.unit, 1)
 
@@ -133,20 +133,20 @@ def metrics(run: OnlineRun) -> tuple[Metric, ...]:
     if run.target_packets is not None:
         equation = PublishedQueueVariance(run.link, run.target_packets)
         published = (
-            _of_link(run, "published", "Deviation of its average", "packets²", equation.value),
+            _link_metric(run, "published", "Deviation of its average", "packets²", equation.value),
         )
     return (
-        _of_link(run, "utilization", "Utilisation", "%", lambda w: w["utilization"], 100),
-        _of_link(run, "mean", "Mean queue", "packets", of_queue("mean")),
-        _of_link(run, "sd", "Queue, sd", "packets", of_queue("sd")),
-        _of_link(run, "p95", "Queue, 95th percentile", "packets", of_queue("p95")),
+        _link_metric(run, "utilization", "Utilisation", "%", lambda w: w["utilization"], 100),
+        _link_metric(run, "mean", "Mean queue", "packets", of_queue("mean")),
+        _link_metric(run, "sd", "Queue, sd", "packets", of_queue("sd")),
+        _link_metric(run, "p95", "Queue, 95th percentile", "packets", of_queue("p95")),
         goal_of(run),
         *published,
-        _of_link(run, "drop_rate", "Drop rate", "%", lambda w: w["drop_rate"], 100),
+        _link_metric(run, "drop_rate", "Drop rate", "%", lambda w: w["drop_rate"], 100),
     )
 
 
-def _of_link(
+def _link_metric(
     run: OnlineRun,
     name: str,
     heading: str,

@@ -259,7 +259,7 @@ def _rows(
             for each in here
         ]
         cells = [
-            _priced(each, None if not place else values[0]) for place, each in enumerate(values)
+            _price_of(each, None if not place else values[0]) for place, each in enumerate(values)
         ]
         known = tuple(cell for cell in cells if cell is not None)
         nothing_is_marked = row.metric == "mark_rate" and not any(
@@ -270,7 +270,9 @@ def _rows(
     return rows
 
 
-def _priced(values: Sequence[float | None], alone: Sequence[float | None] | None) -> Priced | None:
+def _price_of(
+    values: Sequence[float | None], alone: Sequence[float | None] | None
+) -> Priced | None:
     interval = _mean(values)
     if interval is None:
         return None

@@ -75,7 +75,7 @@ def parameter_figure(
         axes.set_title(title)
         axes.set_ylabel("" if parameter.unit == "1" else parameter.unit)
         axes.set_xlabel("time (s)")
-    shown = _on_or_off if parameter.kind == "switch" else significant
+    shown = _format_switch if parameter.kind == "switch" else significant
     description = (
         f"{title} over time: {shown(values[0])} at first, "
         f"{shown(values[-1])} at the end, {how_many(len(steps) - 1, 'change')}."
@@ -83,7 +83,7 @@ def parameter_figure(
     return drawing.svg(figure, name=name, description=description)
 
 
-def _on_or_off(value: float) -> str:
+def _format_switch(value: float) -> str:
     return "on" if value else "off"
 
 

@@ -159,14 +159,16 @@ class RunFigure:
         return template.render(
             title=title,
             description=self.scenario.description,
-            figure=drawing.svg_for_both_widths(self.figure, name="run", description=self._words()),
-            caption=self._words(),
+            figure=drawing.svg_for_both_widths(
+                self.figure, name="run", description=self._caption()
+            ),
+            caption=self._caption(),
             tables=self.result._repr_html_(),
             seed=self.result.seed,
             version=str(self.result.data["version"]),
         )
 
-    def _words(self) -> str:
+    def _caption(self) -> str:
         """Caption of the figure."""
         return (
             f"Link {self.link}. Above: what waits in its queue. In the middle: the goodput of each "
@@ -204,8 +206,8 @@ class RunFigure:
         from vermilion.report.braille import Panel
 
         series = self.result.series(self.link)
-        edges, arrivals = _binned(series["time_s"], series["arrivals"], np.nansum)
-        _, drops = _binned(series["time_s"], series["drops"], np.nansum)
+        edges, arrivals = _bin_values(series["time_s"], series["arrivals"], np.nansum)
+        _, drops = _bin_values(series["time_s"], series["drops"], np.nansum)
         with np.errstate(divide="ignore", invalid="ignore"):
             share = np.where(arrivals > 0, 100.0 * drops / arrivals, np.nan)
         middles = (edges[:-1] + edges[1:]) / 2.0
@@ -243,7 +245,7 @@ class RunFigure:
         import numpy as np
 
         series = self.result.series(self.link)
-        edges, carried = _binned(series["time_s"], series["throughput_bit_per_s"], np.nanmean)
+        edges, carried = _bin_values(series["time_s"], series["throughput_bit_per_s"], np.nanmean)
         axes.stairs(carried / 1e6, edges, color=_CARRIED, fill=True, label="the link carries")
         axes.set_title("Goodput of each group")
         axes.set_ylabel("Mbit/s")
@@ -274,11 +276,11 @@ class RunFigure:
         import numpy as np
 
         series = self.result.series(self.link)
-        edges, arrivals = _binned(series["time_s"], series["arrivals"], np.nansum)
+        edges, arrivals = _bin_values(series["time_s"], series["arrivals"], np.nansum)
         axes.set_title("Dropped and marked")
         axes.set_ylabel("% of packets")
         for name, colour, line in (("drops", drawing.VERMILION, "-"), ("marks", drawing.BLUE, ":")):
-            _, count = _binned(series["time_s"], series[name], np.nansum)
+            _, count = _bin_values(series["time_s"], series[name], np.nansum)
             if name == "marks" and not np.any(count):
                 continue
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -411,7 +413,7 @@ def settle(figure: Figure) -> None:
         axes.set_position((left, bottom, width, height))
 
 
-def _binned(
+def _bin_values(
     time: Values, values: Values, of: Callable[[Values], np.floating[Any]]
 ) -> tuple[Values, Values]:
     """Sum values over equal intervals of time; return the edges, and one value each."""

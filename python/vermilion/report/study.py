@@ -56,7 +56,7 @@ def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, li
     Returns:
         Of each setting but the incumbents, and of these, each in its own scenario.
     """
-    joining = _joining(record)
+    joining = _aggregation(record)
     own = _incumbents(record)
     if joining is None:
         return {}, []
@@ -69,21 +69,21 @@ def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, li
     incumbents: list[dict[int, float]] = [
         met.get(setting, [{} for _ in own])[scenario] for scenario, setting in enumerate(own)
     ]
-    joined = {setting: _joined(joining, rows, seeds) for setting, rows in met.items()}
+    joined = {setting: _aggregate(joining, rows, seeds) for setting, rows in met.items()}
     if len(set(own)) == 1:
         joined.pop(own[0], None)
-    return {setting: row for setting, row in joined.items() if row}, _joined(
+    return {setting: row for setting, row in joined.items() if row}, _aggregate(
         joining, incumbents, seeds
     )
 
 
 def incumbents_in_search(record: StudyRecord) -> float | None:
     """Aggregate objective of the incumbents: 1, or less where high values are wanted somewhere."""
-    joining, means = _joining(record), _means(record)
+    joining, means = _aggregation(record), _means(record)
     return None if joining is None else joining.joined([[mean] for mean in means])[0]
 
 
-def _joined(
+def _aggregate(
     joining: Joining, rows: Sequence[Mapping[int, float]], seeds: Sequence[int]
 ) -> list[float]:
     common = [seed for seed in seeds if all(seed in row for row in rows)]
@@ -99,7 +99,7 @@ def _incumbents(record: StudyRecord) -> list[tuple[float | None, ...]]:
     return [own.get(scenario, ()) for scenario in range(len(record.plan.aims))]
 
 
-def _joining(record: StudyRecord) -> Joining | None:
+def _aggregation(record: StudyRecord) -> Joining | None:
     """Aggregation of the objectives in the tuning; ``None`` before the incumbents are simulated."""
     given, aims = record.plan.given, record.plan.aims
     means = _means(record)
@@ -117,13 +117,17 @@ def _means(record: StudyRecord) -> list[float]:
     """Mean objective of each incumbent with the search's seeds; none if unknown."""
     seeds = set(record.plan.seeds.search)
     values = [
-        [each.objective for each in record.simulations if _is_of(each, scenario, setting, seeds)]
+        [
+            each.objective
+            for each in record.simulations
+            if _is_replication_of(each, scenario, setting, seeds)
+        ]
         for scenario, setting in enumerate(_incumbents(record))
     ]
     return [math.fsum(row) / len(row) for row in values] if all(values) else []
 
 
-def _is_of(
+def _is_replication_of(
     each: Simulated, scenario: int, setting: tuple[float | None, ...], seeds: set[int]
 ) -> bool:
     return (
@@ -159,13 +163,13 @@ def study_report(records: Sequence[StudyRecord]) -> str:
     environment = templates_of("vermilion.report")
     # A name with a dollar sign is a name and not a formula.
     with mpl.rc_context({"text.parse_math": False}):
-        studies = [_checked(number, record) for number, record in enumerate(records, start=1)]
+        studies = [_study_values(number, record) for number, record in enumerate(records, start=1)]
     return environment.get_template("study.html.j2").render(
         studies=studies, absent=ABSENT, fewest=FEWEST, version=records[0].plan.version
     )
 
 
-def _checked(number: int, record: StudyRecord) -> dict[str, object]:
+def _study_values(number: int, record: StudyRecord) -> dict[str, object]:
     """Template values of one study.
 
     Raises:
@@ -221,7 +225,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
             partial(study_figures.slices_figure, record, labels, incumbent),
             f"The {what} against each parameter.",
         )
-    raced = _raced(record)
+    raced = _race_results(record)
     if raced:
         drawn = partial(study_figures.race_figure, record, raced)
         draw("race", drawn, f"Settings that raced for {what}.")
@@ -239,7 +243,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     named = {"best found": found_best}
     if offered:
         named["robust alternative"] = offered["parameters"]
-    readable = _readable(scenarios[0], incumbents, list(named.values()))
+    readable = _format_parameters(scenarios[0], incumbents, list(named.values()))
     return {
         "kind": plan.kind,
         "anchor": anchor,
@@ -319,7 +323,7 @@ def _incumbent_in_search(
     return None if interval is None else record.shown(interval.mean)
 
 
-def _raced(record: StudyRecord) -> list[tuple[str, Interval]]:
+def _race_results(record: StudyRecord) -> list[tuple[str, Interval]]:
     """The settings that raced, with their means on the seeds of the race, the best first."""
     seeds = record.plan.seeds.re_evaluation
     if record.plan.kind == "robust":
@@ -364,7 +368,7 @@ def _queues(record: StudyRecord, scenarios: Sequence[Scenario]) -> list[tuple[st
     return found[:MOST_LINKS]
 
 
-def _readable(
+def _format_parameters(
     scenario: Scenario,
     incumbents: Sequence[Mapping[str, float | None]],
     found: Sequence[Mapping[str, float | None]],

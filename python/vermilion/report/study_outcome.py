@@ -212,7 +212,7 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
         asked = (outcome.get("constraints") or {}).get("best", ())
         found = [("", "asked for", each) for each in asked]
         found += [("", "no harm", each) for each in outcome.get("harm") or ()]
-    return [_kept(*each) for each in found]
+    return [_constraint_row(*each) for each in found]
 
 
 def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
@@ -329,13 +329,13 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
         if gain is not None:
             rows.append((f"improvement of {name}", ["", gain, *("" for _ in cells[2:])]))
     metrics = data.get("metrics") or {}
-    for name in _in_order(metrics):
+    for name in _sort_metrics(metrics):
         both = metrics[name]
         others = [offered, *rivals] if offered else rivals
         cells = [both["incumbent"], both["best"], *(each["metrics"].get(name) for each in others)]
         if name == "mark_rate" and not any(each and each["mean"] for each in cells):
             continue
-        rows.append(_priced(name, cells))
+        rows.append(_price_row(name, cells))
     missed = [[str(each) for each in rival["missed"]] for rival in rivals]
     return {
         "title": title,
@@ -354,7 +354,7 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
     }
 
 
-def _in_order(metrics: Mapping[str, Any]) -> Iterator[str]:
+def _sort_metrics(metrics: Mapping[str, Any]) -> Iterator[str]:
     """The metrics with times first, then as the price has them; unknown ones at the end."""
     known = [row for row in PRICE if row.metric in metrics]
     yield from (row.metric for row in known if row.unit == "ms")
@@ -362,14 +362,14 @@ def _in_order(metrics: Mapping[str, Any]) -> Iterator[str]:
     yield from (name for name in metrics if name not in _PRICE)
 
 
-def _priced(name: str, cells: Sequence[Mapping[str, Any] | None]) -> tuple[str, list[str]]:
+def _price_row(name: str, cells: Sequence[Mapping[str, Any] | None]) -> tuple[str, list[str]]:
     row = _PRICE.get(name)
     if row is None:
         return name, [_text(cell) for cell in cells]
     return row.heading, [_text(cell, row.factor) for cell in cells]
 
 
-def _kept(where: str, kind: str, verdict: Mapping[str, Any]) -> dict[str, str]:
+def _constraint_row(where: str, kind: str, verdict: Mapping[str, Any]) -> dict[str, str]:
     constraint = str(verdict["constraint"])
     parts = path_in(constraint).split(".", 2)
     row = _PRICE.get(parts[-1])

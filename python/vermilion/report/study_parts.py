@@ -98,7 +98,9 @@ def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[st
     written = [file for file, each in zip(files, scenarios, strict=True) if file != each.origin]
     return {
         "go_on": shlex.join(["vermilion", "tune", "--study", str(record.path), *named]),
-        "anew": None if _needs_more_than_a_command(record) else shlex.join(_anew(record, files)),
+        "anew": None
+        if _needs_more_than_a_command(record)
+        else shlex.join(_command_to_repeat(record, files)),
         "show": "\n".join(show),
         "save": " and ".join(written),
     }
@@ -115,7 +117,7 @@ def _files(scenarios: Sequence[Scenario]) -> list[str]:
     return files
 
 
-def _anew(record: StudyRecord, files: Sequence[str]) -> list[str]:
+def _command_to_repeat(record: StudyRecord, files: Sequence[str]) -> list[str]:
     """The command that makes it from the beginning."""
     plan, given = record.plan, record.plan.given
     words = ["vermilion", "tune", *files, "--budget", str(record.budget)]
@@ -166,7 +168,7 @@ def _needs_more_than_a_command(record: StudyRecord) -> bool:
 def parameter_names(paths: Sequence[str]) -> list[str]:
     """The parameters as figures have them: without what all of them share."""
     several = len(tuned_links(paths)) > 1
-    return [path.removeprefix("links.") if several else _short(path) for path in paths]
+    return [path.removeprefix("links.") if several else _short_name(path) for path in paths]
 
 
 def with_units(names: Sequence[str], units: Sequence[str]) -> list[str]:
@@ -182,5 +184,5 @@ def tuned_links(paths: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links.")))
 
 
-def _short(path: str) -> str:
+def _short_name(path: str) -> str:
     return path.rpartition(".")[2].replace("_", " ")

@@ -80,7 +80,7 @@ class TunedFigure:
         from vermilion.report.templates_of import templates_of
 
         title = self.before.scenario.title or self.before.scenario.origin
-        words = self._words()
+        words = self._caption()
         template = templates_of("vermilion.report").get_template("tuned.html.j2")
         return template.render(
             title=title,
@@ -113,7 +113,7 @@ class TunedFigure:
             return "Nothing was found in time"
         return "Use the best setting found" if self.recommended else "Keep the present setting"
 
-    def _words(self) -> str:
+    def _caption(self) -> str:
         found = "" if self.after is None else "; below, the same under the best setting found"
         return (
             f"Link {self.before.link}, seed {self.seed}: above, how long packets wait under the "

@@ -314,7 +314,7 @@ def discipline(name: object) -> Algorithm:
     Raises:
         FieldError: there is none.
     """
-    return _named("discipline", name, disciplines())
+    return _find_algorithm("discipline", name, disciplines())
 
 
 def sender(name: object, field: str = "congestion_control") -> Algorithm:
@@ -323,10 +323,10 @@ def sender(name: object, field: str = "congestion_control") -> Algorithm:
     Raises:
         FieldError: there is none.
     """
-    return _named(field, name, senders())
+    return _find_algorithm(field, name, senders())
 
 
-def _named(field: str, name: object, known: Mapping[str, Algorithm]) -> Algorithm:
+def _find_algorithm(field: str, name: object, known: Mapping[str, Algorithm]) -> Algorithm:
     if isinstance(name, str):
         if name in known:
             return known[name]

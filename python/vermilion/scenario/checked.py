@@ -104,7 +104,7 @@ def checked(kind: type[AnyScenario], document: Mapping[str, Any], origin: str) -
         ScenarioError: whatever is wrong with it.
     """
     try:
-        return _built(kind, deepcopy(dict(document)), origin)
+        return _build_scenario(kind, deepcopy(dict(document)), origin)
     except RecursionError:
         raise nested_too_deeply(origin) from None
 
@@ -139,7 +139,7 @@ def nested_too_deeply(origin: str) -> ScenarioError:
     return ScenarioError("", "nested too deeply", "the tables of a scenario", origin)
 
 
-def _built(kind: type[AnyScenario], document: dict[str, Any], origin: str) -> AnyScenario:
+def _build_scenario(kind: type[AnyScenario], document: dict[str, Any], origin: str) -> AnyScenario:
     try:
         scenario = kind.model_validate(document, context=Source(document, origin))
         check_structure(scenario)
@@ -189,9 +189,9 @@ def _field_error(detail: ErrorDetails) -> FieldError:
         return FieldError(path, detail["input"], expected + _where_it_goes(location))
     if kind == "missing":
         fields = fields_at(location[:-1])
-        return FieldError(path, MISSING, _accepted_by(fields.get(location[-1])))
+        return FieldError(path, MISSING, _describe_accepted(fields.get(location[-1])))
     accepted = _EXPECTED.get(kind)
-    return FieldError(path, detail["input"], accepted or _plain(detail["msg"]))
+    return FieldError(path, detail["input"], accepted or _without_pydantic_prefix(detail["msg"]))
 
 
 _ALGORITHMS: Final = {"queue": disciplines, "sender": senders}
@@ -224,12 +224,12 @@ _EXPECTED: Final = {
 }
 
 
-def _plain(message: str) -> str:
+def _without_pydantic_prefix(message: str) -> str:
     text = message.removeprefix("Input should be ")
     return text[:1].lower() + text[1:]
 
 
-def _accepted_by(field: FieldInfo | None) -> str:
+def _describe_accepted(field: FieldInfo | None) -> str:
     if field is None:
         return "a value"
     for entry in field.metadata:

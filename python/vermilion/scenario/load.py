@@ -35,7 +35,7 @@ def load_scenario(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Sc
     if not isinstance(name_or_path, Path):
         text = scenario_text(name_or_path)
     if text is None:
-        text = _read(origin)
+        text = _read_text(origin)
     return _from_text(text, origin, overrides)
 
 
@@ -72,7 +72,7 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
         raise nested_too_deeply(origin) from None
 
 
-def _beside(origin: str) -> list[str]:
+def _toml_files_beside(origin: str) -> list[str]:
     """The files of TOML in the folder of one that is not there, as one would type them."""
     folder = Path(origin).parent
     try:
@@ -81,7 +81,7 @@ def _beside(origin: str) -> list[str]:
         return []
 
 
-def _read(origin: str) -> str:
+def _read_text(origin: str) -> str:
     """The text of a file; every way in which that fails has its own words."""
     accepted = "a TOML file or a shipped scenario (vermilion scenarios lists them)"
     if not origin:
@@ -90,7 +90,7 @@ def _read(origin: str) -> str:
         with Path(origin).open("rb") as file:
             content = file.read(LARGEST_FILE_BYTES + 1)
     except FileNotFoundError:
-        accepted += likeliest(origin, [*_beside(origin), *scenario_names()])
+        accepted += likeliest(origin, [*_toml_files_beside(origin), *scenario_names()])
         raise ScenarioError("", "no such file", accepted, origin) from None
     except IsADirectoryError:
         raise ScenarioError("", "is a directory", accepted, origin) from None

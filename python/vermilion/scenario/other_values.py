@@ -66,7 +66,7 @@ def with_discipline(
         ScenarioError: there is no such discipline, or it refuses a value given or carried over.
     """
     try:
-        after, own = _named(name, "discipline", algorithms.discipline)
+        after, own = _parse_algorithm(name, "discipline", algorithms.discipline)
     except FieldError as error:
         raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
@@ -102,7 +102,9 @@ def with_sender(
         ScenarioError: there is no such sender, or it refuses a value given or carried over.
     """
     try:
-        after, own = _named(name, "sender", lambda named: algorithms.sender(named, "sender"))
+        after, own = _parse_algorithm(
+            name, "sender", lambda named: algorithms.sender(named, "sender")
+        )
     except FieldError as error:
         raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
@@ -123,7 +125,7 @@ def with_sender(
     return checked(type(scenario), document, scenario.origin)
 
 
-def _named(
+def _parse_algorithm(
     given: object, field: str, known: Callable[[object], Algorithm]
 ) -> tuple[Algorithm, dict[str, object]]:
     """An algorithm and the parameters of its own, from "codel:target=10 ms"."""
@@ -183,7 +185,7 @@ def with_values(scenario: AnyScenario, values: Mapping[str, object]) -> AnyScena
     document = deepcopy(dict(scenario.document))
     try:
         for path, value in rest.items():
-            set_value(document, path, _as_written(scenario, path, value))
+            set_value(document, path, _to_scenario_value(scenario, path, value))
     except FieldError as error:
         raise error.at(scenario.origin) from None
     return checked(type(scenario), document, scenario.origin)
@@ -210,7 +212,7 @@ def _link_of(scenario: WrittenScenario, path: str) -> str:
     return link if known else ""
 
 
-def _as_written(scenario: WrittenScenario, path: str, value: object) -> object:
+def _to_scenario_value(scenario: WrittenScenario, path: str, value: object) -> object:
     """A value in SI units as a scenario would spell it."""
     if value is None:
         return AUTOMATIC
@@ -223,7 +225,7 @@ def _as_written(scenario: WrittenScenario, path: str, value: object) -> object:
     try:
         dimension = find_parameter(scenario, path).dimension
     except FieldError:
-        rule = _rule(parts)
+        rule = _quantity_at(parts)
         if rule is None:
             return value
         dimension = rule.dimension
@@ -242,7 +244,7 @@ def _is_number(value: object) -> TypeGuard[Real]:
         return False
 
 
-def _rule(parts: Sequence[str]) -> Quantity | QuantityRange | None:
+def _quantity_at(parts: Sequence[str]) -> Quantity | QuantityRange | None:
     """Quantity that the field at a path accepts, if it accepts one."""
     field = fields_at(parts[:-1]).get(parts[-1])
     if field is None:

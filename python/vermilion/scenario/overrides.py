@@ -36,18 +36,18 @@ def why_unfit(written: object, below: str) -> str:
     return _TABLES[table](written, key)
 
 
-def _of_queue(link: _Written, key: str) -> str:
-    return _of_algorithm(link.get("queue"), "discipline", disciplines, key)
+def _why_unfit_for_queue(link: _Written, key: str) -> str:
+    return _why_unfit_for_algorithm(link.get("queue"), "discipline", disciplines, key)
 
 
-def _of_sender(group: _Written, key: str) -> str:
+def _why_unfit_for_sender(group: _Written, key: str) -> str:
     traffic = group.get("traffic", "bulk")
     if sends_by_itself(traffic):
         return f"there is no sender, for its traffic is like {example_of(traffic)}"
-    return _of_algorithm(group.get("sender"), "congestion_control", senders, key)
+    return _why_unfit_for_algorithm(group.get("sender"), "congestion_control", senders, key)
 
 
-def _of_traffic(group: _Written, key: str) -> str:
+def _why_unfit_for_traffic(group: _Written, key: str) -> str:
     traffic = group.get("traffic", "bulk")
     known = keys_of(traffic)
     if not key or known is None or key in known:
@@ -56,13 +56,13 @@ def _of_traffic(group: _Written, key: str) -> str:
 
 
 _TABLES: Final[Mapping[str, Callable[[_Written, str], str]]] = {
-    "queue": _of_queue,
-    "sender": _of_sender,
-    "traffic": _of_traffic,
+    "queue": _why_unfit_for_queue,
+    "sender": _why_unfit_for_sender,
+    "traffic": _why_unfit_for_traffic,
 }
 
 
-def _of_algorithm(
+def _why_unfit_for_algorithm(
     written: object, named_by: str, known: Callable[[], dict[str, Algorithm]], key: str
 ) -> str:
     """Return whether the algorithm of a table, or of a bare name, has such a parameter."""

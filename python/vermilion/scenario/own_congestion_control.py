@@ -139,7 +139,7 @@ def _table(own: type[CongestionControl]) -> dict[str, object]:
         "my-reno",
         {"on_ack": "lets the window grow", "on_loss": "gives the window after a loss"},
     )
-    common = _common()
+    common = _common_parameters()
     check_table(own, CongestionControl, own.parameters, own.ordered, list(common.parameters))
     for name in ("answers_marks", "governs_window", "scalable"):
         if not isinstance(getattr(own, name), bool):
@@ -176,7 +176,7 @@ def _with_defaults(
 
 
 @cache
-def _common() -> algorithms.Algorithm:
+def _common_parameters() -> algorithms.Algorithm:
     """Parameters common to all senders, as a sender without a name."""
     from vermilion import _core
 
@@ -190,7 +190,7 @@ class _Adapter(OwnClassAdapter[CongestionControl]):
     failure = CongestionControlError
 
     def __init__(self, own: type[CongestionControl]) -> None:
-        rows = (*_common().parameters.values(), *own.parameters)
+        rows = (*_common_parameters().parameters.values(), *own.parameters)
         super().__init__(own, own.name, rows)
         self.on_ack, self.on_loss = own.on_ack, own.on_loss
         self.on_mark = self.own(CongestionControl, "on_mark")

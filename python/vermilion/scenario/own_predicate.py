@@ -49,7 +49,7 @@ def packet_predicate(function: _Predicate) -> _Predicate:
     if not callable(function) or isinstance(function, type) or not _NAME.fullmatch(name):
         shown = getattr(function, "__name__", repr(function))
         raise ScenarioError("when", shown, _ACCEPTED)
-    _core.register_predicate(name, function, _Explaining(name))
+    _core.register_predicate(name, function, _Adapter(name))
     return function
 
 
@@ -118,7 +118,7 @@ def names_in(module: dict[str, object]) -> list[str]:
 
 
 @dataclass(frozen=True)
-class _Explaining:
+class _Adapter:
     """Interface of a function to the core, which asks it to explain a failure."""
 
     name: str

@@ -33,7 +33,7 @@ _SI: Final = {"": "", "k": "k", "m": "M", "g": "G", "t": "T"}
 _IEC: Final = {"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti"}
 
 
-def _either_case(spelling: str) -> list[str]:
+def _case_variants(spelling: str) -> list[str]:
     return ["".join(letters) for letters in product(*({c.lower(), c.upper()} for c in spelling))]
 
 
@@ -41,7 +41,7 @@ TC_RATES: Final[Sizes] = {
     spelling: (base**power, 1.0)
     for power, prefix in enumerate(_OF_RATES)
     for infix, base in (("", 1e3), ("i", 1024.0))[: 2 if prefix else 1]
-    for spelling in _either_case(f"{prefix}{infix}bit")
+    for spelling in _case_variants(f"{prefix}{infix}bit")
 }
 """The size of each in bit/s, as a fraction: numerator, denominator."""
 
@@ -67,7 +67,7 @@ TC_DOUBTFUL_RATES: Final[Readings] = {
     spelling: (f"{si}B/s", f"{si}bit/s")
     for prefix in _OF_RATES
     for infix, si in (("", _SI[prefix]), ("i", _IEC.get(prefix, "")))[: 2 if prefix else 1]
-    for spelling in _either_case(f"{prefix}{infix}bps")
+    for spelling in _case_variants(f"{prefix}{infix}bps")
 }
 """What ``tc`` takes spellings for, and what others do, each as it may be written here."""
 
@@ -75,7 +75,7 @@ TC_DOUBTFUL_SIZES: Final[Readings] = {
     spelling: (f"{_IEC[prefix]}{unit}", f"{_SI[prefix]}{unit}")
     for prefix in _OF_SIZES
     for unit in ("B", "bit")
-    for spelling in _either_case(f"{prefix}{unit}")
+    for spelling in _case_variants(f"{prefix}{unit}")
 }
 """The same of sizes."""
 
@@ -128,7 +128,7 @@ class Dimension:
         return hash(self.name)
 
 
-def _prefixed(unit: str, prefixes: str) -> dict[str, tuple[float, float]]:
+def _with_prefixes(unit: str, prefixes: str) -> dict[str, tuple[float, float]]:
     sizes = {
         "n": (1.0, 1e9), "µ": (1.0, 1e6), "u": (1.0, 1e6), "m": (1.0, 1e3), "-": (1.0, 1.0),
         "k": (1e3, 1.0), "M": (1e6, 1.0), "G": (1e9, 1.0), "T": (1e12, 1.0),
@@ -139,7 +139,7 @@ def _prefixed(unit: str, prefixes: str) -> dict[str, tuple[float, float]]:
 def _bytes_per_second() -> dict[str, tuple[float, float]]:
     return {
         unit: (8.0 * numerator, denominator)
-        for unit, (numerator, denominator) in _prefixed("B/s", "-kMGT").items()
+        for unit, (numerator, denominator) in _with_prefixes("B/s", "-kMGT").items()
     }
 
 
@@ -149,7 +149,7 @@ TIME: Final = Dimension(
     "28 ms",
     {
         **TC_TIMES,
-        **_prefixed("s", "nµum-"),
+        **_with_prefixes("s", "nµum-"),
         "second": (1.0, 1.0),
         "seconds": (1.0, 1.0),
         "min": (60.0, 1.0),
@@ -161,10 +161,10 @@ RATE: Final = Dimension(
     "10 Mbit/s",
     {
         **TC_RATES,
-        **_prefixed("bit/s", "-kMGT"),
-        **_prefixed("bits/s", "-kMGT"),
-        **_prefixed("bps", "-kMGT"),
-        **_prefixed("b/s", "-kMGT"),
+        **_with_prefixes("bit/s", "-kMGT"),
+        **_with_prefixes("bits/s", "-kMGT"),
+        **_with_prefixes("bps", "-kMGT"),
+        **_with_prefixes("b/s", "-kMGT"),
         **_bytes_per_second(),
     },
     TC_DOUBTFUL_RATES,
@@ -183,7 +183,7 @@ SIZE: Final = Dimension(
         **TC_SIZES,
         "bytes": (1.0, 1.0),
         "byte": (1.0, 1.0),
-        **_prefixed("B", "-kMG"),
+        **_with_prefixes("B", "-kMG"),
         "KiB": (1024.0, 1.0),
         "MiB": (1024.0**2, 1.0),
         "GiB": (1024.0**3, 1.0),

@@ -67,7 +67,7 @@ def _read(value: object) -> float | tuple[float, ...] | RoundTripDistribution:
     if isinstance(value, dict):
         return _distribution(value)
     if isinstance(value, list | tuple):
-        return _dealt(list(value))
+        return _parse_list(list(value))
     try:
         low, high = QuantityRange(_TIME).end.parse_range(value)
     except QuantityError as error:
@@ -77,7 +77,7 @@ def _read(value: object) -> float | tuple[float, ...] | RoundTripDistribution:
     return low
 
 
-def _dealt(values: list[object]) -> tuple[float, ...]:
+def _parse_list(values: list[object]) -> tuple[float, ...]:
     if not 0 < len(values) <= LONGEST_LIST:
         shown = "[]" if not values else f"a list of {len(values):,}"
         raise FieldError("", shown, f"a list of 1 to {LONGEST_LIST:,} times")

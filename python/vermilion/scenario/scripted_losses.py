@@ -64,28 +64,28 @@ def chosen_flows(
         FieldError: a choice that is none, or a group or a flow that there is not.
     """
     single = isinstance(choices, str | int) and not isinstance(choices, bool)
-    listed: Iterable[object] = [choices] if single else _listed(choices)
-    return [found for choice in listed for found in _chosen(choice, counts)]
+    listed: Iterable[object] = [choices] if single else _check_list(choices)
+    return [found for choice in listed for found in _parse_choice(choice, counts)]
 
 
-def _listed(choices: object) -> list[object]:
+def _check_list(choices: object) -> list[object]:
     if isinstance(choices, bool) or not isinstance(choices, list | tuple):
         raise FieldError("", choices, ACCEPTED)
     return list(choices)
 
 
-def _chosen(choice: object, counts: Mapping[str, int]) -> list[FlowChoice]:
+def _parse_choice(choice: object, counts: Mapping[str, int]) -> list[FlowChoice]:
     if isinstance(choice, int) and not isinstance(choice, bool):
-        return [_of_number(choice, counts)]
+        return [_choice_by_number(choice, counts)]
     if not isinstance(choice, str):
         raise FieldError("", choice, ACCEPTED)
     text = choice.strip()
     if text.isdecimal() and text not in counts:
-        return [_of_number(int(text), counts)]
+        return [_choice_by_number(int(text), counts)]
     if text.startswith("every ") or text == "*":
         text = f"*:{text}" if text != "*" else text
     found = _CHOICE.fullmatch(text)
-    if found is None or found["group"] is None or bool(found["colon"]) != _says_which(found):
+    if found is None or found["group"] is None or bool(found["colon"]) != _has_selection(found):
         raise FieldError("", choice, ACCEPTED)
     groups = [name for name in counts if fnmatchcase(name, found["group"])]
     if not groups:
@@ -102,11 +102,11 @@ def _chosen(choice: object, counts: Mapping[str, int]) -> list[FlowChoice]:
     return [FlowChoice(name, first, last, step) for name in groups]
 
 
-def _says_which(found: re.Match[str]) -> bool:
+def _has_selection(found: re.Match[str]) -> bool:
     return any(found[part] is not None for part in ("first", "last", "step"))
 
 
-def _of_number(number: int, counts: Mapping[str, int]) -> FlowChoice:
+def _choice_by_number(number: int, counts: Mapping[str, int]) -> FlowChoice:
     left = number
     for name, count in counts.items():
         if 0 <= left < count:
@@ -201,7 +201,7 @@ class ScriptedLoss(Table):
     most: Count | None = None
 
     @model_validator(mode="after")
-    def _goes_together(self) -> ScriptedLoss:
+    def _check_combination(self) -> ScriptedLoss:
         """Refuses sendings of nothing, and segments of acknowledgements."""
         if self.sendings is not None and self.segments is None:
             raise FieldError("sendings", "sendings", "nothing without segments")

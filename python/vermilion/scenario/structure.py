@@ -60,7 +60,7 @@ def find_parameter(scenario: WrittenScenario, path: str) -> Parameter:
         raise FieldError("path", path, accepted)
     table = holder.algorithm.parameters
     if name not in table:
-        raise FieldError("path", path, _existing(parent, name, table))
+        raise FieldError("path", path, _accepted_path(parent, name, table))
     return table[name]
 
 
@@ -92,8 +92,8 @@ def _find(scenario: WrittenScenario, path: str) -> Any:  # noqa: ANN401 - whatev
     for part in path.split("."):
         names = names_in(here)
         if part not in names:
-            raise FieldError("path", path, _existing(walked, part, names))
-        here = _step(here, part)
+            raise FieldError("path", path, _accepted_path(walked, part, names))
+        here = _member(here, part)
         walked = f"{walked}.{part}" if walked else part
     return here
 
@@ -113,7 +113,7 @@ def names_in(holder: object) -> list[str]:
     return []
 
 
-def _step(holder: Any, part: str) -> Any:  # noqa: ANN401 - whatever is there
+def _member(holder: Any, part: str) -> Any:  # noqa: ANN401 - whatever is there
     if isinstance(holder, Queue | Sender) and part in holder.algorithm.parameters:
         return holder.algorithm.complete(holder.parameters)[part]
     if isinstance(holder, dict):
@@ -123,7 +123,7 @@ def _step(holder: Any, part: str) -> Any:  # noqa: ANN401 - whatever is there
     return getattr(holder, part)
 
 
-def _existing(walked: str, part: str, names: Iterable[str]) -> str:
+def _accepted_path(walked: str, part: str, names: Iterable[str]) -> str:
     place = f"in {walked}: " if walked else ""
     return f"a path that exists, {place}{did_you_mean(part, names)}"
 

@@ -169,7 +169,7 @@ def names_are_plain(tables: dict[str, Any]) -> dict[str, object]:
     return tables
 
 
-def _names_differ(names: tuple[str, ...]) -> tuple[str, ...]:
+def _check_unique(names: tuple[str, ...]) -> tuple[str, ...]:
     for position, name in enumerate(names):
         if name in names[:position]:
             raise FieldError("", name, "each name only once")
@@ -183,7 +183,7 @@ def _is_list(value: object) -> object:
     return value
 
 
-Names = Annotated[tuple[StrictStr, ...], BeforeValidator(_is_list), AfterValidator(_names_differ)]
+Names = Annotated[tuple[StrictStr, ...], BeforeValidator(_is_list), AfterValidator(_check_unique)]
 
 
 class Queue(Table):

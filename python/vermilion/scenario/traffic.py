@@ -42,7 +42,7 @@ _OPTIONAL: Final = {"poisson": ("packet_size",)}
 TRAFFIC_KINDS: Final = tuple(_FORMS)
 
 
-def _form(kind: str, given: Collection[str]) -> tuple[tuple[str, ...], str]:
+def _keys_and_example(kind: str, given: Collection[str]) -> tuple[tuple[str, ...], str]:
     """The keys that traffic needs, and an example with all of them.
 
     Args:
@@ -62,7 +62,7 @@ def _written_form(traffic: object) -> tuple[str, tuple[str, ...], str] | None:
     kind = given.get("kind")
     if not isinstance(kind, str) or kind not in TRAFFIC_KINDS:
         return None
-    return kind, *_form(kind, given)
+    return kind, *_keys_and_example(kind, given)
 
 
 def keys_of(traffic: object) -> tuple[str, ...] | None:
@@ -129,7 +129,7 @@ class Traffic(Table):
     def _keys_fit_the_kind(self) -> Traffic:
         given = {key: getattr(self, key) for key in type(self).model_fields if key != "kind"}
         given = {key: value for key, value in given.items() if value is not None}
-        required, example = _form(self.kind, given)
+        required, example = _keys_and_example(self.kind, given)
         for key in required:
             if key not in given:
                 accepted = f"a table, like {example}"

@@ -91,9 +91,7 @@ class TuningObjective(Table):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _a_text_is_a_statement(
-        cls, value: object, handler: ModelWrapValidatorHandler[Self]
-    ) -> Self:
+    def _parse_statement(cls, value: object, handler: ModelWrapValidatorHandler[Self]) -> Self:
         if isinstance(value, str):
             objective = handler({"name": "metric"})
             objective._statement = value  # noqa: SLF001 - of its own class

@@ -104,7 +104,9 @@ def with_round_trips(scenario: Scenario, factor: float) -> Scenario:
     for name, group in scenario.flows.items():
         if group.rtt is not None:
             document["flows"][name]["rtt"] = _scaled_trips(group.rtt, factor)
-    if not all(_fits(scenario, group, factor) for group in scenario.flows.values()):
+    if not all(
+        _has_room_for_round_trips(scenario, group, factor) for group in scenario.flows.values()
+    ):
         for name, link in scenario.links.items():
             document["links"][name]["delay"] = _scaled_delay(link.delay, factor)
         for table, change in zip(document.get("changes", ()), scenario.changes, strict=True):
@@ -185,10 +187,10 @@ def with_web_traffic(
 
 def is_same_network(one: Scenario, other: Scenario) -> bool:
     """Return whether two scenarios simulate the same, however they are written."""
-    return _written_out(one) == _written_out(other)
+    return _complete_scenario(one) == _complete_scenario(other)
 
 
-def _written_out(scenario: Scenario) -> CoreScenario:
+def _complete_scenario(scenario: Scenario) -> CoreScenario:
     """Scenario for the core, with the defaults of all senders written out."""
     core = scenario.core()
     return core.with_parameters(
@@ -230,7 +232,7 @@ def _scaled_trips(
     return exact_text(factor * trips, TIME)
 
 
-def _fits(scenario: Scenario, group: FlowGroup, factor: float) -> bool:
+def _has_room_for_round_trips(scenario: Scenario, group: FlowGroup, factor: float) -> bool:
     """Return whether the links that a group crosses leave room for its scaled round trips."""
     if group.rtt is None:
         return True

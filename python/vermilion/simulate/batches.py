@@ -102,7 +102,7 @@ def check_version(version: str) -> None:
         raise ClusterError(message)
 
 
-def _versioned(version: str, task: Callable[..., Any], arguments: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever it returns
+def _run_task(version: str, task: Callable[..., Any], arguments: Sequence[Any]) -> Any:  # noqa: ANN401 - whatever it returns
     """Run a task of :meth:`BatchRunner.each` in a worker of the same version."""
     check_version(version)
     return task(*arguments, threads=1)
@@ -214,10 +214,10 @@ class BatchRunner:
             )
             if all(result is not None for row in rows for result in row):
                 at_once = min(len(jobs), threads or cores())
-                self._learn((time.perf_counter() - begin) * at_once, len(jobs))
+                self._update_duration((time.perf_counter() - begin) * at_once, len(jobs))
             return rows
         round_ = _Round(len(jobs), progress or (lambda _: None), flow_delays)
-        flat = self._run_sent(texts, jobs, size, threads, round_, deadline_s)
+        flat = self._run_remotely(texts, jobs, size, threads, round_, deadline_s)
         return [flat[index * len(seeds) : (index + 1) * len(seeds)] for index in range(len(texts))]
 
     def each(
@@ -242,13 +242,13 @@ class BatchRunner:
         lost: list[int] = []
         try:
             for number, some in enumerate(arguments):
-                waiting[self._hand_over(_versioned, _core.VERSION, task, some)] = number
+                waiting[self._hand_over(_run_task, _core.VERSION, task, some)] = number
             while waiting:
                 ready, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
                 for future in ready:
                     number = waiting.pop(future)
                     try:
-                        outcome = _outcome(future)
+                        outcome = _result_of(future)
                     except LostError:
                         lost.append(number)
                     else:
@@ -270,12 +270,12 @@ class BatchRunner:
         batches = int(jobs * self._each_s / self._least_s)
         return None if batches < 1 else math.ceil(jobs / batches)
 
-    def _learn(self, seconds: float, simulations: int) -> None:
+    def _update_duration(self, seconds: float, simulations: int) -> None:
         each = seconds / simulations
         known = each if self._each_s is None else self._each_s
         self._each_s = (1.0 - _FORGET) * known + _FORGET * each
 
-    def _run_sent(
+    def _run_remotely(
         self,
         texts: Sequence[str],
         jobs: Jobs,
@@ -293,7 +293,7 @@ class BatchRunner:
                 patience = max(0.0, min(_LOOK_S, until - time.monotonic()))
                 ready, _ = wait(round_.waiting, timeout=patience, return_when=FIRST_COMPLETED)
                 for future in ready:
-                    self._take(future, round_)
+                    self._receive(future, round_)
                 if not ready and not self._alive():
                     break
         finally:
@@ -318,15 +318,15 @@ class BatchRunner:
             self.rescued += count
         return round_.found
 
-    def _take(self, future: Future[Outcome], round_: _Round) -> None:
+    def _receive(self, future: Future[Outcome], round_: _Round) -> None:
         """Takes in a batch that has come back, or has not."""
         first, count = round_.waiting.pop(future)
         try:
-            results, seconds = _outcome(future)
+            results, seconds = _result_of(future)
         except LostError:
             round_.lost.append((first, count))
             return
-        self._learn(seconds, count)
+        self._update_duration(seconds, count)
         if isinstance(results, ScenarioError):
             round_.refusals[first] = results
             return
@@ -363,7 +363,7 @@ class LostError(Exception):
     """A batch or a task that did not come back; it can be done here."""
 
 
-def _outcome(future: Future[Any]) -> Any:  # noqa: ANN401 - of a batch or a task
+def _result_of(future: Future[Any]) -> Any:  # noqa: ANN401 - of a batch or a task
     """Result of a batch or a task.
 
     Raises:

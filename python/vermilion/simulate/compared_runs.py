@@ -237,7 +237,7 @@ class ComparedRuns:
             return self._goodput(variant, link, window)
         _check_metric(metric, (*self.measures, GOODPUT, *metric_paths(LinkMetrics)))
         measure = self.measures.get(metric) or partial(metric_of, path=metric)
-        return _complete(
+        return _all_or_none(
             measure(self._link_windows(result, link)[window]) for result in self.results[variant]
         )
 
@@ -297,11 +297,11 @@ class ComparedRuns:
             places += [("flows", group) for group in self.groups]
             places += [("bulk_flows", BULK_FLOWS)] if self.bulk_groups else []
             for kind, name in places:
-                for index, window in self._stretches(kind, name):
-                    for compared in self._compared(variant, kind, name, index):
+                for index, window in self._numbered_windows(kind, name):
+                    for compared in self._metric_intervals(variant, kind, name, index):
                         yield Entry(variant, kind, name, index, window, *compared)
 
-    def _compared(
+    def _metric_intervals(
         self, variant: int, kind: Kind, name: str, window: int
     ) -> Iterator[tuple[str, Interval, Interval | None]]:
         for metric in self._metrics_of(kind):
@@ -311,7 +311,7 @@ class ComparedRuns:
                 first = self._values(0, kind, name, window, metric) if variant else None
                 yield metric, interval, _mean_difference(values, first)
 
-    def _stretches(self, kind: Kind, name: str) -> Iterator[tuple[int, Stretch]]:
+    def _numbered_windows(self, kind: Kind, name: str) -> Iterator[tuple[int, Stretch]]:
         first = self.results[0][0]
         return enumerate(
             self._link_windows(first, name) if kind == "links" else self._flow_windows(first, name)
@@ -322,7 +322,7 @@ class ComparedRuns:
 
     def _entry(self, variant: int, kind: Kind, name: str) -> dict[str, object]:
         windows = []
-        for index, window in self._stretches(kind, name):
+        for index, window in self._numbered_windows(kind, name):
             place = {"start_s": window["start_s"], "end_s": window["end_s"]}
             windows.append({**place, **self._metrics(variant, kind, name, index)})
         return {"total": windows[-1], "phases": windows[:-1]}
@@ -330,7 +330,7 @@ class ComparedRuns:
     def _metrics(self, variant: int, kind: Kind, name: str, window: int) -> dict[str, object]:
         """The metrics of a window, nested like those of a single run."""
         metrics: dict[str, Any] = {}
-        for metric, interval, difference in self._compared(variant, kind, name, window):
+        for metric, interval, difference in self._metric_intervals(variant, kind, name, window):
             *parents, last = metric.split(".")
             here = metrics
             for parent in parents:
@@ -354,7 +354,7 @@ class ComparedRuns:
         values = [
             measure(self._flow_windows(result, group)[window]) for result in self.results[variant]
         ]
-        return values if metric.startswith(f"{COMPLETION_TIME}.") else _complete(values)
+        return values if metric.startswith(f"{COMPLETION_TIME}.") else _all_or_none(values)
 
     def _goodput(self, variant: int, link: str, window: int) -> list[float] | None:
         if not self.scenarios:
@@ -371,7 +371,7 @@ class ComparedRuns:
             # A group that is not there yet has no goodput, and takes no part.
             present = [goodput for goodput in goodputs if goodput is not None]
             runs.append(sum(present) if present else None)
-        return _complete(runs)
+        return _all_or_none(runs)
 
     def _link_windows(self, result: Result, link: str) -> list[LinkMetrics]:
         measured = result.link(link)
@@ -429,7 +429,7 @@ def _phases(result: Result) -> tuple[tuple[float, float], ...]:
     return tuple((phase["start_s"], phase["end_s"]) for phase in phases)
 
 
-def _complete(values: Iterable[float | None]) -> list[float] | None:
+def _all_or_none(values: Iterable[float | None]) -> list[float] | None:
     present = list(values)
     return None if None in present else cast("list[float]", present)
 

@@ -160,7 +160,7 @@ def compare(
         raise ScenarioError("variants", variants, 'scenarios by name, like {"red": scenario}')
     seeds, threads = check_seeds(seeds), check_threads(threads)
     scenarios = tuple(given_scenarios(variants).values())
-    rounds = _rounds(seeds, len(scenarios), threads) if keeps_at_interrupt else [tuple(seeds)]
+    rounds = _split_seeds(seeds, len(scenarios), threads) if keeps_at_interrupt else [tuple(seeds)]
     met: list[int] = []
     complete: list[list[Result]] = [[] for _ in scenarios]
     for part in rounds:
@@ -170,7 +170,7 @@ def compare(
                 scenarios,
                 part,
                 threads=threads,
-                progress=None if progress is None else _after(done, progress),
+                progress=None if progress is None else _counted_from(done, progress),
                 distributions=distributions,
                 flow_delays=flow_delays,
             )
@@ -190,13 +190,13 @@ _FEWEST_SEEDS = 2  # an interval needs two
 _BUSY = 2  # runs in a round for each thread, so that waiting for the last one costs little
 
 
-def _rounds(seeds: Sequence[int], variants: int, threads: int | None) -> list[tuple[int, ...]]:
+def _split_seeds(seeds: Sequence[int], variants: int, threads: int | None) -> list[tuple[int, ...]]:
     """The seeds in parts: each keeps all threads busy, and is lost at most by Ctrl-C."""
     at_a_time = _BUSY * (threads or os.cpu_count() or 1)
     size = max(_FEWEST_SEEDS, math.ceil(at_a_time / max(1, variants)))
     return [tuple(seeds[begin : begin + size]) for begin in range(0, len(seeds), size)]
 
 
-def _after(done: int, progress: Callable[[int], object]) -> Callable[[int], object]:
+def _counted_from(done: int, progress: Callable[[int], object]) -> Callable[[int], object]:
     """Counts on from the rounds before."""
     return lambda count: progress(done + count)

@@ -81,7 +81,7 @@ _NOTHING_IF_ZERO: Final = {"mark_rate", "loss_rate"}
 def tables(comparison: ComparedRuns) -> list[ShownTable]:
     """A table for each link and each group of flows of which anything could be computed."""
     found = [_table(comparison, *part) for part in _parts(comparison)]
-    return [_fitting(table) for table in found if table.sections]
+    return [_fit_width(table) for table in found if table.sections]
 
 
 def _parts(comparison: ComparedRuns) -> list[_Part]:
@@ -136,23 +136,23 @@ def remark(comparison: ComparedRuns) -> str:
     if len(comparison.names) > 1:
         how = "differs" if all(same) else "differs significantly"
         text += f" * {how} from {comparison.names[0]!r}."
-        text += "" if all(same) else _by_chance(comparison)
+        text += "" if all(same) else _chance_remark(comparison)
     if any(same):
         unmoved = [repr(name) for name, each in zip(comparison.names, same, strict=True) if each]
         of = "" if all(same) else f" of {', '.join(unmoved)}"
         text += f" All seeds gave {nearly}the same run{of}: its intervals say nothing about chance."
-    text += "".join(_seeds_without(comparison, group) for group in comparison.groups)
+    text += "".join(_incomplete_seeds_remark(comparison, group) for group in comparison.groups)
     if not comparison.phases_agree:
         text += " The variants have different phases, which cannot be compared."
     return text
 
 
-def _by_chance(comparison: ComparedRuns) -> str:
+def _chance_remark(comparison: ComparedRuns) -> str:
     """A sentence on how many stars chance gives; "" where there is nothing to compare."""
     differences = (
         difference_of(variant, name, number, row.metric)
         for _, name, rows, (_, difference_of) in _parts(comparison)
-        for number in _numbers(comparison)
+        for number in _shown_windows(comparison)
         for row in rows
         for variant in range(1, len(comparison.names))
     )
@@ -164,7 +164,7 @@ def _by_chance(comparison: ComparedRuns) -> str:
     return f" Chance alone gives {_STARS * count:.1f} of {one} a star on average."
 
 
-def _seeds_without(comparison: ComparedRuns, group: str) -> str:
+def _incomplete_seeds_remark(comparison: ComparedRuns, group: str) -> str:
     """A sentence on the seeds with which no transfer of a group completed, if there are any."""
     intervals = (
         comparison.flows_interval(variant, group, window, f"{COMPLETION_TIME}.mean")
@@ -189,12 +189,12 @@ def _table(
     headings = [*(stretch(window) for window in windows[:-1]), "whole run"]
     sections = [
         _section(comparison, name, number, headings[number], rows, of)
-        for number in _numbers(comparison)
+        for number in _shown_windows(comparison)
     ]
     return ShownTable(title, comparison.names, [section for section in sections if section.rows])
 
 
-def _numbers(comparison: ComparedRuns) -> Sequence[int]:
+def _shown_windows(comparison: ComparedRuns) -> Sequence[int]:
     """The windows that are shown."""
     windows = comparison.windows(comparison.links[0])
     # A scenario without changes has one phase, which is the whole run.
@@ -202,7 +202,7 @@ def _numbers(comparison: ComparedRuns) -> Sequence[int]:
     return [len(windows) - 1] if one else range(len(windows))
 
 
-def _fitting(table: ShownTable) -> ShownTable:
+def _fit_width(table: ShownTable) -> ShownTable:
     """The table with its variants one below the other, where they are too many for a line."""
     return table if len(table.headings) <= MOST_ACROSS else table.turned(f"{ABSENT}  ")
 

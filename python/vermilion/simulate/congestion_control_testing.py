@@ -54,7 +54,7 @@ class CongestionControlConformance:
     parameters: ClassVar[Mapping[str, object]] = {}
 
     def test_its_table_is_accepted_and_says_what_it_is(self) -> None:
-        with self._registered():
+        with self._registration():
             algorithm = senders()[self.own.name]
         _require(bool(algorithm.summary), "it has no summary")
         for row in self.own.parameters:
@@ -73,7 +73,7 @@ class CongestionControlConformance:
         )
 
     def test_it_works_with_every_recovery(self) -> None:
-        with self._registered():
+        with self._registration():
             recoveries = senders()[self.own.name].parameters["recovery"].choices or ()
         for recovery in recoveries:
             self._check_books(self._run(sender={"recovery": recovery}))
@@ -101,18 +101,18 @@ class CongestionControlConformance:
         _require(done > 0, "not one of twenty short transfers arrives")
 
     def test_a_run_in_steps_is_the_same_run(self) -> None:
-        with self._registered():
+        with self._registration():
             scenario = self._scenario()
             whole, stepped = run(scenario), run(scenario, progress=lambda _: None)
         _require(_numbers(whole) == _numbers(stepped), "looking at a run changes it")
 
     def test_every_end_of_its_parameters_can_be_simulated(self) -> None:
         for row in self.own.parameters:
-            for value in _ends(row):
+            for value in _extreme_values(row):
                 self._check_books(self._run(sender={row.name: value}))
 
     @contextmanager
-    def _registered(self) -> Iterator[None]:
+    def _registration(self) -> Iterator[None]:
         """Makes the class known for as long as it is needed, unless it is known."""
         known = self.own.name in senders()
         if not known:
@@ -156,7 +156,7 @@ class CongestionControlConformance:
         return scenario_from_document(document, "conformance")
 
     def _run(self, **other: Mapping[str, object]) -> Result:
-        with self._registered():
+        with self._registration():
             return run(self._scenario(**other))
 
     def _check_books(self, result: Result) -> None:
@@ -167,7 +167,7 @@ class CongestionControlConformance:
         _require(result.flows("all").total["goodput_bit_per_s"]["total"] > 0, "nothing arrives")
 
 
-def _ends(row: Parameter) -> list[object]:
+def _extreme_values(row: Parameter) -> list[object]:
     """Values at the ends of what a parameter is searched in, or all that it can be."""
     if row.kind == "switch":
         return [False, True]

@@ -121,7 +121,7 @@ class MeasuredRun:
         Raises:
             KeyError: there is no such link.
         """
-        entry = _named("link", name, self.data["links"])
+        entry = _lookup("link", name, self.data["links"])
         return LinkResult(entry["total"], entry["phases"], entry["ledger"])
 
     def flows(self, group: str) -> FlowsResult:
@@ -130,7 +130,7 @@ class MeasuredRun:
         Raises:
             KeyError: there is no such group.
         """
-        entry = _named("flow group", group, self.data["flows"])
+        entry = _lookup("flow group", group, self.data["flows"])
         return FlowsResult(entry["total"], entry["phases"])
 
     def series(self, link: str) -> Series:
@@ -146,14 +146,14 @@ class MeasuredRun:
         if not self._series:
             message = "no time series: run with probe_interval_s"
             raise KeyError(message)
-        return _named("link", link, self._series)
+        return _lookup("link", link, self._series)
 
     def to_json(self, indent: int | None = 2) -> str:
         """The data as strict JSON: what cannot be computed is absent, so there is no NaN."""
         return json.dumps(self.data, indent=indent, allow_nan=False)
 
 
-def _named(kind: str, name: str, known: Mapping[str, Value]) -> Value:
+def _lookup(kind: str, name: str, known: Mapping[str, Value]) -> Value:
     if name not in known:
         message = f"no {kind} {name!r}; there is {', '.join(known)}"
         raise KeyError(message)

@@ -76,19 +76,19 @@ def make_variants(
         changed = _with_settings(scenario, [*common, *choice])
         if not disciplines:
             variants[", ".join(choice) or "as written"] = changed
-        for discipline in _named(disciplines):
+        for discipline in _expand_disciplines(disciplines):
             variant, reports = with_discipline(changed, discipline)
             variants[", ".join([discipline, *choice])] = variant
             remarks.update((str(report), None) for report in reports)
         if disciplines:
-            remarks.update(dict.fromkeys(_left_out(changed, disciplines)))
+            remarks.update(dict.fromkeys(_missing_queue_remark(changed, disciplines)))
     return variants, list(remarks)
 
 
-def _left_out(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
+def _missing_queue_remark(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
     """A remark where the queue that the scenario has itself is none of the variants."""
     own = dict.fromkeys(link.queue.discipline for link in scenario.links.values())
-    named = {each.partition(":")[0] for each in _named(disciplines)}
+    named = {each.partition(":")[0] for each in _expand_disciplines(disciplines)}
     if named & set(own):
         return []
     if len(own) > 1:
@@ -153,7 +153,7 @@ def combinations(
         chosen = dict(zip(choices, combination, strict=True))
         rest = {path: value for path, value in chosen.items() if path != SENDER}
         variant = with_sender(scenario, chosen[SENDER]) if SENDER in chosen else scenario
-        yield chosen, variant.with_values(_of_all_links(scenario, rest))
+        yield chosen, variant.with_values(_expand_links(scenario, rest))
 
 
 def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[object]:
@@ -172,7 +172,7 @@ def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[obj
     return [each[1] for number, each in enumerate(told_apart) if each not in told_apart[:number]]
 
 
-def _of_all_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str, object]:
+def _expand_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str, object]:
     """The values by path, those of "discipline" at the path of every link."""
     values: dict[str, object] = {}
     for path, value in chosen.items():
@@ -183,7 +183,7 @@ def _of_all_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str,
     return values
 
 
-def _named(choices: Iterable[str]) -> list[str]:
+def _expand_disciplines(choices: Iterable[str]) -> list[str]:
     """Each discipline once, every one there is in place of "all"."""
     named: dict[str, None] = {}
     for choice in choices:
@@ -249,7 +249,7 @@ class Sweep:
         Raises:
             ScenarioError: a metric that there is not.
         """
-        return list(self._wide(metrics) if metrics else self._long())
+        return list(self._wide_rows(metrics) if metrics else self._long_rows())
 
     def to_frame(self, metrics: Sequence[str] = ()) -> pd.DataFrame:
         """The same as a data frame.
@@ -265,28 +265,28 @@ class Sweep:
         )
         return frame
 
-    def _each(self) -> Iterator[tuple[dict[str, object], Result]]:
+    def _results(self) -> Iterator[tuple[dict[str, object], Result]]:
         for chosen, results in self.runs:
             for result in results:
                 yield {**chosen, "seed": result.seed}, result
 
-    def _long(self) -> Iterator[dict[str, object]]:
-        for chosen, result in self._each():
+    def _long_rows(self) -> Iterator[dict[str, object]]:
+        for chosen, result in self._results():
             for row in rows_of(result):
                 yield {**chosen, **dict(zip(COLUMNS, row, strict=True))}
 
-    def _wide(self, metrics: Sequence[str]) -> Iterator[dict[str, object]]:
+    def _wide_rows(self, metrics: Sequence[str]) -> Iterator[dict[str, object]]:
         rows = [
             {**chosen, **{metric: _number(result, metric) for metric in metrics}}
-            for chosen, result in self._each()
+            for chosen, result in self._results()
         ]
         for metric in metrics:
             if rows and all(row[metric] is None for row in rows):
-                raise ScenarioError("metrics", metric, _what_a_run_has(metric))
+                raise ScenarioError("metrics", metric, _accepted_metric(metric))
         return iter(rows)
 
 
-def _what_a_run_has(metric: str) -> str:
+def _accepted_metric(metric: str) -> str:
     if WITH_FLOW_DELAYS & set(metric.split(".")):
         return "a number that the runs have; they have this one with flow_delays=True"
     return "a number that one of the runs has, like links.NAME.queue_packets.mean"

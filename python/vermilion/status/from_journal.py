@@ -172,7 +172,7 @@ def _status(
     clock = run_clock(database, run)
     last = _last(database, "decision", run["id"])
     setting = _last(database, "setting", run["id"])
-    looked_s, interval_s = _looks(database, run["id"])
+    looked_s, interval_s = _observation_times(database, run["id"])
     found = _first_details(database, run["id"])
     times_s = [each["time_s"] for each in (last, setting) if each is not None]
     latest_s = max([looked_s or 0.0, *times_s])
@@ -201,7 +201,7 @@ def _status(
         simulated=_is_simulated(run),
         since=clock.at(_first_s(database, run["id"])) if clock.is_kept else clock.utc,
         state=state,
-        doing=_doing(state, last, _lasting(database, run, last)),
+        doing=_describe_activity(state, last, _lasting_state(database, run, last)),
         mode=found.get("mode"),
         last_look=None if looked_s is None else clock.at(looked_s),
         next_look=None
@@ -237,7 +237,7 @@ def _first_s(database: sqlite3.Connection, run: int) -> float:
     return float(first_s or 0.0)
 
 
-def _looks(database: sqlite3.Connection, run: int) -> tuple[float | None, float]:
+def _observation_times(database: sqlite3.Connection, run: int) -> tuple[float | None, float]:
     """Time of the last observation, and the interval between two."""
     rows = database.execute(
         "SELECT time_s, interval_s FROM sample WHERE run = ? ORDER BY time_s DESC LIMIT ?",
@@ -281,7 +281,7 @@ def _state(*, ended: bool, looked: datetime, now: datetime, clock: RunClock) -> 
     return "silent" if ago_s > SILENT_S or is_ahead else "running"
 
 
-def _lasting(database: sqlite3.Connection, run: sqlite3.Row, last: sqlite3.Row | None) -> str:
+def _lasting_state(database: sqlite3.Connection, run: sqlite3.Row, last: sqlite3.Row | None) -> str:
     """Describe a lasting state, like a pause; "" if there is none."""
     chain = list(chain_of(database, run["id"])) if "goes_on_from" in run.keys() else [run["id"]]  # noqa: SIM118 - a row is no dict
     blind = _blind_since(database, run["id"])
@@ -316,7 +316,7 @@ def _blind_since(database: sqlite3.Connection, run: int) -> DecisionKind | None:
     return doing
 
 
-def _doing(state: str, last: sqlite3.Row | None, lasting: str) -> str:
+def _describe_activity(state: str, last: sqlite3.Row | None, lasting: str) -> str:
     if state == "ended":
         return DOING[DecisionKind.END]
     if last is None:

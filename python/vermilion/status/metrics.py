@@ -98,9 +98,9 @@ class ControllerMetrics(Collector):
         about = InfoMetricFamily("vermilion_controller", "Who controls what.", labels=["router"])
         about.add_metric([self._router], self._about)
         yield about
-        yield from self._of_the_queue()
-        yield from self._of_the_controller()
-        yield from self._of_the_monitor()
+        yield from self._queue_metrics()
+        yield from self._controller_metrics()
+        yield from self._monitor_metrics()
 
     def _gauge(self, name: str, meaning: str, value: float) -> GaugeMetricFamily:
         family = GaugeMetricFamily(f"vermilion_{name}", meaning, labels=["router"])
@@ -112,7 +112,7 @@ class ControllerMetrics(Collector):
         family.add_metric([self._router], value)
         return family
 
-    def _of_the_queue(self) -> Iterator[Metric]:
+    def _queue_metrics(self) -> Iterator[Metric]:
         seen = self._observation
         if seen is None:
             return
@@ -143,7 +143,7 @@ class ControllerMetrics(Collector):
             trips.add_metric([self._router], self._round_trips, self._round_trips_s)
             yield trips
 
-    def _of_the_controller(self) -> Iterator[Metric]:
+    def _controller_metrics(self) -> Iterator[Metric]:
         decisions = CounterMetricFamily(
             "vermilion_decisions", "Decisions by kind.", labels=["router", "kind"]
         )
@@ -176,7 +176,7 @@ class ControllerMetrics(Collector):
         meaning = "Observations that came too late to be taken."
         yield self._counter("missed_observations", meaning, self._driver.missed)
 
-    def _of_the_monitor(self) -> Iterator[Metric]:
+    def _monitor_metrics(self) -> Iterator[Metric]:
         if self._listening is None:
             return
         told = self._listening()

@@ -360,8 +360,8 @@ class _Waits:
         seconds, flow = columns["round_trip_ns"] / 1e9, columns["flow"].astype(np.int64)
         base = _shortest(flow[whole], seconds[whole])
         least_beyond = _shortest(flow[beyond], seconds[beyond])
-        above = _above(flow[whole], seconds[whole], base)
-        above_beyond = _above(flow[beyond], seconds[beyond], least_beyond)
+        above = _excess(flow[whole], seconds[whole], base)
+        above_beyond = _excess(flow[beyond], seconds[beyond], least_beyond)
         times = columns["time_ns"][whole] / 1e9
         plain = cls(base, times, above, None, None, None, None)
         by_stretch = plain.by_stretch(above)
@@ -406,7 +406,7 @@ def _shortest(flow: NDArray[np.int64], seconds: NDArray[np.float64]) -> dict[int
     return found
 
 
-def _above(
+def _excess(
     flow: NDArray[np.int64], seconds: NDArray[np.float64], base: dict[int, float]
 ) -> NDArray[np.float64]:
     return seconds - np.array([base[number] for number in flow.tolist()], dtype=np.float64)

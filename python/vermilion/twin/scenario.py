@@ -99,7 +99,7 @@ def twin_of(
         raise TwinError(message)
     notes = _Notes()
     rate = _rate(evidence, link_rate_bit_per_s, notes)
-    kinds = _kinds(evidence)
+    kinds = _classify_flows(evidence)
     usual = _usual_round_trip(evidence, notes)
     flows: dict[str, Any] = {}
     span = _Span.of(evidence, kinds)
@@ -122,8 +122,8 @@ def twin_of(
     if discipline is None and evidence.mean_wait_s:
         _fit_depth(document, evidence, rate, notes)
     _place(evidence, notes)
-    _general(evidence, sender, notes)
-    text = _commented(notes, toml_text(document))
+    _add_general_notes(evidence, sender, notes)
+    text = _with_comments(notes, toml_text(document))
     return Twin(
         scenario=scenario_from_document(document, "twin"),
         text=text,
@@ -141,14 +141,14 @@ class _Notes:
         self.unknown: list[str] = []
 
 
-def _commented(notes: _Notes, text: str) -> str:
+def _with_comments(notes: _Notes, text: str) -> str:
     lines = ["# Made from a capture by vermilion twin."]
     for head, said in (("From the capture:", notes.fitted), ("Not known:", notes.unknown)):
         lines += [f"# {head}", *(f"#   {each}" for each in said)]
     return "\n".join(lines) + "\n\n" + text
 
 
-def _kinds(evidence: Evidence) -> _Kinds:
+def _classify_flows(evidence: Evidence) -> _Kinds:
     unresponsive = tuple(each for each in evidence.flows if each.traffic == "udp")
     others = [each for each in evidence.flows if each.traffic != "udp"]
     lasting = [
@@ -276,7 +276,7 @@ def _long_group(
     running = not any(each.opening_seen for each in flows)
     group: dict[str, Any] = {
         "count": len(flows),
-        **_common(flows, evidence, sender, usual, ecn=ecn),
+        **_common_keys(flows, evidence, sender, usual, ecn=ecn),
         "start": "0 s .. 1 s" if running else _range(min(begun), max(begun)),
     }
     ended = [each.ended_s for each in flows if each.closed]
@@ -330,7 +330,7 @@ def _short_group(
     return {
         "short": {
             "count": 1,
-            **_common(seen, evidence, sender, usual, ecn=ecn),
+            **_common_keys(seen, evidence, sender, usual, ecn=ecn),
             "traffic": {
                 "kind": "web",
                 "mean_gap": _seconds(arrivals.mean_gap_s),
@@ -368,7 +368,7 @@ def _unresponsive_groups(
     }
 
 
-def _common(
+def _common_keys(
     flows: Sequence[FlowEvidence], evidence: Evidence, sender: str, usual: float, *, ecn: bool
 ) -> dict[str, Any]:
     """Keys common to all groups with senders."""
@@ -499,7 +499,7 @@ def _place(evidence: Evidence, notes: _Notes) -> None:
     )
 
 
-def _general(evidence: Evidence, sender: str, notes: _Notes) -> None:
+def _add_general_notes(evidence: Evidence, sender: str, notes: _Notes) -> None:
     notes.unknown.append(
         f"the senders' congestion control, which shows in no header: {sender} it is"
     )

@@ -252,14 +252,14 @@ class PacketSink:
         self._records += count
         self.names["cause"] = tuple(simulation.drop_causes())
         if found is not None:
-            found["place"] = self._placed(found["place"])
+            found["place"] = self._number_places(found["place"])
             self._take_columns(found)
         if text is not None:
             self._file.write(text.encode())
         if capture is not None:
             self._file.write(capture)
 
-    def _placed(self, places: NDArray[Any]) -> NDArray[Any]:
+    def _number_places(self, places: NDArray[Any]) -> NDArray[Any]:
         """Numbers of places from 0 on: the links, then the receivers, then the senders."""
         import numpy as np
 

@@ -46,8 +46,8 @@ class RawDistributions:
         if not _LEAST_WIDTH_S <= self.width_s <= _GREATEST_WIDTH_S:
             raise FieldError("width_s", self.width_s, "seconds, from 1e-9 to 1")
         return {
-            "links": _known("links", self.links, scenario.links),
-            "groups": _known("flows", self.flows, scenario.flows),
+            "links": _check_names("links", self.links, scenario.links),
+            "groups": _check_names("flows", self.flows, scenario.flows),
             "width_ns": round(self.width_s * 1e9),
             "values": self.values,
         }
@@ -182,7 +182,7 @@ def _distribution(columns: Mapping[str, Any], width_s: float) -> RawDistribution
     )
 
 
-def _known(field_name: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
+def _check_names(field_name: str, names: Iterable[str], known: Iterable[str]) -> list[str]:
     names = [names] if isinstance(names, str) else list(names)
     known = list(known)
     for name in names:

@@ -136,9 +136,9 @@ class Answers:
             raise Refusal(503, f"the journal cannot be read now: {error}") from None
         if latest is None or latest["id"] != run or latest["ended"]:
             raise Refusal(409, "that run has ended")
-        if verb in {"accept", "decline"} and not _is(is_asked["proposal"], number):
+        if verb in {"accept", "decline"} and not _has_number(is_asked["proposal"], number):
             raise Refusal(409, f"proposal {number} is not open any more")
-        if verb == "undo" and not _is(is_asked["undo"], number):
+        if verb == "undo" and not _has_number(is_asked["undo"], number):
             raise Refusal(409, "that change cannot be taken back any more")
 
 
@@ -150,7 +150,7 @@ def _authority(origin: str) -> str:
         return ""
 
 
-def _is(what: dict[str, Any] | None, number: int) -> bool:
+def _has_number(what: dict[str, Any] | None, number: int) -> bool:
     return what is not None and what["number"] == number
 
 
@@ -237,7 +237,7 @@ class _Page:
         try:
             runs = self._reader.runs()
         except sqlite3.Error as error:
-            return _trouble(error)
+            return _journal_error(error)
         doing = {str(kind): words for kind, words in DOING.items()}
         told = {"runs": runs, "doing": doing, "loud": sorted(map(str, LOUD))}
         if self._answers is not None:
@@ -247,7 +247,7 @@ class _Page:
     async def answer(self, request: Request) -> Response:
         """A person's answer: ``{"verb": "accept", "number": 7}``; each is taken once."""
         try:
-            answers = self._those_who_answer()
+            answers = self._require_answers()
             answers.check_origin(request.headers)
             said = await _document(request)
             await asyncio.to_thread(answers.take, request.path_params["run"], said)
@@ -255,7 +255,7 @@ class _Page:
             return PlainTextResponse(f"{refusal.words}\n", refusal.status)
         return JSONResponse({"taken": True}, 202)
 
-    def _those_who_answer(self) -> Answers:
+    def _require_answers(self) -> Answers:
 
         if self._answers is None:
             raise Refusal(403, "this page only shows; nothing can be answered on it")
@@ -273,7 +273,7 @@ class _Page:
         except KeyError:
             return PlainTextResponse("there is no such run\n", 404)
         except sqlite3.Error as error:
-            return _trouble(error)
+            return _journal_error(error)
 
     async def news(self, request: Request) -> Response:
         """Server-sent events: a snapshot or what was missed, then whatever comes."""
@@ -293,7 +293,7 @@ class _Page:
             words = f"{MOST_WATCHERS} pages are open already; close one\n"
             return PlainTextResponse(words, 503, {"Retry-After": "10"})
         except sqlite3.Error as error:
-            return _trouble(error)
+            return _journal_error(error)
         return StreamingResponse(
             _text(first, messages),
             media_type="text/event-stream",
@@ -364,6 +364,6 @@ def _json(document: dict[str, Any]) -> Response:
     return Response(text, media_type="application/json")
 
 
-def _trouble(error: sqlite3.Error) -> Response:
+def _journal_error(error: sqlite3.Error) -> Response:
     words = f"the journal cannot be read now: {error}\n"
     return PlainTextResponse(words, 503, {"Retry-After": "2"})

@@ -158,15 +158,15 @@ class PageBeside:
         self._process.start()
         theirs.close()
         scraping.close()
-        self.address = self._started()
+        self.address = self._await_address()
         if metrics:  # of a real router, whose controller keeps no more than it needs
             with contextlib.suppress(OSError):
                 give_up([CAP_NET_BIND_SERVICE])
-            threading.Thread(target=self._tell, args=(metrics,), daemon=True).start()
-        self._thread = threading.Thread(target=self._hear, daemon=True)
+            threading.Thread(target=self._answer_scrapes, args=(metrics,), daemon=True).start()
+        self._thread = threading.Thread(target=self._receive_commands, daemon=True)
         self._thread.start()
 
-    def _started(self) -> str:
+    def _await_address(self) -> str:
         """The address of the page, when it can be asked for.
 
         Raises:
@@ -186,7 +186,7 @@ class PageBeside:
             raise ListenerError(started.trouble)
         return started.address
 
-    def _hear(self) -> None:
+    def _receive_commands(self) -> None:
         try:
             while True:
                 # Who is told may change while this waits, so that is looked up afterwards.
@@ -198,7 +198,7 @@ class PageBeside:
             # Its code says nothing else, so that it runs somebody else's.
             self._process.kill()
 
-    def _tell(self, metrics: Callable[[], bytes]) -> None:
+    def _answer_scrapes(self, metrics: Callable[[], bytes]) -> None:
         """Answer each scrape; what is asked for makes no difference."""
         with contextlib.suppress(EOFError, OSError):
             while True:
@@ -256,7 +256,7 @@ def _serve(
             journal,
             *listeners,
             answers=answers,
-            metrics=None if scraping is None else partial(_scraped, scraping),
+            metrics=None if scraping is None else partial(_scrape, scraping),
         )
         try:
             # Not before it listens, which may take one; nobody has been answered yet.
@@ -275,7 +275,7 @@ def _serve(
     _wait_for_end(connection, server, thread)
 
 
-def _scraped(scraping: Connection) -> bytes:
+def _scrape(scraping: Connection) -> bytes:
     """The controller's numbers.
 
     Raises:

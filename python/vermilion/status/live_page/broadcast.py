@@ -141,7 +141,7 @@ class Broadcast:
         elif there.cursor.text() != cursor.text():
             # Between the two readings something came in. A page may be told a thing twice, and
             # skips it; it must not be left out.
-            there.cursor = min(there.cursor, cursor, key=_order)
+            there.cursor = min(there.cursor, cursor, key=_sort_key)
         there.watchers.add(watcher)
         if there.reading is None:
             there.reading = asyncio.create_task(self._read(run, there))
@@ -176,19 +176,19 @@ class Broadcast:
             try:
                 cursor, news = await asyncio.to_thread(self._reader.news, number, run.cursor, queue)
             except KeyError:  # the file was replaced, or slept for longer than a page shows
-                self._let_go(run)
+                self._end_all(run)
                 continue
             except sqlite3.Error as error:
                 if str(error) != troubled:
                     troubled = str(error)
-                    self._tell(run, _message("trouble", {"reason": troubled}, run.cursor))
+                    self._send(run, _message("trouble", {"reason": troubled}, run.cursor))
                 continue
             troubled = ""
             run.cursor = cursor
             if news:
-                self._tell(run, _message("news", news, cursor))
+                self._send(run, _message("news", news, cursor))
 
-    def _tell(self, run: _Run, message: Message) -> None:
+    def _send(self, run: _Run, message: Message) -> None:
         for watcher in list(run.watchers):
             if watcher.news.full():
                 run.watchers.discard(watcher)
@@ -196,7 +196,7 @@ class Broadcast:
             else:
                 watcher.news.put_nowait(message)
 
-    def _let_go(self, run: _Run) -> None:
+    def _end_all(self, run: _Run) -> None:
         for watcher in run.watchers:
             _end(watcher)
 
@@ -204,7 +204,7 @@ class Broadcast:
         """Ends every stream, so that a server can stop at once."""
         self._closed = True
         for run in self._runs.values():
-            self._let_go(run)
+            self._end_all(run)
 
 
 def _end(watcher: _Watcher) -> None:
@@ -214,7 +214,7 @@ def _end(watcher: _Watcher) -> None:
     watcher.news.put_nowait(None)
 
 
-def _order(cursor: Cursor) -> tuple[float, int, int, bool]:
+def _sort_key(cursor: Cursor) -> tuple[float, int, int, bool]:
     return cursor.time_s, cursor.decision, cursor.setting, cursor.ended
 
 

@@ -59,8 +59,8 @@ def open_questions(database: sqlite3.Connection, run: int) -> dict[str, Any]:
     change = _last(database, run, _REPLACES)
     chain = list(chain_of(database, run))
     return {
-        "proposal": _proposal(proposal, settled, _in_force(database, run)),
-        "undo": _undo(change),
+        "proposal": _proposal(proposal, settled, _current_setting(database, run)),
+        "undo": _undo_offer(change),
         "paused": paused_by_person(database, chain),
         "hands_off": left_alone(database, chain)[0] or None,
     }
@@ -84,7 +84,7 @@ def _proposal(
     }
 
 
-def _in_force(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+def _current_setting(database: sqlite3.Connection, run: int) -> dict[str, Any]:
     """Every parameter, as last read back."""
     row = database.execute(
         "SELECT parameters FROM setting WHERE run = ? ORDER BY id DESC LIMIT 1", (run,)
@@ -92,7 +92,7 @@ def _in_force(database: sqlite3.Connection, run: int) -> dict[str, Any]:
     return {} if row is None else dict(json.loads(row["parameters"]))
 
 
-def _undo(change: sqlite3.Row | None) -> dict[str, Any] | None:
+def _undo_offer(change: sqlite3.Row | None) -> dict[str, Any] | None:
     if change is None or change["kind"] != DecisionKind.APPLIED:
         return None
     return {"number": change["id"], "time_s": change["time_s"], "reason": change["reason"]}
@@ -243,10 +243,12 @@ def queues_now(
         (run, end_s - NOW_S, end_s),
     )
     found = {row["link"]: row for row in rows}
-    return [_now(name, found.get(name), sharing.get(name, (None, None))) for name in queues]
+    return [
+        _current_values(name, found.get(name), sharing.get(name, (None, None))) for name in queues
+    ]
 
 
-def _now(
+def _current_values(
     name: str, row: sqlite3.Row | None, sharing: tuple[float | None, int | None]
 ) -> dict[str, Any]:
     values: dict[str, Any] = dict.fromkeys(
@@ -285,14 +287,14 @@ def concerning(
     return [
         {
             **{name: value for name, value in decision.items() if name != "details"},
-            "reason": _own_part(decision, queue) if queue else decision["reason"],
+            "reason": _reason_for_queue(decision, queue) if queue else decision["reason"],
         }
         for decision in decisions
         if not any(decision["reason"].startswith(f"{other}: ") for other in others)
     ]
 
 
-def _own_part(decision: Mapping[str, Any], queue: str) -> str:
+def _reason_for_queue(decision: Mapping[str, Any], queue: str) -> str:
     reason = str(decision["reason"])
     setting = json.loads(decision["details"]).get("setting")
     if not isinstance(setting, dict):

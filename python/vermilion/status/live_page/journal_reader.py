@@ -182,10 +182,10 @@ class JournalReader:
             KeyError: there is no such run, or no such queue in it.
         """
         with self._open() as database:
-            about = _about(database, run, queue)
+            about = _run_details(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             start_s = max(0.0, end_s - LIVE_WINDOW_S)
-            found = _stretch(database, about, start_s, end_s, LIVE_BUCKET_S, queue, live=True)
+            found = _interval_data(database, about, start_s, end_s, LIVE_BUCKET_S, queue, live=True)
             found["each"] = queues_now(database, run, about["queues"], end_s)
             # No decision or setting is newer than these: all are read of one state of the file.
             cursor = Cursor(
@@ -205,7 +205,7 @@ class JournalReader:
                 shows.
         """
         with self._open() as database:
-            about = _about(database, run, queue)
+            about = _run_details(database, run, queue)
             end_s = _last_bucket(database, run, ended=about["ended"])
             if end_s - cursor.time_s > LIVE_WINDOW_S:
                 raise KeyError(run)
@@ -242,9 +242,9 @@ class JournalReader:
             KeyError: there is no such run or queue.
         """
         with self._open() as database:
-            about = _about(database, run, queue)
+            about = _run_details(database, run, queue)
             bucket_s = max(LIVE_BUCKET_S, (end_s - start_s) / MOST_POINTS)
-            return _stretch(database, about, start_s, end_s, bucket_s, queue)
+            return _interval_data(database, about, start_s, end_s, bucket_s, queue)
 
     @contextmanager
     def _open(self) -> Iterator[sqlite3.Connection]:
@@ -274,7 +274,7 @@ def _run(row: sqlite3.Row) -> dict[str, Any]:
     }
 
 
-def _about(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str, Any]:
+def _run_details(database: sqlite3.Connection, run: int, queue: str = "") -> dict[str, Any]:
     row = None
     if run <= _LARGEST_ID:
         row = database.execute("SELECT * FROM run WHERE id = ?", (run,)).fetchone()
@@ -316,7 +316,7 @@ def _last_id(database: sqlite3.Connection, table: str, run: int) -> int:
     return int(found or 0)
 
 
-def _stretch(
+def _interval_data(
     database: sqlite3.Connection,
     about: dict[str, Any],
     start_s: float,
@@ -370,16 +370,17 @@ def _series(
     points = list(_points(rows, start_s, bucket_s))
     counted = SERIES[: len(SERIES) - len(SHARING_SERIES)]
     series = {
-        name: [_rounded(point[column]) for point in points] for column, name in enumerate(counted)
+        name: [_round_for_page(point[column]) for point in points]
+        for column, name in enumerate(counted)
     }
     ends_s = [point[0] for point in points]
     sharing = sharing_series(database, run, ends_s, start_s, bucket_s, queue)
     if queue:  # open flows are counted of all queues together; of each, those that are heard
         series["flows"] = sharing["heard_flows"]
-    return series | {name: list(map(_rounded, values)) for name, values in sharing.items()}
+    return series | {name: list(map(_round_for_page, values)) for name, values in sharing.items()}
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_for_page(value: float | None) -> float | None:
     """Round a number to what a page shows of it."""
     return None if value is None else float(f"{value:.6g}")
 

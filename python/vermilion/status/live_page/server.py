@@ -100,17 +100,19 @@ class Access:
             return PlainTextResponse(f"only {allowed} are answered\n", 405, {"Allow": allowed})
         cookie = f"{_COOKIE}-{listener.port}"
         said = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [""])[0]
-        if scope["path"] == "/" and not listener.only_metrics and _same(said, self._token):
+        if scope["path"] == "/" and not listener.only_metrics and _tokens_match(said, self._token):
             answer = RedirectResponse("/", 303)
             answer.set_cookie(cookie, said, httponly=True, samesite="strict", path="/")
             return answer
-        return self._closed_to(scope, listener, _request_tokens(headers, cookie))
+        return self._token_refusal(scope, listener, _request_tokens(headers, cookie))
 
-    def _closed_to(self, scope: Scope, listener: Listener, tokens: list[str]) -> Response | None:
+    def _token_refusal(
+        self, scope: Scope, listener: Listener, tokens: list[str]
+    ) -> Response | None:
         """The answer to those whose token does not open what they ask for."""
         is_metrics = scope["path"] == "/metrics"
         accepted = listener.token or "" if listener.only_metrics else self._token
-        if any(_same(token, accepted) for token in tokens):
+        if any(_tokens_match(token, accepted) for token in tokens):
             if not scope["state"]["connection"].recognise():
                 return PlainTextResponse("too many connections\n", 503, {"Retry-After": "10"})
         elif listener.token is not None or not (is_metrics or listener.only_metrics):
@@ -126,7 +128,7 @@ class Access:
         return _name(host) in {*self._names, address, f"[{address}]"}
 
 
-def _same(said: str, token: str) -> bool:
+def _tokens_match(said: str, token: str) -> bool:
     return bool(token) and hmac.compare_digest(said.encode("utf-8", "replace"), token.encode())
 
 
@@ -311,7 +313,7 @@ class PageServer:
         self.token = given or secrets.token_urlsafe(24)
         try:
             for each in listeners:
-                self._sockets.append(_open(each))
+                self._sockets.append(_open_socket(each))
                 port = int(self._sockets[-1].getsockname()[1])
                 self.listeners.append(replace(each, port=port))
         except ListenerError:
@@ -398,7 +400,7 @@ class PageServer:
         await server.serve(self._sockets)
 
 
-def _open(listener: Listener) -> socket.socket:
+def _open_socket(listener: Listener) -> socket.socket:
     kind = socket.AF_INET6 if ":" in listener.address else socket.AF_INET
     opened = socket.socket(kind, socket.SOCK_STREAM)
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
