@@ -85,7 +85,7 @@ FLOW_ROWS: Sequence[Row] = (
 
 _DETAILS: Final = frozenset(
     {
-        "sojourn_ms.p50", "sojourn_ms.p99", "queue_packets.sd", "queue_packets.p95",
+        "sojourn_ms.p50", "sojourn_ms.p99", "queue_packets.p95",
         "average_queue_packets.mean", "packets_forwarded", "drops", "goodput_bit_per_s.mean",
         "goodput_bit_per_s.sd", "goodput_bit_per_s.min", "goodput_bit_per_s.max",
         "transfers_begun", "completion_time_s.p50", "completion_time_s.p99", "delay_ms.p50",

@@ -1,4 +1,4 @@
-"""Tables in a narrow terminal: every number stands there whole, in as many parts as that takes."""
+"""Tables: numbers at any size of network, and every number whole in a narrow terminal."""
 
 import io
 
@@ -6,7 +6,8 @@ import pytest
 from rich.console import Console
 
 from vermilion.cli import listings, main, run_tables
-from vermilion.cli.tables import grid
+from vermilion.cli.run_tables import _speed
+from vermilion.cli.tables import ABSENT, at_least, grid, megabits
 from vermilion.objectives import OBJECTIVES
 from vermilion.scenario import disciplines, load_scenario, senders
 from vermilion.scenario.library import scenario_names
@@ -97,3 +98,32 @@ def test_a_long_heading_folds_and_the_numbers_do_not():
 
     assert text.count("123.4 ± 0.5 *") == 4
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [(24.63, "24.6"), (9.7, "9.7"), (0.5, "0.50"), (0.0734, "0.073"), (0.0, "0.0"), (None, ABSENT)],
+)
+def test_a_short_wait_keeps_two_digits(value, shown):
+    assert at_least(value, 1, 2) == shown
+
+
+@pytest.mark.parametrize(
+    ("bit_per_s", "shown"),
+    [(1e10, "10000"), (4e11, "400000"), (9416e6, "9416"), (96_260, "0.09626"), (None, ABSENT)],
+)
+def test_a_fast_link_has_no_exponent(bit_per_s, shown):
+    assert megabits(bit_per_s) == shown
+
+
+@pytest.mark.parametrize(
+    ("packets", "cpu_s", "shown"),
+    [
+        (4_600_000, 1.0, " (4.6 million per CPU second)"),
+        (2_500, 0.1, " (25,000 per CPU second)"),
+        (0, 1.0, ""),
+        (5, 0.0, ""),
+    ],
+)
+def test_a_slow_run_is_not_said_to_forward_nothing(packets, cpu_s, shown):
+    assert _speed(packets, cpu_s) == shown
