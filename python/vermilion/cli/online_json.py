@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -12,10 +11,10 @@ if TYPE_CHECKING:
     from vermilion.report.price_line import OtherQueue
 
 
-def as_json(
+def document(
     runs: Sequence[OnlineRun], queues: Sequence[tuple[list[OnlineRun], list[OtherQueue]]]
-) -> str:
-    """What ``--json`` writes.
+) -> dict[str, object]:
+    """Return the document of ``--json``.
 
     Args:
         runs: one for each scenario and seed.
@@ -23,12 +22,11 @@ def as_json(
     """
     from vermilion import _core
 
-    document = {
+    return {
         "version": _core.VERSION,
         "runs": [_document(run) for run in runs],
         "price": [_price(views, others) for views, others in queues],
     }
-    return f"{json.dumps(document, indent=2, allow_nan=False)}\n"
 
 
 def _price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> dict[str, object]:

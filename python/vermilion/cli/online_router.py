@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from vermilion.cli.endings import EXIT_NOT_RESTORED, UserError, finish_anyway
+from vermilion.cli.json_output import write_json
 from vermilion.cli.online_page import open_page, verbs_of
 from vermilion.cli.online_surroundings import controller_metrics, open_watch, show_as_json
 from vermilion.cli.options import read_limited
@@ -27,6 +28,7 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from vermilion.cli.json_documents import OnlineRouterDocument
     from vermilion.cli.online_terminal import Terminal
     from vermilion.monitor import InterfaceWatch
     from vermilion.online.drive.real_router import RouterRun
@@ -183,7 +185,7 @@ def _control(
         if shown:
             _show_end(run)
         if json_file:
-            json_file.write(_in_json(run, request))
+            write_json(json_file, _document(run, request))
     _check_restored(run, journal)
 
 
@@ -424,15 +426,8 @@ def _check_restored(run: RouterRun, journal: Path) -> None:
         raise typer.Exit(EXIT_NOT_RESTORED)
 
 
-def _in_json(run: RouterRun, request: RouterRequest) -> str:
-    """What became of the queue, as it is written."""
-    import json
-
-    return f"{json.dumps(_document(run, request), indent=2, allow_nan=False)}\n"
-
-
-def _document(run: RouterRun, request: RouterRequest) -> dict[str, object]:
-    """What became of the queue, for JSON."""
+def _document(run: RouterRun, request: RouterRequest) -> OnlineRouterDocument:
+    """Return the document of ``--json``."""
     from vermilion import _core
 
     policy = run.policy

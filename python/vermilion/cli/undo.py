@@ -2,7 +2,7 @@
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -16,6 +16,7 @@ from vermilion.files.sqlite import NONSENSE
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.cli.json_documents import UndoDocument
     from vermilion.online.record.restart import Untouched
     from vermilion.routers.base import ParameterValue
 
@@ -66,7 +67,7 @@ def _untouched(path: Path) -> "list[Untouched]":
         raise unreadable(path, error) from None
 
 
-def _entry(queue: "Untouched", interface: str | None) -> dict[str, Any]:
+def _entry(queue: "Untouched", interface: str | None) -> "UndoDocument":
     original, now = dict(queue.original), dict(queue.in_force)
     commands = _commands_of_set(queue, interface)
     command = "\n".join(each for each in commands.values() if each)
@@ -118,7 +119,7 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
     }
 
 
-def _show(entry: dict[str, Any]) -> None:
+def _show(entry: "UndoDocument") -> None:
     network = f", {entry['network']}" if entry["network"] else ""
     of_link = "" if entry["link"] == entry["title"] else f" of link {entry['link']}"
     say(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
@@ -155,7 +156,7 @@ def _show(entry: dict[str, Any]) -> None:
         say(f"  no command is known for {', '.join(unknown)}")
 
 
-def _text(entry: dict[str, Any], name: str, value: "ParameterValue", *, exact: bool = False) -> str:
+def _text(entry: "UndoDocument", name: str, value: "ParameterValue", *, exact: bool = False) -> str:
     """The value with its unit, as the log says it; a journal may hold anything."""
     from vermilion.online.entries import value_in_words
     from vermilion.routers.queue_set import configuration_of
