@@ -79,7 +79,7 @@ def _whole_file(path: Path, *, binary: bool) -> Iterator[Any]:
 def _open_target(
     target: Path, there: os.stat_result | None, *, binary: bool
 ) -> tuple[Any, Path | None]:
-    """A file to write, and where it lies beside the target; ``None`` for the target itself."""
+    """Open a file to write; return its path beside the target, ``None`` for the target itself."""
     kind, encoding = ("b", None) if binary else ("", "utf-8")
     if _is_special(there):
         return target.open(f"w{kind}", encoding=encoding), None
@@ -112,7 +112,7 @@ def _is_special(there: os.stat_result | None) -> bool:
 
 
 def _open_private(name: str, flags: int) -> int:
-    """Opens a file that is only ours until it has the rights of the one that it replaces."""
+    """Open a private file, which gets the rights of the one that it replaces later."""
     return os.open(name, flags, 0o600)
 
 

@@ -103,7 +103,7 @@ class Control:
             self._send({"number": number, "answer": answer}, sender)
 
     def _observe(self, number: object, way: int, sender: Address, link: _core.Link) -> None:
-        """Counters of now; what a monitor has seen is added outside of the data path."""
+        """Read the counters; those of a monitor are added outside of the data path."""
         counters = link.counters(way)
 
         def answer(witness: Witness) -> None:

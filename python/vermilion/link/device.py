@@ -237,7 +237,7 @@ class Addresses:
             raise LinkError(message)
 
     def _reserve(self, number: int) -> bool:
-        """Takes a number, unless another link from here has it."""
+        """Reserve a number, unless another link from here has it."""
         try:
             # An abstract address: of this network namespace, and gone with the process.
             self._taken.bind(f"\0vermilion-link-{number}")

@@ -356,7 +356,7 @@ class _Running:
         return before and number in _FROM_TERMINALS
 
     def _end_inside(self) -> None:
-        """Takes the namespaces and everything in them away."""
+        """Remove the namespaces and everything in them."""
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
         for _ in range(_END_LOOKS):
@@ -376,7 +376,6 @@ def _is_at_terminal() -> bool:
 
 
 def _has_in_force(*capabilities: int) -> bool:
-    """Return whether this process has these capabilities in force."""
     status = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
     return has_capabilities(status, *capabilities) is True
 

@@ -182,7 +182,7 @@ def _end_of_link(orders: Orders, ends: tuple[Ends, ...], namespaces: list[int]) 
 
 
 def _start(command: Sequence[str], own: object, other: object) -> subprocess.Popen[bytes] | int:
-    """Starts a program; the shell's number for one that cannot be."""
+    """Start a program; return the shell's exit code if it cannot be started."""
     environment = {
         **os.environ,
         "VERMILION_LINK_ADDRESS": str(own),
@@ -199,7 +199,7 @@ def _start(command: Sequence[str], own: object, other: object) -> subprocess.Pop
 
 
 def _fork(program: Callable[[int, int], int], namespaces: Sequence[int]) -> int:
-    """Runs a program of ours as the command: the number of its process."""
+    """Run a function as the command; return its process number."""
     child = os.fork()
     if child == 0:
         code = 1
@@ -214,7 +214,7 @@ def _fork(program: Callable[[int, int], int], namespaces: Sequence[int]) -> int:
 
 
 def _await_exit_code(command: int, channel: socket.socket, woken: int) -> int | None:
-    """The exit code of the command as a shell has it; ``None`` if nobody waits for it any more."""
+    """Wait for the command's exit code, as a shell has it; ``None`` if nobody waits any more."""
     watched: list[socket.socket | int] = [channel, woken]
     while True:
         ready, _, _ = select.select(watched, [], [])
@@ -233,7 +233,7 @@ def _await_exit_code(command: int, channel: socket.socket, woken: int) -> int | 
 
 
 def _reap_children(command: int) -> int | None:
-    """Takes away every process that has ended: how the command has, if it is among them."""
+    """Reap all ended processes; return the exit code of the command, if it is among them."""
     code = None
     while True:
         try:

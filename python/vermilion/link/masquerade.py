@@ -121,7 +121,7 @@ def _error_message(number: int | None, reason: str) -> str:
 
 
 def _batch(name: str, address: IPv4Address) -> bytes:
-    """All or nothing: the table, a chain at the end of every packet's way out, the rule."""
+    """Batch of the table, a chain after routing and the rule, applied as a whole or not at all."""
     table = name.encode() + b"\0"
     chain = b"out\0"
     hook = _number(1, _POST_ROUTING) + _number(2, _SOURCE_NAT_PRIORITY)

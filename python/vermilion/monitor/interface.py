@@ -248,7 +248,7 @@ class InterfaceWatch:
         self.close()
 
     def _follow(self) -> bool:
-        """Listen where the interfaces are now; whether the one with the queue is there."""
+        """Listen on the present interfaces; return whether the one with the queue is there."""
         if not self._entrances:
             return self._ring.follow()
         number = self._ring.number(self.interface)

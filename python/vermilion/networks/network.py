@@ -194,7 +194,7 @@ _METHODS = {
 
 
 def _to_toml_table(table: Mapping[str, object]) -> dict[str, Any]:
-    """A table as TOML would hold it: classes and functions by their names, nothing for ``None``."""
+    """Convert a table for TOML: classes and functions by their names, ``None`` left out."""
     return {key: _to_toml_value(value) for key, value in table.items() if value is not None}
 
 

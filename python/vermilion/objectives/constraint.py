@@ -206,7 +206,7 @@ def relative_violation(margin: float, bound: float) -> float:
 
 
 def _bound(text: str, path: MetricPath | None) -> float:
-    """A bound in the metric's own unit, which a bare number has; ``None``: a factor."""
+    """Bound in the metric's unit, also of a bare number; ``None``: a factor."""
     if path is None or path.dimension is RATIO or _NUMBER.fullmatch(text):
         return parse_quantity(text, RATIO)
     return path.scale * parse_quantity(text, path.dimension)

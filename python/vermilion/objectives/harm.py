@@ -219,7 +219,7 @@ def _accepted_names(margin: Margin, links: Sequence[str]) -> set[str]:
 
 
 def _delay_bound(scenario: Scenario) -> str:
-    """The usual bound of the delay, in a scenario with these round trips."""
+    """Default bound of the delay, in a scenario with these round trips."""
     usual = next(margin.bound for margin in MARGINS if margin.name == _DELAY)
     shortest = shortest_round_trip(scenario)
     if shortest is None or 1e3 * _ROUND_TRIPS * shortest >= _DELAY_MS:
@@ -248,12 +248,12 @@ def _flows_at_a_time(scenario: Scenario) -> int:
 
 
 def _with_link(path: str, link: str) -> str:
-    """A path with the link's name in its place; what else a user writes in braces stays."""
+    """Insert the link's name into a path; other braces stay."""
     return path.replace("{link}", link)
 
 
 def _bound(path: str, amount: str, text: str, scenario: Scenario) -> str:
-    """The right side of a constraint that lets a metric get so much worse."""
+    """Right side of a constraint that lets a metric get so much worse."""
     try:
         metric = MetricPath.parse(path, scenario)
     except FieldError as error:

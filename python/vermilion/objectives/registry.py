@@ -240,7 +240,7 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
 
 
 def _default_name(table: Mapping[str, Any]) -> str:
-    """The name of the objective that a table without one means."""
+    """Name of the objective of a table that names none."""
     if "path" in table:
         return ChosenMetric.name
     return QueueDeviation.name if "target" in table else Knee.name

@@ -120,7 +120,7 @@ def _pool(windows: Sequence[GroupMetrics]) -> FlowsWindow:
 
 
 def _pool_active(windows: Sequence[GroupMetrics]) -> FlowsWindow:
-    """Several groups, or none of which a flow is active."""
+    """Pool several groups, or those without an active flow."""
     active = [window for window in windows if not is_idle(window)]
     ends = {"start_s": windows[0]["start_s"], "end_s": windows[0]["end_s"]}
     pooled = cast("FlowsWindow", ends)

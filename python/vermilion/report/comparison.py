@@ -132,7 +132,6 @@ class ComparisonReport(Comparison):
         return len(self.names) >= FEWEST
 
     def _caption(self, link: str, phase: int | None) -> str:
-        """Caption of the figure."""
         explain = many_variants_caption if self._has_many_variants else comparison_caption
         return f"Link {link}. {explain(self, self._rows(link, phase))}"
 

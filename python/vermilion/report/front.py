@@ -224,7 +224,7 @@ def front_rows(front: Front) -> list[tuple[str, FrontPoint]]:
 
 
 def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
-    """The ends of both axes: what is reported, and of what was tried that which lies near."""
+    """Ends of both axes: all reported values, and evaluated ones near them."""
     ends = []
     for axis in (0, 1):
         values = _reported_values(front, axis)
@@ -240,7 +240,6 @@ def _limits(front: Front) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def _reported_values(front: Front, axis: int) -> list[float]:
-    """The means of an objective that are reported, and the ends of their intervals."""
     shown = [point.values[axis] for _, point in front_rows(front)]
     return [end for each in shown for end in (each.low, each.mean, each.high) if end is not None]
 
@@ -250,7 +249,7 @@ def _is_logarithmic(front: Front, axis: int) -> bool:
 
 
 def _with_room(reported: Sequence[float], tried: Sequence[float]) -> tuple[float, float]:
-    """The ends of an axis, in what it is even in."""
+    """Ends of an axis with a margin, on its scale."""
     low, high = min(reported), max(reported)
     span = (high - low) or abs(high) or 1.0
     near = [value for value in tried if low - _ROOM * span <= value <= high + _ROOM * span]
@@ -294,7 +293,7 @@ def _with_intervals(
 def _staircase(
     means: Sequence[tuple[float, float]], maximised: Sequence[bool]
 ) -> tuple[list[float], list[float]]:
-    """The border of what is dominated by the front.
+    """Border of the region dominated by the front.
 
     From one point to the next, the worse of the first objective is met with the worse of the
     second, so the corner lies on the side of what both would rather not have.

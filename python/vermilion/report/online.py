@@ -224,13 +224,13 @@ def _phase_summary(line: PriceLine) -> dict[str, object]:
 
 
 def _headings(lines: Sequence[PriceLine]) -> list[PriceRow]:
-    """The columns of the price: whatever is known of some phase, in the order of its rows."""
+    """Columns of the price table: metrics known for some phase, in the order of its rows."""
     known = {row.metric: row for line in lines for row, _ in line.rows}
     return [row for row in ROWS if row.metric in known]
 
 
 def _price(line: PriceLine) -> dict[str, object]:
-    """A phase's part of the table of prices: a line per setting, a cell per metric."""
+    """Rows of a phase in the price table: a line per setting, a cell per metric."""
     return {
         "traffic": line.traffic,
         "start_s": line.start_s,

@@ -200,7 +200,7 @@ def _interval(values: Sequence[float] | None) -> Interval | None:
 
 
 def _gain(before: Sequence[float] | None, after: Sequence[float] | None) -> RatioInterval | None:
-    """The goal's value left alone over that kept tuned, paired by seed."""
+    """Ratio of the goal's value left alone to that kept tuned, paired by seed."""
     if before is None or after is None:
         return None
     return ratio_interval(zip(before, after, strict=True))

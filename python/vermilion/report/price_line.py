@@ -238,7 +238,7 @@ def _interval(interval: Interval) -> dict[str, object]:
 
 
 def _phases(result: Result, link: str) -> list[tuple[LinkMetrics, FlowsWindow]]:
-    """Each phase as the link measured it, and as its flows did."""
+    """Pair the link's and the flows' measurements of each phase."""
     return list(zip(result.link(link).phases, flow_windows(result), strict=False))
 
 

@@ -169,7 +169,6 @@ class RunFigure:
         )
 
     def _caption(self) -> str:
-        """Caption of the figure."""
         return (
             f"Link {self.link}. Above: what waits in its queue. In the middle: the goodput of each "
             "group of flows over each phase, and what the link carries. Below: the share of "

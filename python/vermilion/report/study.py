@@ -91,7 +91,6 @@ def _aggregate(
 
 
 def _incumbents(record: StudyRecord) -> list[tuple[float | None, ...]]:
-    """The incumbents, by scenario."""
     own: dict[int, tuple[float | None, ...]] = {}
     for each in record.simulations:
         if each.made_for == "incumbent":
@@ -324,7 +323,7 @@ def _incumbent_in_search(
 
 
 def _race_results(record: StudyRecord) -> list[tuple[str, Interval]]:
-    """The settings that raced, with their means on the seeds of the race, the best first."""
+    """Settings in the race, with their means on its seeds, the best first."""
     seeds = record.plan.seeds.re_evaluation
     if record.plan.kind == "robust":
         values, own = joined_values(record, seeds)
@@ -373,7 +372,7 @@ def _format_parameters(
     incumbents: Sequence[Mapping[str, float | None]],
     found: Sequence[Mapping[str, float | None]],
 ) -> list[tuple[str, list[str]]]:
-    """Format each parameter: the incumbents' values, and each found."""
+    """Format each parameter: the incumbents' values, and those found."""
     rows = []
     for path in incumbents[0]:
         parameter = scenario.parameter(path)

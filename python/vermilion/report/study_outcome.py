@@ -313,7 +313,7 @@ def device_words(outcome: Mapping[str, Any]) -> dict[str, object] | None:
 
 
 def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> dict[str, object]:
-    """One table: the objective, and the price with what is a time first."""
+    """Table of the objective and the price, times first."""
     rivals = data.get("rivals") or ()
     offered = data.get("sturdier")
     reached = data.get("objective") or {}
@@ -355,7 +355,7 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
 
 
 def _sort_metrics(metrics: Mapping[str, Any]) -> Iterator[str]:
-    """The metrics with times first, then as the price has them; unknown ones at the end."""
+    """Sort the metrics: times first, then in the order of the price; unknown ones at the end."""
     known = [row for row in PRICE if row.metric in metrics]
     yield from (row.metric for row in known if row.unit == "ms")
     yield from (row.metric for row in known if row.unit != "ms")

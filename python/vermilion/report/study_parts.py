@@ -118,7 +118,7 @@ def _files(scenarios: Sequence[Scenario]) -> list[str]:
 
 
 def _command_to_repeat(record: StudyRecord, files: Sequence[str]) -> list[str]:
-    """The command that makes it from the beginning."""
+    """Command that repeats the study from the beginning."""
     plan, given = record.plan, record.plan.given
     words = ["vermilion", "tune", *files, "--budget", str(record.budget)]
     words += ["--search", plan.search, "--seed", str(given["seed"])]

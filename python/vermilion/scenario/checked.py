@@ -156,7 +156,7 @@ def _build_scenario(kind: type[AnyScenario], document: dict[str, Any], origin: s
 
 
 def _check_with_core(scenario: WrittenScenario) -> None:
-    """Lets the core build the scenario, which knows rules of its algorithms that no table says.
+    """Let the core build the scenario, which knows rules of its algorithms that no table says.
 
     Raises:
         ScenarioError: the core refuses it.
@@ -168,7 +168,7 @@ def _check_with_core(scenario: WrittenScenario) -> None:
 
 
 def _first_problem(error: ValidationError) -> FieldError:
-    """The error to show: a misspelt key before the missing key that it stands for."""
+    """First error to show: a misspelt key before the missing key that it stands for."""
     details = error.errors(include_url=False)
     unknown = [detail for detail in details if detail["type"] == "extra_forbidden"]
     return _field_error((unknown or details)[0])

@@ -271,7 +271,7 @@ class CoreScenario:
     def _by_part(
         self, values: Mapping[str, ParameterValue]
     ) -> dict[tuple[str, int], dict[str, ParameterValue]]:
-        """The values by room and number of the link or group to which they belong."""
+        """Values by room and number of the link or group to which they belong."""
         parts: dict[tuple[str, int], dict[str, ParameterValue]] = {}
         for path, value in values.items():
             room, number, parameter = self._known_paths.get(path) or self._place_of(path)
@@ -279,7 +279,7 @@ class CoreScenario:
         return parts
 
     def _place_of(self, path: str) -> tuple[str, int, str]:
-        """The room of a parameter, the number of its link or group, and its name.
+        """Room of a parameter, number of its link or group, and its name.
 
         Raises:
             ValueError: a path that leads to no queue and no sender.
@@ -306,7 +306,7 @@ class CoreScenario:
 
     @cached_property
     def _places(self) -> dict[tuple[str, str], int]:
-        """The numbers of links and groups, by room and name."""
+        """Numbers of links and groups, by room and name."""
         return {
             **{("links", link.name): number for number, link in enumerate(self.links)},
             **{("flows", group.name): number for number, group in enumerate(self.flows)},

@@ -187,7 +187,7 @@ def mean_of(distribution: SizeDistribution | TimeDistribution) -> float:
 
 
 def _bounded_pareto(low: float, high: float, shape: float) -> float:
-    """The mean of a Pareto distribution of which what lies above ``high`` is drawn again."""
+    """Mean of a Pareto distribution whose draws above ``high`` are repeated."""
     if low >= high:
         return low
     share = float(1.0 - (low / high) ** shape)
@@ -197,7 +197,7 @@ def _bounded_pareto(low: float, high: float, shape: float) -> float:
 
 
 def _empirical(table: tuple[tuple[float, float], ...], *, logarithmic: bool) -> float:
-    """The mean of a table of values and cumulative probabilities, interpolated between them."""
+    """Mean of a table of values and cumulative probabilities, interpolated between them."""
     before, below = table[0]
     total = below * before
     for value, probability in table[1:]:

@@ -28,7 +28,7 @@ LONGEST_INTEGER_BITS: Final = 256
 
 
 class _Missing:
-    """The value of a field that is not there."""
+    """Value of a field that is absent."""
 
     def __repr__(self) -> str:
         return "MISSING"

@@ -73,7 +73,7 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
 
 
 def _toml_files_beside(origin: str) -> list[str]:
-    """The files of TOML in the folder of one that is not there, as one would type them."""
+    """TOML files in the folder of a missing one, as one would type them."""
     folder = Path(origin).parent
     try:
         return [str(each) for each in folder.iterdir() if each.suffix == ".toml"]
@@ -82,7 +82,7 @@ def _toml_files_beside(origin: str) -> list[str]:
 
 
 def _read_text(origin: str) -> str:
-    """The text of a file; every way in which that fails has its own words."""
+    """Read a file, with an own message for each kind of failure."""
     accepted = "a TOML file or a shipped scenario (vermilion scenarios lists them)"
     if not origin:
         raise ScenarioError("scenario", origin, accepted)

@@ -128,7 +128,7 @@ def with_sender(
 def _parse_algorithm(
     given: object, field: str, known: Callable[[object], Algorithm]
 ) -> tuple[Algorithm, dict[str, object]]:
-    """An algorithm and the parameters of its own, from "codel:target=10 ms"."""
+    """Read an algorithm and its parameters from "codel:target=10 ms"."""
     if not isinstance(given, str):
         return known(given), {}
     name, _, settings = given.partition(":")
@@ -206,14 +206,14 @@ def _with_disciplines(scenario: AnyScenario, values: Mapping[str, object]) -> An
 
 
 def _link_of(scenario: WrittenScenario, path: str) -> str:
-    """The link whose discipline is at a path; "" for any other path."""
+    """Link whose discipline is at a path; "" for any other path."""
     link = path.removeprefix("links.").removesuffix(".queue.discipline")
     known = path == f"links.{link}.queue.discipline" and link in scenario.links
     return link if known else ""
 
 
 def _to_scenario_value(scenario: WrittenScenario, path: str, value: object) -> object:
-    """A value in SI units as a scenario would spell it."""
+    """Spell a value in SI units as a scenario would."""
     if value is None:
         return AUTOMATIC
     if isinstance(value, bool | str):

@@ -65,7 +65,7 @@ _TABLES: Final[Mapping[str, Callable[[_Written, str], str]]] = {
 def _why_unfit_for_algorithm(
     written: object, named_by: str, known: Callable[[], dict[str, Algorithm]], key: str
 ) -> str:
-    """Return whether the algorithm of a table, or of a bare name, has such a parameter."""
+    """Reason why the algorithm of a table, or a bare name, has no such parameter; else ""."""
     name = written.get(named_by) if isinstance(written, Mapping) else written
     algorithm = known().get(name) if isinstance(name, str) else None
     if algorithm is None or not key or key == named_by or key in algorithm.parameters:
@@ -105,7 +105,7 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
 
 
 def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
-    """The path itself, or those that its name with ``*`` stands for."""
+    """Expand a path with ``*`` for a name."""
     table, _, rest = path.partition(".")
     pattern, dot, below = rest.partition(".")
     if "*" not in pattern or [table] not in _NAMED_TABLES:

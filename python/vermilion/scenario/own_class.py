@@ -325,7 +325,7 @@ def _check_name(name: object, seen: set[str], own: type, base: type) -> None:
 
 
 def _check_parameter(parameter: Parameter) -> None:
-    """Refuses a row of the table that contradicts itself."""
+    """Refuse a contradictory row of the table."""
     if parameter.unit not in UNITS:
         raise FieldError("unit", parameter.unit, one_of(UNITS))
     if parameter.scale not in {"linear", "log"}:
@@ -347,7 +347,7 @@ def _check_parameter(parameter: Parameter) -> None:
 
 
 def _check_in_range(field: str, value: object, parameter: Parameter) -> None:
-    """Refuses a number of the table's own that the table would refuse."""
+    """Refuse a number in the table outside of the table's own range."""
     if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
         low, high = parameter.minimum, parameter.maximum
         too_low = low is not None and (value < low or (parameter.minimum_excluded and value == low))

@@ -372,7 +372,7 @@ def exact_text(value: float, dimension: Dimension) -> str:
 
 
 def _number(value: object, dimension: Dimension) -> float | None:
-    """The number in the dimension's unit, or ``None`` where ``value`` is no such quantity."""
+    """Number in the dimension's unit; ``None`` where ``value`` is no such quantity."""
     if isinstance(value, str):
         return _number_in(value, dimension)
     # A bare number says nothing about its unit, so only what has none may be one.
@@ -409,7 +409,7 @@ def _unit_size(unit: str, dimension: Dimension) -> tuple[float, float] | None:
 
 @cache
 def _unusual_unit_size(unit: str, dimension: Dimension) -> tuple[float, float] | None:
-    """The size of a unit that only pint knows, such as "hours" or "kibibyte / second"."""
+    """Size of a unit that only pint knows, such as "hours" or "kibibyte / second"."""
     registry = _pint_registry()
     try:
         units = registry.parse_units(unit)

@@ -202,7 +202,7 @@ class ScriptedLoss(Table):
 
     @model_validator(mode="after")
     def _check_combination(self) -> ScriptedLoss:
-        """Refuses sendings of nothing, and segments of acknowledgements."""
+        """Refuse sendings without segments, and segments of acknowledgements."""
         if self.sendings is not None and self.segments is None:
             raise FieldError("sendings", "sendings", "nothing without segments")
         if self.segments is not None and self.acknowledgements:

@@ -251,7 +251,7 @@ def _check_change(scenario: WrittenScenario, index: int) -> None:
 def _check_queue_after(
     scenario: WrittenScenario, index: int, in_force: dict[str, ParameterValue]
 ) -> None:
-    """Adds what a change sets to what is in force, whose order must still hold."""
+    """Add a change to the parameters in force, whose order must still hold."""
     algorithm = scenario.links[scenario.changes[index].link].queue.algorithm
     try:
         in_force.update(scenario.change_parameters(index) or {})
@@ -273,7 +273,7 @@ def _check_scripted_losses(scenario: WrittenScenario) -> None:
 
 
 def _check_way(scenario: WrittenScenario, script: ScriptedLoss, name: str) -> None:
-    """Refuses a script for packets that never come to its link."""
+    """Refuse a script for packets that never come to its link."""
     group = scenario.flows[name]
     path = group.return_path if script.acknowledgements else group.path
     if path and (script.link is None or script.link in path):

@@ -195,7 +195,7 @@ class Queue(Table):
     @model_validator(mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        """Checks the keys beside ``discipline`` against the discipline's own table."""
+        """Check the keys beside ``discipline`` against the discipline's own table."""
         if not isinstance(value, dict):
             raise FieldError("", value, 'a table, like { discipline = "drop-tail" }')
         given = dict(value)
@@ -223,7 +223,7 @@ class Link(Table):
 
     @model_validator(mode="after")
     def _has_one_rate(self) -> Link:
-        """Refuses two rates, and none."""
+        """Refuse two rates, and none."""
         given = [key for key in ("rate", "rate_schedule", "trace") if key in self.model_fields_set]
         if not given:
             accepted = f"{Quantity(RATE).accepted()}, a rate_schedule or a trace"
@@ -255,7 +255,7 @@ class Sender(Table):
     @model_validator(mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
-        """Accepts the name alone, and checks further keys against the sender's own table."""
+        """Accept the name alone, and check further keys against the sender's own table."""
         if isinstance(value, str):
             algorithm = algorithms.sender(value, field="")
             return {"congestion_control": algorithm.name}

@@ -108,7 +108,7 @@ def _transfers(name: str, file: str, names: Sequence[str], base: Path) -> dict[s
 
 
 def _table(file: str, base: Path) -> NDArray[Any]:
-    """The rows of a file, read again only when the file has changed."""
+    """Rows of a file, read again only when the file has changed."""
     try:
         path = (base / file).resolve()
         state = path.stat()
@@ -163,7 +163,7 @@ def _is_row(fields: Sequence[str], names: Sequence[str | None]) -> bool:
 
 
 def _refuse(bad: NDArray[Any], file: str, base: Path, accepted: str) -> None:
-    """Names the line of the first row that is bad, if one is."""
+    """Raise an error that names the line of the first bad row, if there is one."""
     if not bad.any():
         return
     number = int(bad.argmax())

@@ -43,7 +43,7 @@ TRAFFIC_KINDS: Final = tuple(_FORMS)
 
 
 def _keys_and_example(kind: str, given: Collection[str]) -> tuple[tuple[str, ...], str]:
-    """The keys that traffic needs, and an example with all of them.
+    """Keys that traffic needs, and an example with all of them.
 
     Args:
         kind: of the traffic.
@@ -55,7 +55,7 @@ def _keys_and_example(kind: str, given: Collection[str]) -> tuple[tuple[str, ...
 
 
 def _written_form(traffic: object) -> tuple[str, tuple[str, ...], str] | None:
-    """The kind, the keys and the example of traffic as it is written; ``None`` where it is none."""
+    """Kind, keys and example of traffic as written; ``None`` where it is none."""
     given = {"kind": traffic} if isinstance(traffic, str) else traffic
     if not isinstance(given, Mapping):
         return None

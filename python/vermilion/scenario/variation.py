@@ -266,7 +266,7 @@ def _mean_transfer_bytes(group: FlowGroup) -> float:
 
 
 def _largest_group(scenario: Scenario, link: str) -> str | None:
-    """The group with the most flows of those that have a sender and cross a link."""
+    """Largest group of flows that have a sender and cross a link."""
     crossing = [
         name
         for name, group in scenario.flows.items()

@@ -67,7 +67,7 @@ def opportunities_ms(scenario: WrittenScenario, name: str) -> tuple[int, ...]:
 
 @lru_cache(maxsize=16)
 def _opportunities(path: Path, modified_ns: int, size: int) -> tuple[int, ...]:
-    """Reads a trace; a file that was changed is read again."""
+    """Read a trace; a file that was changed is read again."""
     import numpy as np
 
     del modified_ns, size

@@ -264,7 +264,7 @@ class BatchRunner:
             self.rescued += 1
 
     def _batch_size(self, jobs: int) -> int | None:
-        """Simulations in a batch; ``None`` if all together are not worth the way."""
+        """Number of simulations in a batch; ``None`` if all together are not worth sending."""
         if self._each_s is None or self._each_s <= 0.0 or self._least_s == 0.0:
             return 1
         batches = int(jobs * self._each_s / self._least_s)
@@ -319,7 +319,7 @@ class BatchRunner:
         return round_.found
 
     def _receive(self, future: Future[Outcome], round_: _Round) -> None:
-        """Takes in a batch that has come back, or has not."""
+        """Take the results of a batch, or count it as lost."""
         first, count = round_.waiting.pop(future)
         try:
             results, seconds = _result_of(future)
@@ -334,7 +334,7 @@ class BatchRunner:
         round_.add(first, results)
 
     def _submit(self, texts: Sequence[str], jobs: Jobs, round_: _Round) -> Future[Outcome]:
-        """Hands over a batch with those texts that it needs."""
+        """Submit a batch with the scenarios that it needs."""
         from vermilion import _core
 
         needed = {index: place for place, index in enumerate(dict.fromkeys(j for j, _ in jobs))}
@@ -347,7 +347,7 @@ class BatchRunner:
         )
 
     def _hand_over(self, task: Callable[..., Any], *arguments: Any) -> Future[Any]:  # noqa: ANN401 - a task's own
-        """Gives the executor a task; what it does not take is lost, as what does not come back.
+        """Submit a task; one that the executor refuses is lost, like one that does not come back.
 
         A pool whose worker has died refuses everything from then on.
         """

@@ -73,7 +73,7 @@ def are_nearly_the_same_run(results: Sequence[Result]) -> bool:
 
 
 def _numbers(result: Result) -> dict[object, float]:
-    """All that was measured, in each window."""
+    """Numbers of a run by kind, name, phase and metric."""
     return {
         (kind, name, phase, metric): value
         for kind, name, phase, _, _, metric, _, value in rows_of(result)
@@ -328,7 +328,7 @@ class ComparedRuns:
         return {"total": windows[-1], "phases": windows[:-1]}
 
     def _metrics(self, variant: int, kind: Kind, name: str, window: int) -> dict[str, object]:
-        """The metrics of a window, nested like those of a single run."""
+        """Metrics of a window, nested like those of a single run."""
         metrics: dict[str, Any] = {}
         for metric, interval, difference in self._metric_intervals(variant, kind, name, window):
             *parents, last = metric.split(".")
@@ -435,7 +435,7 @@ def _all_or_none(values: Iterable[float | None]) -> list[float] | None:
 
 
 def _check_metric(metric: str, known: Sequence[str]) -> None:
-    """Refuses what no run ever measures; what one could not compute is absent and no mistake.
+    """Refuse a metric that no run measures; one that could not be computed is merely absent.
 
     Raises:
         ScenarioError: naming the metric that is meant.

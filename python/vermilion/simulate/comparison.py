@@ -191,12 +191,12 @@ _BUSY = 2  # runs in a round for each thread, so that waiting for the last one c
 
 
 def _split_seeds(seeds: Sequence[int], variants: int, threads: int | None) -> list[tuple[int, ...]]:
-    """The seeds in parts: each keeps all threads busy, and is lost at most by Ctrl-C."""
+    """Split the seeds: each part keeps all threads busy; Ctrl-C loses at most one."""
     at_a_time = _BUSY * (threads or os.cpu_count() or 1)
     size = max(_FEWEST_SEEDS, math.ceil(at_a_time / max(1, variants)))
     return [tuple(seeds[begin : begin + size]) for begin in range(0, len(seeds), size)]
 
 
 def _counted_from(done: int, progress: Callable[[int], object]) -> Callable[[int], object]:
-    """Counts on from the rounds before."""
+    """Count on from the parts before."""
     return lambda count: progress(done + count)

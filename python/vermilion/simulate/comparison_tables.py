@@ -110,9 +110,9 @@ def _parts(comparison: ComparedRuns) -> list[_Part]:
 
 
 def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
-    """Without those that compare a group's flows, where it never has more than one.
+    """Rows of a group, without those that compare its flows where it never has more than one.
 
-    Nor has a group with a sender any jitter: nobody listens to it as it arrives.
+    A group with a sender has no jitter either: nobody listens to it as it arrives.
     """
     groups = [each.flows[group] for each in comparison.scenarios]
     silent: set[str] = set()
@@ -148,7 +148,7 @@ def remark(comparison: ComparedRuns) -> str:
 
 
 def _chance_remark(comparison: ComparedRuns) -> str:
-    """A sentence on how many stars chance gives; "" where there is nothing to compare."""
+    """Expected number of stars by chance, in a sentence; "" without comparisons."""
     differences = (
         difference_of(variant, name, number, row.metric)
         for _, name, rows, (_, difference_of) in _parts(comparison)
@@ -165,7 +165,7 @@ def _chance_remark(comparison: ComparedRuns) -> str:
 
 
 def _incomplete_seeds_remark(comparison: ComparedRuns, group: str) -> str:
-    """A sentence on the seeds with which no transfer of a group completed, if there are any."""
+    """Remark on seeds with which no transfer of a group completed, if there are any."""
     intervals = (
         comparison.flows_interval(variant, group, window, f"{COMPLETION_TIME}.mean")
         for variant in range(len(comparison.names))
@@ -195,7 +195,6 @@ def _table(
 
 
 def _shown_windows(comparison: ComparedRuns) -> Sequence[int]:
-    """The windows that are shown."""
     windows = comparison.windows(comparison.links[0])
     # A scenario without changes has one phase, which is the whole run.
     one = [stretch(window) for window in windows[:-1]] == [stretch(windows[-1])]
@@ -203,7 +202,7 @@ def _shown_windows(comparison: ComparedRuns) -> Sequence[int]:
 
 
 def _fit_width(table: ShownTable) -> ShownTable:
-    """The table with its variants one below the other, where they are too many for a line."""
+    """Put variants one below the other, where they are too many for a line."""
     return table if len(table.headings) <= MOST_ACROSS else table.turned(f"{ABSENT}  ")
 
 

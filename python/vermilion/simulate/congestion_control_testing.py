@@ -113,7 +113,7 @@ class CongestionControlConformance:
 
     @contextmanager
     def _registration(self) -> Iterator[None]:
-        """Makes the class known for as long as it is needed, unless it is known."""
+        """Register the class for the time of a test, unless it is registered."""
         known = self.own.name in senders()
         if not known:
             register_congestion_control(self.own)
@@ -168,7 +168,7 @@ class CongestionControlConformance:
 
 
 def _extreme_values(row: Parameter) -> list[object]:
-    """Values at the ends of what a parameter is searched in, or all that it can be."""
+    """Ends of a parameter's search range, or all its values."""
     if row.kind == "switch":
         return [False, True]
     if row.kind == "choice":

@@ -62,7 +62,6 @@ def _by_variant(results: Any) -> Iterator[tuple[str, Result]]:  # noqa: ANN401 -
 
 
 def _replications(results: Any) -> list[Any]:  # noqa: ANN401 - whatever is given as results
-    """The results of one variant, or of several."""
     if isinstance(results, Result):
         return [results]
     # A scenario and a text could be iterated over as well.

@@ -109,7 +109,7 @@ def result_of(
 
 
 def _say_what_is_absent(place: LinkData | GroupData) -> None:
-    """Has the metrics of every window say why one of them is not there."""
+    """Make the metrics of every window explain an absent one."""
     windows: Any = place
     windows["total"] = WindowMetrics(windows["total"])
     windows["phases"] = [WindowMetrics(each) for each in windows["phases"]]

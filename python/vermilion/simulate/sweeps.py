@@ -86,7 +86,7 @@ def make_variants(
 
 
 def _missing_queue_remark(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
-    """A remark where the queue that the scenario has itself is none of the variants."""
+    """Remark that the scenario's own queue is none of the variants; none if it is."""
     own = dict.fromkeys(link.queue.discipline for link in scenario.links.values())
     named = {each.partition(":")[0] for each in _expand_disciplines(disciplines)}
     if named & set(own):
@@ -173,7 +173,7 @@ def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[obj
 
 
 def _expand_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str, object]:
-    """The values by path, those of "discipline" at the path of every link."""
+    """Return the values by path, with "discipline" at the path of every link."""
     values: dict[str, object] = {}
     for path, value in chosen.items():
         if path == DISCIPLINE:
@@ -184,7 +184,7 @@ def _expand_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str,
 
 
 def _expand_disciplines(choices: Iterable[str]) -> list[str]:
-    """Each discipline once, every one there is in place of "all"."""
+    """List each discipline once, with all known ones in place of "all"."""
     named: dict[str, None] = {}
     for choice in choices:
         named.update(dict.fromkeys(known_disciplines() if choice == ALL else [choice]))

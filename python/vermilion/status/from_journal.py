@@ -264,7 +264,6 @@ def _last(database: sqlite3.Connection, table: str, run: int) -> sqlite3.Row | N
 
 
 def _first_details(database: sqlite3.Connection, run: int) -> dict[str, Any]:
-    """Details of the run's first decision."""
     row = database.execute(
         "SELECT details FROM decision WHERE run = ? AND kind = ? ORDER BY id LIMIT 1",
         (run, DecisionKind.FOUND),

@@ -271,7 +271,7 @@ def _link_header(summary: CaptureSummary) -> float:
 def _flow(
     flow: FlowSummary, begun_ns: int, *, is_heavy: bool, shortest_s: float | None
 ) -> FlowEvidence:
-    """One flow the heavy way."""
+    """Evidence of one flow, in the direction of most data."""
     side = flow.from_initiator if is_heavy else flow.from_responder
     packets = side.packets - side.merged_packets + side.merged_carried_at_least
     resent = side.order["sent-again"] + side.order["sent-again-lost-before-monitor"]
@@ -299,7 +299,7 @@ def _flow(
 def _rates(
     volumes: list[Volumes], way: dict[int, bool], header: float, summary: CaptureSummary
 ) -> tuple[NDArray[np.float64], int]:
-    """The rate the heavy way in each whole stretch; and the bytes the other way."""
+    """Rate in the direction of most data in each whole interval; bytes in the other direction."""
     if not volumes or summary.first_ns is None or summary.last_ns is None:
         return np.empty(0), 0
     columns = {
@@ -325,7 +325,7 @@ def _rates(
 
 @dataclass(frozen=True, slots=True)
 class _Waits:
-    """Round trips the heavy way, with what they are above the shortest of their flow.
+    """Round trips in the direction of most data, with their excess over the shortest of their flow.
 
     Attributes:
         base_s: the shortest whole round trip of each flow.

@@ -393,7 +393,7 @@ def _common_keys(
 
 
 def _round_trips(seconds: list[float]) -> str | list[str]:
-    """Each flow's own, or so many that stand for all of them."""
+    """Round trip of each flow, or a sample that stands for all."""
     if len(seconds) == 1:
         return _seconds(seconds[0])
     if len(seconds) > _MOST_ROUND_TRIPS:
@@ -435,7 +435,7 @@ def _queue(
 
 
 def _fit_depth(document: dict[str, Any], evidence: Evidence, rate: float, notes: _Notes) -> None:
-    """Gives the plain queue the depth with which it waits as the capture did."""
+    """Fit the depth of the plain queue to the queueing delay of the capture."""
     from vermilion import simulate
 
     wait_ms = 1e3 * (evidence.mean_wait_s or 0.0)
@@ -470,7 +470,7 @@ def _limits(path: str, deep: int) -> dict[str, Any]:
 
 
 def _place(evidence: Evidence, notes: _Notes) -> None:
-    """On which side of the monitor the queue is."""
+    """Side of the monitor on which the queue is."""
     before, beyond = evidence.wait_before_s, evidence.wait_beyond_s
     resent = sum(each.resent for each in evidence.flows)
     behind = sum(each.lost_behind for each in evidence.flows)

@@ -139,7 +139,7 @@ def recorded_run(
 
 
 def _kind(instrument: object, chosen: Collection[type]) -> type:
-    """The kind of an instrument that goes with those that were chosen.
+    """Kind of an instrument that is allowed beside those chosen.
 
     Raises:
         FieldError: it is none, or there is one of its kind.

@@ -143,7 +143,7 @@ class Answers:
 
 
 def _authority(origin: str) -> str:
-    """The host and the port of an origin; "" where it names none."""
+    """Host and port of an origin; "" where it names none."""
     try:
         return urlsplit(origin).netloc
     except ValueError:  # half an address

@@ -100,7 +100,7 @@ def command_of(message: bytes, verbs: tuple[str, ...]) -> Command:
 
 
 def _fields(message: bytes, kinds: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with just these fields, each of its kind."""
+    """Read a table with just these fields, each of its kind."""
     try:
         said = json.loads(message)
     except RecursionError:
@@ -167,7 +167,7 @@ class PageBeside:
         self._thread.start()
 
     def _await_address(self) -> str:
-        """The address of the page, when it can be asked for.
+        """Wait for the address of the page.
 
         Raises:
             ListenerError: there will be none.
@@ -276,7 +276,7 @@ def _serve(
 
 
 def _scrape(scraping: Connection) -> bytes:
-    """The controller's numbers.
+    """Ask the controller for its metrics.
 
     Raises:
         OSError: it does not answer.

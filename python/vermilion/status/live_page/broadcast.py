@@ -63,7 +63,7 @@ class _Watcher:
 
 @dataclass(slots=True)
 class _Run:
-    """A run that somebody watches: how far everybody has been told, and who they are."""
+    """Run with watchers, and how far they are up to date."""
 
     cursor: Cursor
     watchers: set[_Watcher] = field(default_factory=set)

@@ -85,7 +85,7 @@ def _proposal(
 
 
 def _current_setting(database: sqlite3.Connection, run: int) -> dict[str, Any]:
-    """Every parameter, as last read back."""
+    """Parameters as last read back from the router."""
     row = database.execute(
         "SELECT parameters FROM setting WHERE run = ? ORDER BY id DESC LIMIT 1", (run,)
     ).fetchone()
@@ -101,7 +101,6 @@ def _undo_offer(change: sqlite3.Row | None) -> dict[str, Any] | None:
 def _last(
     database: sqlite3.Connection, run: int, kinds: tuple[DecisionKind, ...]
 ) -> sqlite3.Row | None:
-    """The last decision of one of these kinds."""
     places = ", ".join("?" * len(kinds))  # nothing of anybody's is put into the statement
     row: sqlite3.Row | None = database.execute(
         "SELECT id, time_s, kind, reason, details FROM decision WHERE run = ?"  # noqa: S608 - only question marks are put in

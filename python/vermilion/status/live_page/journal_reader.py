@@ -297,7 +297,7 @@ def _last_look_s(database: sqlite3.Connection, run: int) -> float | None:
 
 
 def _last_bucket(database: sqlite3.Connection, run: int, *, ended: bool) -> float:
-    """The end of the last bucket that is full; of a run that has ended, of the last at all."""
+    """End of the last full bucket; of a run that has ended, of its last bucket."""
     last_s = _last_look_s(database, run)
     if last_s is None:
         return 0.0
@@ -326,7 +326,7 @@ def _interval_data(
     *,
     live: bool = False,
 ) -> dict[str, Any]:
-    """Everything about a stretch of time, with the setting that stood at its beginning.
+    """Series, decisions and settings of an interval, with the setting in force at its beginning.
 
     Of one that is ``live``, decisions and settings go on after the last bucket: a bucket waits
     until it is full, and a queue that does not answer fills none.
@@ -437,7 +437,7 @@ def _decisions(
     start_s: float = 0.0,
     end_s: float = float("inf"),
 ) -> list[dict[str, Any]]:
-    """The latest of a stretch of time, in the order in which they were made."""
+    """Latest decisions of an interval, in their order."""
     rows = database.execute(
         "SELECT id, time_s, kind, reason, details FROM decision WHERE run = ? AND id > ?"
         " AND time_s >= ? AND time_s <= ? ORDER BY id DESC LIMIT ?",

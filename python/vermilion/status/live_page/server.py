@@ -90,7 +90,7 @@ class Access:
         await (refusal or self._page)(scope, receive, send_with_headers)
 
     def _refusal(self, scope: Scope) -> Response | None:
-        """The answer to a request that does not get through; ``None`` if it does."""
+        """Refusal of a request; ``None`` if it is admitted."""
         headers = Headers(scope=scope)
         listener = self._listeners[scope["server"][1]]
         if not self._is_name(headers.get("host", ""), listener.address):
@@ -109,7 +109,7 @@ class Access:
     def _token_refusal(
         self, scope: Scope, listener: Listener, tokens: list[str]
     ) -> Response | None:
-        """The answer to those whose token does not open what they ask for."""
+        """Refusal of a request whose token does not give access; ``None`` if it does."""
         is_metrics = scope["path"] == "/metrics"
         accepted = listener.token or "" if listener.only_metrics else self._token
         if any(_tokens_match(token, accepted) for token in tokens):
@@ -133,7 +133,7 @@ def _tokens_match(said: str, token: str) -> bool:
 
 
 def _request_tokens(headers: Headers, name: str) -> list[str]:
-    """The tokens that a request says, in a header or in the cookie of this name."""
+    """Tokens of a request, in a header or in the cookie of this name."""
     tokens = []
     bearer = headers.get("authorization", "")
     if bearer.startswith("Bearer "):
