@@ -140,7 +140,7 @@ def bounded(
 
 @contextmanager
 def only_writer(database: sqlite3.Connection) -> Iterator[None]:
-    """A transaction in which nobody else writes; nothing of it is kept if it fails.
+    """Run an exclusive write transaction; it is rolled back if it fails.
 
     Args:
         database: a connection with an ``isolation_level`` of ``None``.

@@ -33,7 +33,7 @@ def whole_file(
 
 
 def whole_file(path: Path, *, binary: bool = False) -> Any:
-    """A file to be written, which replaces whatever has its name when all went well.
+    """Write a file that replaces one of its name only when complete.
 
     Until then, and if anything goes wrong, what was there before stays as it was. What replaces a
     file may be read by whoever could read that one. A link stays a link, and what it points to is

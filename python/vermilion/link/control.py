@@ -33,7 +33,7 @@ Address = str | bytes | tuple[Any, ...]
 
 
 class Control:
-    """The socket at which a link is asked; it goes with this, or with the process.
+    """Control socket of a link; it is closed with this object, or with the process.
 
     Args:
         name: of the link.
@@ -66,7 +66,7 @@ class Control:
             raise LinkError(message) from None
 
     def fileno(self) -> int:
-        """The descriptor that can be read when somebody asks."""
+        """Return the descriptor that becomes readable at a request."""
         return self._socket.fileno()
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ class Control:
         self._socket.close()
 
     def answer(self, link: _core.Link) -> None:
-        """Answers what has been asked."""
+        """Answer the waiting requests."""
         for _ in range(_QUESTIONS_AT_ONCE):
             try:
                 room = socket.CMSG_SPACE(_CREDENTIALS.size)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class LinkError(Exception):
-    """A link that cannot be emulated here; ``str()`` is one line: what is missing, and the cure."""
+    """Link that cannot be emulated here; ``str()`` is one line with the cause and the cure."""
 
 
 _CONTROL: Final = "/dev/net/tun"
@@ -220,7 +220,7 @@ _BASE_6: Final = int(IPv6Address("fd76:6c6b::"))
 
 
 class Addresses:
-    """The addresses of one link; nobody else gets them as long as this is, or the process.
+    """Addresses of one link, reserved for the life of this object or of the process.
 
     Raises:
         LinkError: all are taken.

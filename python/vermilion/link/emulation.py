@@ -1,4 +1,4 @@
-"""Running a command behind an emulated link, and what came of it."""
+"""Running a command behind an emulated link, and its result."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def emulate(
     at_start: Callable[[_core.Link], object] = lambda _link: None,
     each_look: Callable[[_core.Link], object] = lambda _link: None,
 ) -> Emulation:
-    """Runs a command in a network namespace whose only way out is the link.
+    """Run a command in a network namespace whose only way out is the link.
 
     Args:
         scenario: with the links of :data:`.plan.WAYS`; its warm-up is not measured, and what

@@ -66,7 +66,7 @@ def end_process(number: int) -> None:
 
 
 def wake_on_time() -> None:
-    """Lets this program be woken when it has asked for, not up to 50 microseconds later."""
+    """Switch off the timer slack, which wakes this program up to 50 microseconds late."""
     _libc.prctl(_TIMER_SLACK, 1, 0, 0, 0)
 
 

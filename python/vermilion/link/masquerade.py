@@ -1,4 +1,4 @@
-"""The rule by which what comes from a link's other end leaves this machine under its own address.
+"""Masquerading rule: packets of a link's other end leave under this machine's address.
 
 It stands in a table of nf_tables that belongs to a socket (``NFT_TABLE_F_OWNER``, Linux 5.12): when
 the process that holds the socket ends, however it ends, the kernel removes the table. Nobody else

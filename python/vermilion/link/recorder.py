@@ -122,7 +122,7 @@ class Recorder:
         self._lost_jobs = 0
 
     def begin(self, link: _core.Link, end_ns: int) -> None:
-        """Has the link note what is wanted, from now on.
+        """Start recording.
 
         Args:
             link: that begins.
@@ -137,7 +137,7 @@ class Recorder:
         self._watch(link)
 
     def look(self, link: _core.Link) -> None:
-        """Takes what has been noted; about every 100 ms, and at the end."""
+        """Take the records; called about every 100 ms, and at the end."""
         if self._interval_s is not None and self._points < MOST_POINTS:
             for way in range(len(WAYS)):
                 taken = link.take_readings(way)
@@ -156,7 +156,7 @@ class Recorder:
     def witness(
         self, link: _core.Link, way: int, largest_packet: int, answer: Callable[[Witness], None]
     ) -> None:
-        """Has somebody told what a monitor beside the queue of a way has seen.
+        """Answer with the observations of the monitor beside the queue of a direction.
 
         The first who asks has the monitor begin.
         """

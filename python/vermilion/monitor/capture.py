@@ -81,7 +81,7 @@ def read_capture(
     progress: Callable[[float], object] | None = None,
     interrupted: Callable[[], object] | None = None,
 ) -> CaptureSummary:
-    """Reads a capture and tells what a passive monitor knows of it.
+    """Read a capture and summarise it as a passive monitor.
 
     Args:
         file: its name ("-" for standard input), or a file that is open for reading bytes: pcap or

@@ -157,7 +157,7 @@ class InterfaceWatch:
 
     @property
     def one_in(self) -> int:
-        """One flow in so many is looked at."""
+        """Sampling ratio: one flow in so many is monitored."""
         return self._sampling.one_in
 
     def wait(self, seconds: float) -> None:
@@ -228,7 +228,7 @@ class InterfaceWatch:
         )
 
     def finish(self) -> CaptureSummary:
-        """End every flow, and say what was seen."""
+        """End every flow, and return the summary."""
         self._monitor.finish()
         return CaptureSummary.from_json(self._monitor.summary())
 

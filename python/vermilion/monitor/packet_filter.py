@@ -47,7 +47,7 @@ Instruction = tuple[int, int, int, int]
 def filter_program(
     one_in: int = 1, *, secret: int = 0, snapshot: int = SNAPSHOT_BYTES
 ) -> list[Instruction]:
-    """The program that keeps one flow in so many; a power of two.
+    """Return the program that keeps one flow in ``one_in``, a power of two.
 
     Args:
         one_in: 1 keeps all of them.
@@ -85,7 +85,7 @@ def filter_program(
 def passing(
     interface: int, entrances: Sequence[int], program: list[Instruction]
 ) -> list[Instruction]:
-    """The program for what passes one interface, and what comes in through others.
+    """Return the program for packets of one interface, and those received at others.
 
     Args:
         interface: the number of the one, whose packets are kept in both directions.

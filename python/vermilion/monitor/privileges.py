@@ -1,4 +1,4 @@
-"""Giving up what a process was allowed, once it has what it needed it for.
+"""Dropping the capabilities of a process once they are no longer needed.
 
 Sockets stay usable after the capability that opened them is gone (capabilities(7)). So that no
 program that is started later gets it back, not even for root, the process is told to gain no more
@@ -66,7 +66,7 @@ class _Set(ctypes.Structure):
 
 
 def give_up(capabilities: Iterable[int]) -> None:
-    """Give up capabilities for good; those that are not there are given up already.
+    """Give up capabilities for good, where the process has them.
 
     Raises:
         OSError: the kernel refused.

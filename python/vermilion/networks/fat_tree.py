@@ -23,7 +23,7 @@ def fat_tree(
     title: str = "",
     **table: object,
 ) -> HostNetwork:
-    """A fat tree of switches with so many ports each, and ``ports`` ** 3 / 4 hosts.
+    """Fat tree of switches with ``ports`` ports each, and ``ports`` ** 3 / 4 hosts.
 
     Hosts are called ``host1``, ``host2``, ...; those of one edge switch, then those of one pod,
     stand together. A link is named after its ends: ``host1-edge1``, ``edge1-aggregation2``,

@@ -133,7 +133,7 @@ class Network:
         return self._append("scripted_losses", table)
 
     def tuning(self, **table: object) -> Self:
-        """Says what is to be tuned: the keys of ``[tuning]``.
+        """Set the keys of ``[tuning]``.
 
         Raises:
             ScenarioError: a key or a value that is not accepted.
@@ -218,7 +218,7 @@ Built = TypeVar("Built")
 
 
 def with_known_keywords(builder: Callable[Arguments, Built]) -> Callable[Arguments, Built]:
-    """The same builder, which knows its own keywords and those of a scenario, and no others."""
+    """Make a builder refuse keywords that neither it nor a scenario has."""
     own = [
         name
         for name, parameter in signature(builder).parameters.items()

@@ -78,7 +78,7 @@ def parking_lot(
 
 
 def check_count(field: str, value: object, least: int, most: int = 1000) -> None:
-    """Refuses what is no number of hops, hosts or homes.
+    """Refuse values that are no number of hops, hosts or homes.
 
     Raises:
         ScenarioError: naming the field.

@@ -1,4 +1,4 @@
-"""Constraints: what a setting must hold, whatever the objective gains by breaking it.
+"""Constraints, which a setting must keep whatever the objective gains by breaking them.
 
 ``links.bottleneck.utilization >= 0.95`` is absolute;
 ``links.bottleneck.utilization >= 0.95 of reference`` is relative to what another setting, the

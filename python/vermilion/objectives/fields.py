@@ -1,4 +1,4 @@
-"""The fields of an objective's table: what each accepts, and how it is read.
+"""Fields of an objective's table: accepted values and their parsers.
 
 An objective is a dataclass, and each of its fields says with ``field(metadata=LINK)`` of
 which kind it is. A field without a default is required.

@@ -1,4 +1,4 @@
-"""No harm: what a change may cost at most, whatever it gains.
+"""Bounds of harm: the largest cost of a change, whatever it gains.
 
 A queue can be held at its target by starving some of the flows, and a link kept busy by dropping a
 third of what arrives. A longer buffer drops less, but every packet waits for it. So nothing is
@@ -182,7 +182,7 @@ def harm_bounds(
 def margins_of(
     scenario: Scenario, links: Sequence[str], texts: Iterable[str] | None = None
 ) -> dict[str, Margin]:
-    """The margins by name: those of :data:`MARGINS`, changed as :func:`harm_bounds` says.
+    """Margins by name: :data:`MARGINS` with the changes of :func:`harm_bounds`.
 
     One that a user has given is named by its path if the table does not have it, and has no
     meaning in words.

@@ -79,7 +79,7 @@ class Objective(ABC):
         return cls(**values).for_scenario(scenario)
 
     def for_scenario(self, scenario: Scenario) -> Self:  # noqa: ARG002 - most need nothing of it
-        """The same objective, told what it has to know of the scenario."""
+        """Return the objective adapted to a scenario."""
         return self
 
     @abstractmethod
@@ -207,7 +207,7 @@ class WindowObjective(Objective, Generic[WindowT]):
         """
 
     def value_if_measured(self, window: WindowT) -> float | None:
-        """The same; ``None`` where the window lacks what it takes, as one without packets does."""
+        """Return the same; ``None`` where the window lacks the metrics, as one without packets."""
         try:
             return self.value(window)
         except NotMeasuredError:

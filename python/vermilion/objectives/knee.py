@@ -1,4 +1,4 @@
-"""Least delay for nearly all goodput: what is meant where nothing else is said.
+"""Least delay for nearly all goodput: the default objective.
 
 A longer queue carries more, until it carries all there is; from there on it only delays. The knee
 of that curve is the least queueing delay with which nearly all goodput of the setting in force is

@@ -45,7 +45,7 @@ class Noticeable:
     per_second: float = 1.0
 
     def least_gain(self, incumbent: float, share: float | None = None) -> float:
-        """The larger of floor and share, in the unit of what is measured.
+        """Return the larger of floor and share, in the metric's unit.
 
         Args:
             incumbent: what the setting in force reaches.
@@ -127,7 +127,7 @@ class KnowsRoundTrip:
     shortest_round_trip_s: float | None = field(default=None, kw_only=True, repr=False)
 
     def for_scenario(self, scenario: Scenario) -> Self:
-        """The same, told of the scenario's round trips."""
+        """Return the same for a scenario's round trips."""
         return replace(self, shortest_round_trip_s=shortest_round_trip(scenario))
 
 

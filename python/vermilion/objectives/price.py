@@ -1,4 +1,4 @@
-"""The price of a setting: what stands beside the objective wherever settings are compared.
+"""Price of a setting: metrics shown beside the objective wherever settings are compared.
 
 An objective is one number, and a search pleases it at the cost of all others. A queue that never
 leaves its target may starve flows, a short one may drop a third of what arrives. So every
@@ -98,7 +98,7 @@ def price_of(result: Result, link: str, over: Over = "phases") -> dict[str, floa
 def price_intervals(
     results: Sequence[Result], link: str, over: Over = "phases"
 ) -> dict[str, Interval]:
-    """The price over several seeds, what every run has measured.
+    """Intervals of the price over several seeds, for metrics that every run has.
 
     Args:
         results: of the runs.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SojournPercentile(NoticesDelay, LinkObjective):
-    """The queueing delay that so many percent of the packets sent did not exceed, ms.
+    """Percentile of the queueing delay of packets sent, ms.
 
     Attributes:
         percentile: "p5", "p50", "p95" or "p99"; a table has the number alone.

@@ -79,7 +79,7 @@ PARTS: Final = kind_with_tables(
 
 @dataclass(frozen=True)
 class WeightedSum(Objective):
-    """Sum of weight * value / scale over its parts; what is to be maximised counts negative.
+    """Sum of weight * value / scale over its parts; objectives to be maximised count negative.
 
     Attributes:
         parts: the objectives with their weights.

@@ -1,4 +1,4 @@
-"""Pictures and self-contained HTML pages of what was simulated, tuned and decided.
+"""Figures and self-contained HTML pages of runs, studies and on-line tuning.
 
 A page is one file: its figures are inline SVG, its styles are in its head, and it fetches
 nothing. The same runs give the same bytes. The drawing libraries are loaded when a page is

@@ -1,4 +1,4 @@
-"""The figure of a comparison: what each variant makes of delay and goodput.
+"""Figure of a comparison: delay and goodput of each variant.
 
 Left the trade-off, as RFC 7928 asks for it and Winstein and Balakrishnan drew it (TCP ex
 Machina, SIGCOMM 2013): every run is a faint point, a large sign stands at a variant's mean, and the
@@ -73,7 +73,7 @@ _MARGIN = 0.08
 def comparison_figure(
     comparison: Comparison, link: str, windows: Sequence[int], *, narrow: bool = False
 ) -> Figure:
-    """Draws a comparison whose runs were made with ``distributions``.
+    """Draw a comparison whose runs were made with ``distributions``.
 
     Args:
         comparison: what to draw.
@@ -363,7 +363,7 @@ _PANELS: Final = (
 def many_variants_figure(
     comparison: Comparison, link: str, windows: Sequence[int], *, narrow: bool = False
 ) -> Figure:
-    """Draws a comparison with a line for each variant, a block of lines for each window.
+    """Draw a comparison with a line for each variant, a block of lines for each window.
 
     Args:
         comparison: what to draw.

@@ -19,7 +19,7 @@ _ROUNDING = 1e-12  # relative: what equal numbers may differ by after being aver
 
 
 def significant(value: float, digits: int = 3) -> str:
-    """``value`` to so many significant digits, without an exponent where it can be avoided.
+    """Format ``value`` to ``digits`` significant digits, without an exponent where possible.
 
     >>> significant(0.002), significant(14.93), significant(10000000.0)
     ('0.002', '14.9', '10000000')

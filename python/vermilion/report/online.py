@@ -1,4 +1,4 @@
-"""The page about networks that were kept tuned: what happened, how well, and how to repeat it."""
+"""Page about networks kept tuned: events, results, and the command to repeat it."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ class Phase:
 
 
 def goal_of(run: OnlineRun) -> Metric:
-    """The column of what the operator wants."""
+    """Column of the operator's goal."""
     objective = run.objective
     name = objective.label
     heading = f"{name[:1].upper()}{name[1:]}"
@@ -124,7 +124,7 @@ def goal_of(run: OnlineRun) -> Metric:
 
 
 def metrics(run: OnlineRun) -> tuple[Metric, ...]:
-    """The table's columns: the goal, and what tells how the queue fares under it."""
+    """Columns of the table: the goal, and metrics of the queue under it."""
 
     def of_queue(statistic: Literal["mean", "sd", "p95"]) -> Callable[[LinkMetrics], float]:
         return lambda window: window["queue_packets"][statistic]
@@ -207,7 +207,7 @@ def _gain(before: Sequence[float] | None, after: Sequence[float] | None) -> Rati
 
 
 def traffic_of(run: OnlineRun, index: int) -> str:
-    """The flows active in one phase, in words, those of the same round trip together."""
+    """Describe the flows active in one phase, grouped by round trip."""
     counts: dict[str, int] = {}
     for name, group in run.scenario.flows.items():
         active = run.reference.flows(name).phases[index]["flows"]

@@ -1,4 +1,4 @@
-"""The price line of on-line runs: what flows get and how long packets wait, in every phase.
+"""Price line of on-line runs: goodput and queueing delay in every phase.
 
 The network left alone stands beside the one kept tuned, and beside baselines. What differs from the
 network left alone is told from what may be chance.
@@ -200,7 +200,7 @@ def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:
 
 
 def as_document(line: PriceLine) -> dict[str, object]:
-    """A price line for JSON; what cannot be computed is absent."""
+    """Return a price line for JSON; numbers that cannot be computed are absent."""
     document: dict[str, object] = {
         "start_s": line.start_s,
         "end_s": line.end_s,

@@ -1,4 +1,4 @@
-"""The figure of one run: how long packets wait, who gets how much, and what is dropped."""
+"""Figure of one run: queueing delay, goodput by group, and drops."""
 
 from __future__ import annotations
 
@@ -293,7 +293,7 @@ class RunFigure:
         return [(window["start_s"], window["end_s"]) for window in phases]
 
     def shade_phases(self, axes: Axes) -> None:
-        """Shades what is measured of each phase."""
+        """Shade the measured part of each phase."""
         for start, end in self._phases():
             axes.axvspan(start, end, color="#F7F8FA", linewidth=0, zorder=0)
         for start, _ in self._phases()[1:]:
@@ -377,7 +377,7 @@ def probe_interval_s(scenario: Scenario) -> float:
 def explain(
     figure: Figure, panels: Sequence[Axes], *, narrow: bool, names: Sequence[str] = ()
 ) -> None:
-    """Says what the lines mean: beside each panel, or below all of them where it is narrow.
+    """Add the legend: beside each panel, or below all of them where it is narrow.
 
     Args:
         figure: that has the panels.

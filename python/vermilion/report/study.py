@@ -1,4 +1,4 @@
-"""The page about a study: how the search went, what mattered, what is recommended, and why."""
+"""Page about a study: search, important parameters, recommendation and its reasons."""
 
 from __future__ import annotations
 

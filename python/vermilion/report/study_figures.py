@@ -1,4 +1,4 @@
-"""The figures of a study: how the search went, what mattered, and what the queue does now."""
+"""Figures of a study: search, important parameters, queue before and after."""
 
 from __future__ import annotations
 

@@ -195,7 +195,7 @@ def typical_distance(outcome: Mapping[str, Any], each_ms: float | None) -> str:
 
 
 def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
-    """Each constraint and each bound of harm, what the best found reaches, and whether it is kept.
+    """List constraints and bounds of harm, with the value of the best setting and its verdict.
 
     Args:
         outcome: the recommendation.

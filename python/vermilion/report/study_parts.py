@@ -166,7 +166,7 @@ def _needs_more_than_a_command(record: StudyRecord) -> bool:
 
 
 def parameter_names(paths: Sequence[str]) -> list[str]:
-    """The parameters as figures have them: without what all of them share."""
+    """Names of parameters for figures: without the part that all share."""
     several = len(tuned_links(paths)) > 1
     return [path.removeprefix("links.") if several else _short_name(path) for path in paths]
 

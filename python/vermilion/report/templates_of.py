@@ -11,7 +11,7 @@ _HERE: Final = "vermilion.report"
 
 
 def templates_of(package: str) -> Environment:
-    """The templates of a package, and beside them those of this one, like the style sheet.
+    """Return the templates of a package together with those of this one, like the style sheet.
 
     What is filled in is escaped unless it is marked as safe, and a name that nobody has filled in
     is an error.

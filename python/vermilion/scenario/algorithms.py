@@ -225,7 +225,7 @@ class Algorithm:
     option_sets: Mapping[str, Mapping[str, ParameterValue]]
 
     def parse(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
-        """The values given, each in its table's unit; what is not given stays away.
+        """Return the given values, each in its table's unit.
 
         Raises:
             FieldError: an unknown name, a value that is not accepted, or a wrong order.
@@ -269,7 +269,7 @@ class Algorithm:
         return colour if colour in COLOURS and of_a_kind else None
 
     def check_order(self, values: Mapping[str, ParameterValue]) -> None:
-        """Refuses values whose ordered pairs are in the wrong order, defaults included.
+        """Refuse values whose ordered pairs are in the wrong order, defaults included.
 
         Raises:
             FieldError: naming the second of the pair, or the first if only that was given.

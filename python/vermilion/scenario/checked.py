@@ -1,4 +1,4 @@
-"""Checks from a document to a scenario, or to the one error that says what is wrong with it."""
+"""Checks of a document, which end in a scenario or in one error."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def in_both_units(time_s: float, packets: float) -> str:
 
 
 def checked(kind: type[AnyScenario], document: Mapping[str, Any], origin: str) -> AnyScenario:
-    """A scenario of nested dictionaries that hold what TOML would hold.
+    """Check a scenario given as the nested dictionaries of its TOML.
 
     Args:
         kind: what it is to be.

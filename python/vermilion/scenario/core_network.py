@@ -115,7 +115,7 @@ class CoreQueue:
     parameters: Values
 
     def complete(self) -> dict[str, ParameterValue]:
-        """Every parameter: those that are set, and the defaults of the others."""
+        """Return every parameter, with defaults where none is set."""
         return algorithms.discipline(self.discipline).complete(self.parameters)
 
 
@@ -132,7 +132,7 @@ class CoreSender:
     parameters: Values
 
     def complete(self) -> dict[str, ParameterValue]:
-        """Every parameter: those that are set, and the defaults of the others."""
+        """Return every parameter, with defaults where none is set."""
         return algorithms.sender(self.congestion_control).complete(self.parameters)
 
 

@@ -1,4 +1,4 @@
-"""A scenario as the core reads it: made by lowering what a user wrote, and written as JSON.
+"""Scenario for the core: a user's scenario, lowered to integers and written as JSON.
 
 This is the one description of the core's input on this side: whoever needs to know what is
 simulated, or wants it with other parameters or in less time, asks it and reads no JSON. The rules
@@ -185,7 +185,7 @@ class CoreScenario:
         return replace(self, links=tuple(links), flows=tuple(flows))
 
     def check_paths(self, paths: Iterable[str]) -> None:
-        """Refuses what :meth:`with_parameters` could not give a value to.
+        """Refuse paths that :meth:`with_parameters` could not set.
 
         Raises:
             ValueError: a path that leads to no queue and no sender.

@@ -171,7 +171,7 @@ class TimeDistribution(Distribution):
 
 
 def mean_of(distribution: SizeDistribution | TimeDistribution) -> float:
-    """The mean, in bytes or seconds, before anything is cut to what the core can draw."""
+    """Mean in bytes or seconds, before values are cut to those that the core can draw."""
     name = distribution.distribution
     if name == "bounded-pareto":
         return _bounded_pareto(

@@ -1,4 +1,4 @@
-"""The one way a scenario is refused: which field, what was given, what is accepted."""
+"""Errors of scenarios: the field, the value given, the values accepted."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class PacketPredicateError(PluginError):
 
 
 def from_core(error: ValueError, origin: str) -> ScenarioError:
-    """A refusal of the core (its ``args`` are field, value and what is accepted)."""
+    """Convert an error of the core, whose ``args`` are field, value and accepted values."""
     field, value, accepted = error.args
     with contextlib.suppress(ValueError, SyntaxError):
         # The core quotes texts, and so does the message.
@@ -128,7 +128,7 @@ def not_text(content: bytes, error: UnicodeDecodeError) -> str:
 
 
 def describe(field: str, value: object, accepted: str) -> str:
-    """One line saying what was refused and what would be accepted."""
+    """Return one line with the value refused and the values accepted."""
     if len(field) > LONGEST_FIELD:
         field = f"{field[: LONGEST_FIELD - 3]}..."
     if not field:
@@ -147,7 +147,7 @@ def value_text(value: object) -> str:
 
 
 def printable(text: str) -> str:
-    """Text for one line of a terminal: whatever could break or colour it becomes "?"."""
+    """Make a text safe for one line of a terminal: control characters become "?"."""
     return "".join(
         character if character.isprintable() or category(character) == "Zs" else "?"
         for character in text

@@ -49,7 +49,7 @@ def parse_scenario(text: str, origin: str = "scenario") -> Scenario:
 
 
 def scenario_from_document(document: Mapping[str, Any], origin: str = "scenario") -> Scenario:
-    """Makes a scenario from nested dictionaries that hold what TOML would hold.
+    """Make a scenario from the nested dictionaries of its TOML.
 
     Raises:
         ScenarioError: whatever is wrong with it.

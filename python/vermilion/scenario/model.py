@@ -1,4 +1,4 @@
-"""The scenario: what was written, checked, and what can be asked of it and done with it."""
+"""Scenario: a checked document and its operations."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Scenario(WrittenScenario):
         return lowered(self, probe_interval_s)
 
     def core_json(self, probe_interval_s: float | None = None) -> str:
-        """The same as JSON, which is what the core is given.
+        """Return the scenario as JSON for the core.
 
         Args:
             probe_interval_s: seconds between the points of the time series; ``None`` for none.

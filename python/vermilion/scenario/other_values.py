@@ -1,4 +1,4 @@
-"""The same scenario with other values: those of a search, or of a user in Python."""
+"""Copies of a scenario with other values, from a search or from Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Classes that users write: how they are checked, and how the core is told of them."""
+"""Classes written by users: their checks, and their description for the core."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Own = TypeVar("_Own")
 
 
 class OwnClassAdapter(Generic[_Own]):
-    """Makes and copies instances of a class, and explains what goes wrong in them.
+    """Adapter that makes and copies instances of a class, and explains their errors.
 
     Attributes:
         kind: what the class is, in words that stand before its name.
@@ -62,14 +62,14 @@ class OwnClassAdapter(Generic[_Own]):
         return copy.deepcopy(instance)
 
     def explain(self, error: Exception, doing: str, now_ns: int | None) -> PluginError:
-        """The error that a user sees, with what happened as its cause."""
+        """Return the error that a user sees, with the original as its cause."""
         return explained(self.failure, f"{self.kind} {self._name}", error, doing, now_ns)
 
 
 def explained(
     failure: type[PluginError], who: str, error: Exception, doing: str, now_ns: int | None
 ) -> PluginError:
-    """One line about an error in what a user has written: who failed, at what, when and where.
+    """Explain an error in a user's code in one line: class, operation, time, place.
 
     Args:
         failure: its kind.

@@ -77,7 +77,7 @@ class CongestionControl:
             """The value of a parameter, which a type checker cannot know."""
 
     def prepare(self) -> None:
-        """Works out what follows from the parameters; called after ``__init__``.
+        """Derive values from the parameters; called after ``__init__``.
 
         A ``ValueError`` refuses the settings, with its message.
         """

@@ -86,7 +86,7 @@ class Discipline:
             """The value of a parameter, which a type checker cannot know."""
 
     def prepare(self) -> None:
-        """Works out what follows from parameters and link.
+        """Derive values from the parameters and the link.
 
         Called after ``__init__`` and after every change of either. A ``ValueError`` refuses the
         settings, with its message.
@@ -101,7 +101,7 @@ class Discipline:
         raise NotImplementedError
 
     def on_departure(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
-        """Decides over the packet whose turn it is; ``queue`` is what it leaves behind.
+        """Decide on the packet whose turn it is; ``queue`` is the queue without it.
 
         Only a class that has this method is asked: it makes a run slower. After a drop the next
         packet's turn comes at the same instant.

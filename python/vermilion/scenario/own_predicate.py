@@ -124,5 +124,5 @@ class _Adapter:
     name: str
 
     def explain(self, error: Exception, doing: str, now_ns: int | None) -> PluginError:
-        """The error that a user sees, with what happened as its cause."""
+        """Return the error that a user sees, with the original as its cause."""
         return explained(PacketPredicateError, f"{_KIND} {self.name}", error, doing, now_ns)

@@ -45,7 +45,7 @@ def loaded_files() -> tuple[Path, ...]:
 
 
 def load_plugins(files: Iterable[str | Path]) -> list[str]:
-    """Registers what is in some files and returns the names.
+    """Register the classes and functions of files and return their names.
 
     Raises:
         ScenarioError: a file that cannot be read or run, has nothing to register, or what is

@@ -81,7 +81,7 @@ TC_DOUBTFUL_SIZES: Final[Readings] = {
 
 
 def whole_number(value: object) -> int | None:
-    """A whole number of any kind as Python's own; ``None`` for whatever else."""
+    """Convert a whole number of any type to ``int``; ``None`` for anything else."""
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         return None
     try:

@@ -132,7 +132,7 @@ NANOSECONDS = 1_000_000_000
 
 
 def check_structure(scenario: WrittenScenario) -> None:
-    """Refuses a scenario whose fields do not fit each other.
+    """Refuse a scenario whose fields do not fit each other.
 
     Raises:
         FieldError: the first rule that is broken.

@@ -57,7 +57,7 @@ _SIZE: Final = f"a size_bytes that is a whole number from 1 to {LARGEST_TRANSFER
 
 
 def read_traces(files: Mapping[str, str], origin: str) -> dict[str, dict[str, list[int]]]:
-    """The transfers of every group whose traffic is a trace, as the core reads them.
+    """Read the transfers of every group whose traffic is a trace, for the core.
 
     Args:
         files: the trace of each of these groups, by the group's name.

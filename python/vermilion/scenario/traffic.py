@@ -66,7 +66,7 @@ def _written_form(traffic: object) -> tuple[str, tuple[str, ...], str] | None:
 
 
 def keys_of(traffic: object) -> tuple[str, ...] | None:
-    """The keys that traffic of its kind may have; ``None`` if that cannot be said.
+    """Keys that traffic of its kind may have; ``None`` if the kind is unknown.
 
     Args:
         traffic: as it is written, a table or the name of a kind.
@@ -88,7 +88,7 @@ def sends_by_itself(traffic: object) -> bool:
 
 
 class Traffic(Table):
-    """``traffic`` of a flow group: what it wants to send.
+    """``traffic`` of a flow group.
 
     "bulk" always has data. "transfer" has a number of bytes, once. "web", "on-off" with a size
     and "trace" begin transfers while the network runs. All these need a sender;

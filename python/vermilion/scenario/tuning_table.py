@@ -1,4 +1,4 @@
-"""The ``[tuning]`` table of a scenario: what may be changed, and what it is changed for."""
+"""The ``[tuning]`` table of a scenario: tuned parameters, objective, constraints."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class TuningObjective(Table):
 
 
 class Tuning(Table):
-    """``[tuning]``: what may be changed, and what it is changed for.
+    """``[tuning]``: tuned parameters, objective, constraints.
 
     Without ``parameters`` they are those of a queue that its discipline's table proposes to search.
     ``space`` replaces the box that a parameter's table proposes: a lower and an upper end, in

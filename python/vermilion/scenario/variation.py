@@ -96,7 +96,7 @@ def with_flow_counts(scenario: Scenario, factor: float) -> Scenario:
 
 
 def with_round_trips(scenario: Scenario, factor: float) -> Scenario:
-    """Base round trips so many times as long.
+    """Scale the base round trips by a factor.
 
     Where the links' own delays would not fit into the shorter trips, they shrink as much.
     """
@@ -134,7 +134,7 @@ def with_senders(scenario: Scenario, congestion_control: str, option_set: str) -
 
 
 def with_ecn(scenario: Scenario, *, on: bool) -> Scenario:
-    """ECN at all senders, or at none but those that cannot do without, such as DCTCP."""
+    """Switch ECN on or off at all senders; those that require it, such as DCTCP, keep it."""
     document = _copy(scenario)
     for name, group in scenario.flows.items():
         if group.sender is None:
@@ -149,7 +149,7 @@ def with_ecn(scenario: Scenario, *, on: bool) -> Scenario:
 def with_web_traffic(
     scenario: Scenario, links: Iterable[str], share: float
 ) -> tuple[Scenario, tuple[str, ...]]:
-    """Web transfers beside what is there, so much of each link's rate.
+    """Add web transfers that offer a share of each link's rate.
 
     They arrive in a Poisson process with sizes as in :data:`WEB_TRANSFER`. Sender, round trip and
     packets are those of the largest group that crosses the link. A link that no sender's flows

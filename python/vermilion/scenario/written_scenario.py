@@ -1,4 +1,4 @@
-"""A scenario as it is written: its fields, what they hold, and where they come from.
+"""Scenario as written: its fields, their values and their source.
 
 What can be done with a scenario is :class:`vermilion.scenario.model.Scenario`'s. The functions by
 which it does that know only what stands here.
@@ -79,7 +79,7 @@ class WrittenScenario(Table):
             self._source = context
 
     def read_transfers(self) -> None:
-        """Reads the files of those groups whose traffic is a trace.
+        """Read the files of groups whose traffic is a trace.
 
         Raises:
             FieldError: a file that cannot be read or holds something else.

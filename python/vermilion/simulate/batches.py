@@ -1,4 +1,4 @@
-"""Many simulations in batches on whatever an executor offers, such as the workers of a cluster.
+"""Batches of simulations on an executor, such as the workers of a cluster.
 
 :func:`run_many` of :mod:`vermilion.simulate.runs` keeps the cores of this machine busy. A
 :class:`BatchRunner` stands in its place where there is more than this machine: it hands batches to

@@ -138,7 +138,7 @@ class BulkFlowsWindow(Stretch, BulkFlows):
 
 @dataclass(frozen=True, slots=True)
 class ComparedRuns:
-    """Runs of several variants with the same seeds, and what can be computed of them.
+    """Runs of several variants with the same seeds, and their statistics.
 
     Attributes:
         names: of the variants; the first is the one the others are compared with.
@@ -176,7 +176,7 @@ class ComparedRuns:
 
     @property
     def bulk_groups(self) -> list[str]:
-        """The names of those that have bulk flows; :data:`BULK_FLOWS` stands for all of them."""
+        """Names of groups with bulk flows; :data:`BULK_FLOWS` stands for all of them."""
         flows = self.results[0][0].data["flows"]
         return [
             name

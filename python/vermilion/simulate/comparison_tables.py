@@ -1,4 +1,4 @@
-"""The tables of a comparison: what is shown of it, in which unit, with how many decimals."""
+"""Tables of a comparison: metrics, units and decimals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Packages that only some users need, and what to say where one is missing.
+"""Optional packages, and the message where one is missing.
 
 The message names the packages, not the extra: no package index has Vermilion.
 """
@@ -17,7 +17,7 @@ EXTRAS: Final = {
 
 
 class MissingPackageError(ImportError):
-    """A package that was not installed with Vermilion; ``str()`` says what to install."""
+    """Package that was not installed with Vermilion; ``str()`` says how to install it."""
 
 
 def optional(package: str, purpose: str, extra: str = "frames") -> Any:  # noqa: ANN401 - any module

@@ -1,4 +1,4 @@
-"""Ctrl-C during a run: once, it ends the run with what has been simulated; twice, at once.
+"""Ctrl-C during a run: once, it ends the run with the results so far; twice, at once.
 
 A Ctrl-C may come while what was seen is taken and written, or in the middle of a discipline in
 Python. Nothing may be torn there, so it is only remembered, and the simulation goes on in slices
@@ -38,7 +38,7 @@ class Stepper:
         self._slice_ns = _FIRST_SLICE_NS
 
     def advance(self, simulation: Simulation, until_ns: int) -> None:
-        """Simulates until then, until Ctrl-C, or until what is written down should be taken.
+        """Simulate up to a time, until Ctrl-C, or until records should be taken.
 
         Raises:
             KeyboardInterrupt: at Ctrl-C, where nothing is to be kept, or at a second one.
@@ -58,7 +58,7 @@ class Stepper:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Has the first Ctrl-C end the run, where it keeps what there is.
+        """Make the first Ctrl-C end the run, where it keeps the results so far.
 
         Where somebody else answers to Ctrl-C, or another thread than the first works, nothing
         changes.

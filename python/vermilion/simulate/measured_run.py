@@ -149,7 +149,7 @@ class MeasuredRun:
         return _lookup("link", link, self._series)
 
     def to_json(self, indent: int | None = 2) -> str:
-        """The data as strict JSON: what cannot be computed is absent, so there is no NaN."""
+        """Return the data as strict JSON: numbers that cannot be computed are absent, never NaN."""
         return json.dumps(self.data, indent=indent, allow_nan=False)
 
 

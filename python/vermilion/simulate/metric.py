@@ -123,7 +123,7 @@ class WindowMetrics(dict[str, Any]):
     __slots__ = ()
 
     def __missing__(self, name: object) -> NoReturn:
-        """Say why there is no such metric, and what there is.
+        """Explain the absence of a metric, and name those present.
 
         Raises:
             KeyError: always.

@@ -1,4 +1,4 @@
-"""The outcome of a run: what it has measured, and the ways to show it and to save it."""
+"""Result of a run: its measurements, and the ways to show and save them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statistics over replications: what several seeds say about one number.
+"""Statistics over replications with different seeds.
 
 Runs that differ only in their seed are independent replications, so the mean of a
 metric over them has a Student t interval (A. M. Law, *Simulation Modeling and

@@ -1,4 +1,4 @@
-"""A full factorial design, run: every number with what was varied, in one table."""
+"""Full factorial designs: every number with the values varied, in one table."""
 
 from __future__ import annotations
 
@@ -206,7 +206,7 @@ def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> 
 
 
 def chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
-    """The seeds that are meant: so many from 1 on, or those that are listed.
+    """List the seeds: a number of them from 1 on, or those given.
 
     Raises:
         ScenarioError: there are none, or one is there twice: the same run again says nothing more,

@@ -1,4 +1,4 @@
-"""Tables with sections: metrics downwards, what is told apart across; as text and as HTML."""
+"""Tables with sections: a row per metric, a column per variant; as text and as HTML."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def format_of(path: str | os.PathLike[str]) -> str:
 
 
 def check_format(path: str | os.PathLike[str]) -> None:
-    """Refuses before any work is done what writing a table would refuse after it.
+    """Refuse, before the run, a format that could not be written after it.
 
     Raises:
         ValueError: a suffix that is none of the formats.

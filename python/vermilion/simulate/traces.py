@@ -75,7 +75,7 @@ def save_series(result: MeasuredRun, path: str | os.PathLike[str]) -> None:
 
 
 def write_csv(file: TextIO, result: MeasuredRun) -> None:
-    """Writes every link's series as CSV; what does not exist is left empty."""
+    """Write every link's series as CSV; absent values are left empty."""
     names = [column.name for column in SERIES_COLUMNS[1:]]
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(column.name for column in SERIES_COLUMNS)
@@ -86,7 +86,7 @@ def write_csv(file: TextIO, result: MeasuredRun) -> None:
 
 
 def write_parquet(file: BinaryIO, result: MeasuredRun) -> None:
-    """Writes every link's series as Parquet, a row group each; what does not exist is null.
+    """Write every link's series as Parquet, a row group each; absent values are null.
 
     Units and meanings are with the columns, the seed and the version with the file, as metadata.
 

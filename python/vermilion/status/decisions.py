@@ -76,7 +76,7 @@ LOUD: Final = frozenset(
 
 
 def log_line(decision: Decision, router: str, wall_s: float) -> str:
-    """One object without line breaks: when, how loud, of which queue, what and why.
+    """Return a decision as one line of JSON: time, level, queue, kind, reason.
 
     Args:
         decision: what was decided.

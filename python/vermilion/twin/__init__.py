@@ -1,4 +1,4 @@
-"""A scenario that behaves like a capture: what was seen, fitted, and what could not be seen, said.
+"""Twin: a scenario fitted to a capture, with notes on everything that a capture cannot show.
 
 :func:`read_evidence` takes from a capture what a twin needs, :func:`twin_of` makes the scenario and
 the list of what it could not know, and :func:`compare_with` simulates it and puts the two side by

@@ -1,4 +1,4 @@
-"""A twin beside its capture: what one measured and the other does."""
+"""Comparison of a twin with its capture."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Sides:
-    """Hosts with a colour each, by the flows that were told so far (union-find with parity)."""
+    """Two-colouring of hosts by their flows so far (union-find with parity)."""
 
     def __init__(self) -> None:
         """No host is known."""

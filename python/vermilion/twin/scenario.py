@@ -1,4 +1,4 @@
-"""The scenario that stands for a capture, and what it could not know."""
+"""Scenario fitted to a capture, and notes on its unknowns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Instruments: what a run can have written down beside its metrics.
+"""Instruments: records of a run beside its metrics.
 
 :class:`FlowSeries` follows windows, :class:`PacketTrace` packets, :class:`RawDistributions` waiting
 times, delays and gaps between drops. :func:`vermilion.run` is given them; the core writes down, and

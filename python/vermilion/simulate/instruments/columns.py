@@ -1,4 +1,4 @@
-"""Columns of what was written down: their names, units and meanings, and the tables they make."""
+"""Columns of recorded series: names, units and meanings, and their tables."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def joined(batches: Sequence[Arrays], names: Sequence[str]) -> dict[str, NDArray
 
 
 def data_frame(columns: Arrays, names: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    """Columns as a pandas data frame; what has names is a category.
+    """Convert columns to a pandas data frame; named values become categories.
 
     Raises:
         MissingPackageError: there is no pandas.

@@ -158,7 +158,7 @@ class FlowSeriesData:
                 self.write_csv(text)
 
     def write_csv(self, file: TextIO) -> None:
-        """Writes all rows as CSV; what does not exist is left empty."""
+        """Write all rows as CSV; absent values are left empty."""
         names = self._names()
         file.write(",".join(column.name for column in COLUMNS) + "\n")
         lists = [

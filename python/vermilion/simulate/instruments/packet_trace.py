@@ -94,7 +94,7 @@ class PacketTrace:
         return named
 
     def check(self) -> None:
-        """Refuses before any work is done what could not be written after it.
+        """Refuse, before the run, a file that could not be written after it.
 
         Raises:
             FieldError: a file name that asks for no known format.
@@ -242,7 +242,7 @@ class PacketSink:
             simulation.begin_capture(self._trace.payload)
 
     def take(self, simulation: Simulation) -> None:
-        """Takes what there is, and writes it."""
+        """Take the packets recorded since the last call, and write them."""
         columns = self._kind in {None, "parquet"}
         table = self._kind == "csv"
         count, found, text, capture = simulation.take_packets(

@@ -1,4 +1,4 @@
-"""A run whose instruments are read while it goes on."""
+"""Run with instruments, which are read while it goes on."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def check_listed(instruments: object, scenario: Scenario) -> None:
 
 
 def check_instruments(instruments: Sequence[Instrument], scenario: Scenario) -> None:
-    """Refuses what could not be written down.
+    """Refuse instruments that could not be recorded.
 
     Raises:
         ScenarioError: a choice that is none, or two instruments of one kind.
@@ -75,7 +75,7 @@ def recorded_run(
     progress: Callable[[float], object] | None = None,
     stepper: Stepper | None = None,
 ) -> Recorded:
-    """Runs a simulation that has not begun to its end, or to a Ctrl-C that keeps what there is.
+    """Run a simulation to its end, or to a Ctrl-C that keeps the results so far.
 
     Args:
         simulation: of the scenario and seed.

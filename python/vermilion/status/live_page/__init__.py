@@ -1,4 +1,4 @@
-"""A page that shows what a controller does while it does it, read from its journal alone.
+"""Live page of a controller, read from its journal alone.
 
 :mod:`~vermilion.status.live_page.journal_reader` reads the file,
 :mod:`~vermilion.status.live_page.broadcast` reads it once for all who watch, and

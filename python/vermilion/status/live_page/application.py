@@ -190,7 +190,7 @@ def application(
     answers: Answers | None = None,
     metrics: Callable[[], bytes] | None = None,
 ) -> Starlette:
-    """The page and the metrics of one controller; :class:`~.access.Access` says who may look.
+    """Application with the page and the metrics of one controller.
 
     Args:
         path: the journal.

@@ -1,4 +1,4 @@
-"""One reader of the journal for all who watch a run, however many they are.
+"""Broadcast of a run to all its watchers, from one reader of the journal.
 
 While anybody watches a run, its journal is read twice a second, once for all of them. Whoever takes
 the news more slowly than they come is let go, and is told what was missed on coming back: memory
@@ -75,7 +75,7 @@ class TooManyWatchersError(Exception):
 
 
 class Broadcast:
-    """Tells everybody who watches what comes into a journal.
+    """Broadcast of new journal entries to all watchers.
 
     Args:
         reader: of the journal.

@@ -269,7 +269,7 @@ def _current_values(
 def concerning(
     decisions: Sequence[Mapping[str, Any]], queue: str, queues: Sequence[str]
 ) -> list[dict[str, Any]]:
-    """The decisions that concern one queue, with its own part of what was set.
+    """Decisions that concern one queue, with its own part of the setting.
 
     What begins with the name of another queue is about that one alone. A joint setting names the
     parameters of all queues; those of others are left out, and this one's lose its name.

@@ -1,4 +1,4 @@
-"""Serves the page until it is told to stop, and then stops at once, whoever still looks."""
+"""Server of the page, which stops at once on request."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _HEADERS: Final = {
 
 
 class Access:
-    """Lets in who may look, and tells browsers to keep everybody else's scripts out.
+    """Access control by token, and headers that keep other sites' scripts out.
 
     Args:
         page: what is behind it.
@@ -217,7 +217,7 @@ class Connection(H11Protocol):
         return self.cycle is None or self.cycle.response_complete
 
     def recognise(self) -> bool:
-        """The token was shown: keep the connection. False if there are too many of those."""
+        """Keep a connection that has shown the token; False if there are too many of those."""
         if not self.is_known and self.places.promote(self):
             self.is_known = True
             self._limit_request()
@@ -237,7 +237,7 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        """Read on; the time runs until the request is complete, whatever drips in."""
+        """Read on; the deadline stays until the request is complete."""
         super().data_received(data)
         self._limit_request()
 
