@@ -27,7 +27,7 @@ _BETWEEN_TRIES_S: Final = 0.01
 
 
 def take(lock: Path, *, waits: bool = False) -> int | None:
-    """Takes a lock.
+    """Take a lock.
 
     Args:
         lock: its file, which need not exist yet.
@@ -67,7 +67,7 @@ def take(lock: Path, *, waits: bool = False) -> int | None:
 
 
 def give_back(lock: Path, taken: int | None) -> None:
-    """Gives a lock back, and removes its file."""
+    """Release a lock, and remove its file."""
     if taken is not None:
         with contextlib.suppress(OSError):
             lock.unlink()

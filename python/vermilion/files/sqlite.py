@@ -160,7 +160,7 @@ def only_writer(database: sqlite3.Connection) -> Iterator[None]:
 
 
 def execute_each(database: sqlite3.Connection, script: str) -> None:
-    """Executes the statements of a script in the transaction that is open.
+    """Execute the statements of a script in the transaction that is open.
 
     ``executescript`` would commit that transaction first.
     """
@@ -173,7 +173,7 @@ def execute_each(database: sqlite3.Connection, script: str) -> None:
 
 
 def use_write_ahead_log(database: sqlite3.Connection) -> None:
-    """Has a file keep a write-ahead log from now on.
+    """Switch a file to a write-ahead log.
 
     SQLite does not wait here for other processes that have the file open at this moment.
 

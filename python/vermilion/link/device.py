@@ -72,7 +72,7 @@ class Ends:
 
 
 def open_device(name: str, *, offload: bool) -> int:
-    """Makes a device in this network namespace: a descriptor that does not block.
+    """Make a device in this network namespace; return its non-blocking descriptor.
 
     Args:
         name: of the interface; a "%d" in it becomes the first number that is free.
@@ -123,7 +123,7 @@ def name_of(device: int) -> str:
 
 
 def set_up(name: str, ends: tuple[Ends, ...], mtu: int, *, default_route: bool) -> None:
-    """Gives an interface its addresses, and puts it up.
+    """Set the addresses of an interface, and put it up.
 
     Args:
         name: of the interface.
@@ -161,7 +161,7 @@ def set_up(name: str, ends: tuple[Ends, ...], mtu: int, *, default_route: bool) 
 
 
 def own_network(network: str) -> None:
-    """Makes every address of an IPv4 network one of this namespace.
+    """Make every address of an IPv4 network local to this namespace.
 
     Raises:
         LinkError: the kernel refuses.
@@ -175,7 +175,7 @@ def own_network(network: str) -> None:
 
 
 def route_to(address: str, interface: str, source: str, metrics: Mapping[int, int]) -> None:
-    """Has packets to an address leave through an interface, with metrics of TCP (``RTAX_...``).
+    """Route an address through an interface, with metrics of TCP (``RTAX_...``).
 
     Raises:
         LinkError: the kernel refuses.
@@ -203,7 +203,7 @@ def _add_route(message: bytes, destination: str) -> None:
 
 
 def put_up(name: str) -> None:
-    """Puts an interface up, like the loopback of a fresh namespace."""
+    """Put an interface up, like the loopback of a fresh namespace."""
     with RouteSocket() as kernel:
         head = struct.pack("=BxHiII", 0, 0, socket.if_nametoindex(name), _UP, _UP)
         kernel.tell(NEW_LINK, 0, head)
@@ -257,7 +257,7 @@ class Addresses:
         return Ends(one.other, one.own), Ends(other.other, other.own)
 
     def close(self) -> None:
-        """Leaves them to others."""
+        """Release the addresses."""
         self._taken.close()
 
 

@@ -67,7 +67,7 @@ class Orders:
 
 
 def fork_inside(orders: Orders, channel: socket.socket) -> int:
-    """Starts it: the number of a process that ends as it does.
+    """Start it; return the number of a process that ends as it does.
 
     Args:
         orders: what it is to do.

@@ -31,7 +31,7 @@ def _check_outcome(outcome: int, doing: str) -> None:
 
 
 def leave(namespaces: int) -> None:
-    """Goes on in fresh namespaces of these kinds (of processes: children do).
+    """Enter fresh namespaces of these kinds (of processes: children do).
 
     Raises:
         OSError: the kernel does not allow it.
@@ -40,7 +40,7 @@ def leave(namespaces: int) -> None:
 
 
 def enter(namespace: int) -> None:
-    """Goes on in the network namespace of an open file.
+    """Enter the network namespace of an open file.
 
     Raises:
         OSError: the kernel does not allow it.
@@ -49,7 +49,7 @@ def enter(namespace: int) -> None:
 
 
 def die_with(parent: int) -> None:
-    """Has this process killed when its parent ends, however that ends.
+    """Have this process killed when its parent ends.
 
     Raises:
         ProcessLookupError: the parent has ended already.
@@ -60,7 +60,7 @@ def die_with(parent: int) -> None:
 
 
 def end_process(number: int) -> None:
-    """Ends a child of this process, at once, and takes it away."""
+    """Kill a child of this process, and reap it."""
     os.kill(number, signal.SIGKILL)
     os.waitpid(number, 0)
 
@@ -71,7 +71,7 @@ def wake_on_time() -> None:
 
 
 def show_own_namespaces() -> None:
-    """Mounts /proc and /sys anew, so that they show the processes and interfaces of here.
+    """Mount /proc and /sys anew, to show the processes and interfaces of these namespaces.
 
     Raises:
         OSError: the kernel does not allow it; within some containers it does not.

@@ -77,7 +77,7 @@ class Masquerade:
             unless_it_stands.pop_all()
 
     def close(self) -> None:
-        """Removes the rule."""
+        """Remove the rule."""
         self._socket.close()
 
     def _read_acknowledgements(self) -> None:
@@ -93,7 +93,7 @@ class Masquerade:
 
 
 def check_forwarding() -> None:
-    """Refuses a machine that forwards no packets between its interfaces.
+    """Refuse a machine that forwards no packets between its interfaces.
 
     Raises:
         LinkError: it does not.

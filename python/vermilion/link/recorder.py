@@ -51,7 +51,7 @@ class Witness:
         self._volumes: deque[tuple[int, int, int, bool, bool, bool]] = deque(maxlen=MOST_WAITING)
 
     def see(self, leaving: bytes, arriving: bytes, now_ns: int) -> None:
-        """Takes notes of packets that have left this way, and that have come the other way."""
+        """Take notes of packets that left in this direction, and that arrived from the other."""
         self._monitor.feed_sightings(leaving, arriving)
         self._monitor.advance(now_ns)
         self._now_ns = now_ns
@@ -146,7 +146,7 @@ class Recorder:
         self.look_at_packets(link)
 
     def look_at_packets(self, link: _core.Link) -> None:
-        """Takes the packets that have been noted, and nothing else: the link's time stays."""
+        """Take only the noted packets: the link's time stays."""
         if self._file is None and not self._witnesses:
             return
         notes = [link.take_sightings(way) for way in range(len(WAYS))]
@@ -178,7 +178,7 @@ class Recorder:
         }
 
     def end(self) -> None:
-        """Waits until everything has been written.
+        """Wait until everything has been written.
 
         Raises:
             OSError: the file of packets could not be written.

@@ -1,4 +1,4 @@
-"""Feeds a capture file to the core's monitor."""
+"""Reading of capture files with the core's monitor."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Feeds the packets of an interface to the core's monitor.
+"""Live monitor, which feeds the packets of an interface to the core's.
 
 Nothing is sent and nothing is changed. What is asked for leaves through the interface: its queue
 has forwarded it, and its round trips contain the wait in that queue.

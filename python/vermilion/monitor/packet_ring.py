@@ -146,7 +146,7 @@ class PacketRing:
         select.select([self._socket], [], [], max(0.0, seconds))
 
     def blocks(self) -> Iterator[bytes]:
-        """Copies of the blocks that are closed now; each is given back when it is copied."""
+        """Yield copies of the closed blocks, each of which is returned to the kernel."""
         for _ in range(BLOCKS):
             at = self._next * BLOCK_BYTES
             (status,) = struct.unpack_from("=I", self._memory, at + _STATUS_AT)

@@ -56,7 +56,7 @@ class HostNetwork(Network):
     def connect(
         self, name: str, source: str, target: str, *, choice: int = 0, **table: object
     ) -> Self:
-        """Adds a group of flows from one host to another and their acknowledgements' way back.
+        """Add a group of flows from one host to another, with the return path of acknowledgements.
 
         Args:
             name: of the group.

@@ -60,7 +60,7 @@ class Network:
 
     @property
     def title(self) -> str:
-        """Names the network in messages."""
+        """Name of the network in messages."""
         return str(self._document.get("title", "")) or "network"
 
     @property
@@ -69,7 +69,7 @@ class Network:
         return deepcopy(self._document)
 
     def link(self, name: str, **table: object) -> Self:
-        """Adds a link: ``rate``, ``delay``, ``queue`` and the other keys of ``[links.NAME]``.
+        """Add a link: ``rate``, ``delay``, ``queue`` and the other keys of ``[links.NAME]``.
 
         Args:
             name: of the link.
@@ -86,7 +86,7 @@ class Network:
         return self._add("links", name, written)
 
     def add_links(self, names: Iterable[str], **table: object) -> Self:
-        """Adds several links that are alike but for their names; see :meth:`link`.
+        """Add several links that differ only in name; see :meth:`link`.
 
         Raises:
             ScenarioError: what :meth:`link` refuses.
@@ -96,7 +96,7 @@ class Network:
         return self
 
     def flows(self, name: str, **table: object) -> Self:
-        """Adds a group of flows: ``path``, ``rtt``, ``sender`` and the other keys of its table.
+        """Add a group of flows: ``path``, ``rtt``, ``sender`` and the other keys of its table.
 
         Args:
             name: of the group.
@@ -113,7 +113,7 @@ class Network:
         return self._add("flows", name, written)
 
     def change(self, **table: object) -> Self:
-        """Adds a change: ``at``, ``link`` and what changes, the keys of ``[[changes]]``.
+        """Add a change: ``at``, ``link`` and the other keys of ``[[changes]]``.
 
         Raises:
             ScenarioError: a key or a value that is not accepted.
@@ -121,7 +121,7 @@ class Network:
         return self._append("changes", table)
 
     def scripted_loss(self, **table: object) -> Self:
-        """Has packets dropped or marked: ``flows``, ``segments`` and the other keys of the table.
+        """Drop or mark chosen packets: ``flows``, ``segments`` and the other keys of the table.
 
         Args:
             table: the keys of ``[[scripted_losses]]``. ``when`` may be a function of one packet;

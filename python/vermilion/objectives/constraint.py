@@ -91,7 +91,7 @@ class Constraint:
     def parse(
         cls, text: str, *, field: str = "constraint", scenario: Scenario | None = None
     ) -> Constraint:
-        """Reads a constraint.
+        """Read a constraint.
 
         Args:
             text: see the head of this module.

@@ -113,7 +113,7 @@ def _share(value: object, _: Scenario) -> float:
 
 
 def choice(accepted: Mapping[Any, Any]) -> Callable[[object, Scenario], Any]:
-    """Reads one of several values, each standing for another."""
+    """Read one of several names, each of which stands for a value."""
 
     def read(value: object, _: Scenario) -> Any:  # noqa: ANN401 - whatever they stand for
         for known, meant in accepted.items():

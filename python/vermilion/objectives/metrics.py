@@ -148,7 +148,7 @@ class MetricPath:
 
     @classmethod
     def parse(cls, text: object, scenario: Scenario | None = None) -> MetricPath:
-        """Reads a path.
+        """Read a path.
 
         Args:
             text: as written.

@@ -70,7 +70,7 @@ class ComparisonReport(Comparison):
     def save_figure(
         self, path: str | os.PathLike[str], link: str | None = None, phase: int | None = None
     ) -> None:
-        """Writes the figure as ``.svg`` or ``.png``, or with the tables as a page, ``.html``.
+        """Write the figure as ``.svg`` or ``.png``, or with the tables as a page, ``.html``.
 
         The file appears under its name when it is complete.
 
@@ -183,7 +183,7 @@ def compare(
     threads: int | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> ComparisonReport:
-    """Compares disciplines and settings over the same seeds.
+    """Compare disciplines and settings over the same seeds.
 
         >>> comparison = vermilion.compare("varying-load", ["red", "drop-tail"], seeds=10)
         >>> print(comparison)
@@ -253,7 +253,7 @@ def compare_variants(
     progress: Callable[[int], object] | None = None,
     keeps_at_interrupt: bool = False,
 ) -> ComparisonReport:
-    """Compares any scenarios with the same links and groups of flows, given by name.
+    """Compare any scenarios with the same links and groups of flows, given by name.
 
     Args:
         variants: the first is the one the others are compared with.

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
 
     class Drawn(Protocol):
-        """Draws a figure for either kind of page."""
+        """Function that draws a figure for either kind of page."""
 
         def __call__(self, *, narrow: bool) -> Figure:
             """Draw it for a phone, or for a page."""
@@ -222,7 +222,7 @@ def picture(figure: Figure, kind: str) -> bytes:
 
 
 def check_link(scenario: Scenario, link: str) -> None:
-    """Refuses a link that is not there.
+    """Refuse an unknown link.
 
     Raises:
         ScenarioError: naming those that are.

@@ -113,7 +113,7 @@ _ROOM: Final = 0.6
 
 
 def front_figure(front: Front, *, narrow: bool = False) -> Figure:
-    """Draws a front, for a page or for a screen that is not as wide."""
+    """Draw a front, for a page or a narrow screen."""
     from matplotlib.figure import Figure
 
     with drawing.style():
@@ -156,7 +156,7 @@ def front_figure(front: Front, *, narrow: bool = False) -> Figure:
 
 
 def _number(axes: Axes, places: Sequence[tuple[float, float]]) -> None:
-    """Numbers the settings of a front; of two that lie together, one above and one below."""
+    """Number the settings of a front; of two that lie together, one above and one below."""
     last, below = None, False
     for number, place in enumerate(places, 1):
         x, y = axes.transData.transform(place)

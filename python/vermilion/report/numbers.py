@@ -1,4 +1,4 @@
-"""Numbers as a reader of a report wants them: as many digits as are known, never more."""
+"""Formats of numbers in reports: no more digits than are known."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ _WINDOW_COLOURS: Final = (
 
 
 def draw_windows(axes: Axes, result: Result) -> None:
-    """Draws the windows of a result's flow series, of the first flows if there are too many.
+    """Draw the windows of a result's flow series, of the first flows if there are too many.
 
     Raises:
         ValueError: it has no flow series.
@@ -213,7 +213,7 @@ class RunFigure:
         return [self.waiting_panel(), Panel("Dropped: % of packets", middles, share)]
 
     def draw_waiting(self, axes: Axes, title: str = "") -> None:
-        """Draws how long packets wait, under a title of one's own or the queue's name."""
+        """Draw the queueing delay, under a given title or the queue's name."""
         import numpy as np
 
         series = self.result.series(self.link)
@@ -300,7 +300,7 @@ class RunFigure:
             axes.axvline(start, color=drawing.GREY, lw=0.6, zorder=0)
 
     def number_phases(self, axes: Axes) -> None:
-        """Writes the phases' numbers above the curves, for which it makes room."""
+        """Write the phases' numbers above the curves, and make room for them."""
         phases = self._phases()
         if len(phases) < 2:  # noqa: PLR2004 - the whole run needs no number
             return
@@ -401,7 +401,7 @@ def explain(
 
 
 def settle(figure: Figure) -> None:
-    """Keeps the layout that was found, rounded.
+    """Keep the computed layout, rounded.
 
     The solver's last digits change from one time to the next, and with them names in an SVG.
     """

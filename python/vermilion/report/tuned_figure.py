@@ -129,7 +129,7 @@ def tuned_figure(
     reason: str,
     seed: int,
 ) -> TunedFigure:
-    """Simulates both settings once, and draws them.
+    """Simulate both settings once, and draw them.
 
     Args:
         scenario: with the present setting.

@@ -120,7 +120,7 @@ class _Parts(WrittenScenario):
 
 
 def check_tables(document: Mapping[str, Any]) -> None:
-    """Checks some of a scenario's tables each by itself.
+    """Check some of a scenario's tables, each by itself.
 
     Args:
         document: the tables, and no others.

@@ -60,7 +60,7 @@ class Shortening:
         return self.moved(ends_ns[0]), self.moved(ends_ns[1])
 
     def check(self, links: Sequence[CoreLink], flows: Sequence[CoreFlowGroup]) -> None:
-        """Refuses a network that would not be the same with less time.
+        """Refuse a network that would not be the same with less time.
 
         Raises:
             CannotShortenError: it has a time table, or a phase would be too short.

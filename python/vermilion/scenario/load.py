@@ -21,7 +21,7 @@ LARGEST_FILE_BYTES: Final = 16 * 1024 * 1024
 
 
 def load_scenario(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
-    """Reads a scenario from the library or a file.
+    """Read a scenario from the library or a file.
 
     Args:
         name_or_path: a shipped scenario's name ("varying-load") or the path of a TOML file.
@@ -40,7 +40,7 @@ def load_scenario(name_or_path: str | Path, overrides: Sequence[str] = ()) -> Sc
 
 
 def parse_scenario(text: str, origin: str = "scenario") -> Scenario:
-    """Reads a scenario from TOML text; ``origin`` names it in messages.
+    """Read a scenario from TOML text; ``origin`` names it in messages.
 
     Raises:
         ScenarioError: whatever is wrong with it.

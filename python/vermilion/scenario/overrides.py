@@ -80,7 +80,7 @@ _NAMED_TABLES: Final = (["links"], ["flows"])
 
 
 def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
-    """Applies texts "path=value" to a document, in order.
+    """Apply texts "path=value" to a document, in order.
 
     A value is read as TOML if it is TOML, and taken as a text otherwise, so that
     ``links.bottleneck.rate=8 Mbit/s`` needs no quotes within the shell's. A ``*`` in the name of a
@@ -124,7 +124,7 @@ def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
 
 
 def set_value(document: dict[str, Any], path: str, value: object) -> None:
-    """Sets one value; tables that may stay away are made on the way.
+    """Set one value; optional tables are made where they are absent.
 
     What a table accepts is said when the scenario is checked; here only the way to it counts.
 

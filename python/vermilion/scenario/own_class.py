@@ -52,7 +52,7 @@ class OwnClassAdapter(Generic[_Own]):
         return instance
 
     def give(self, instance: _Own, values: Mapping[str, ParameterValue]) -> None:
-        """Gives an instance values; whole numbers are of Python's type for them."""
+        """Set the values of an instance; whole numbers become ``int``."""
         for name, value in values.items():
             whole = name in self._whole and value is not None
             setattr(instance, name, int(value) if whole else value)  # type: ignore[arg-type] # whole values are numbers
@@ -110,7 +110,7 @@ class OwnKind:
         table_of: Callable[[], dict[str, object]],
         adapter: Callable[[], object],
     ) -> None:
-        """Makes a class known to the core.
+        """Register a class with the core.
 
         Args:
             own: the class.
@@ -134,7 +134,7 @@ class OwnKind:
         self.forget()
 
     def unregister(self, name: str) -> None:
-        """Has the core forget a class.
+        """Unregister a class from the core.
 
         Raises:
             ScenarioError: there is none of this name.
@@ -247,7 +247,7 @@ def _row(
 
 
 def check_class(own: type, base: type, example: str, methods: dict[str, str]) -> None:
-    """Refuses a class that cannot be registered.
+    """Refuse a class that cannot be registered.
 
     Args:
         own: the class.
@@ -281,7 +281,7 @@ def check_table(
     ordered: Sequence[tuple[str, str]],
     taken: Sequence[str] = (),
 ) -> None:
-    """Refuses a table that cannot be a class's.
+    """Refuse an invalid table of a class.
 
     Args:
         own: the class.

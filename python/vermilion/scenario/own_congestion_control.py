@@ -83,7 +83,7 @@ class CongestionControl:
         """
 
     def on_ack(self, ack: Acknowledgement, window: Window) -> None:
-        """Lets ``window.size`` grow for an acknowledgement of new data.
+        """Let ``window.size`` grow for an acknowledgement of new data.
 
         ``ack`` and ``window`` are the same objects every time and show the present
         acknowledgement only.
@@ -107,7 +107,7 @@ class CongestionControl:
 
 
 def register_congestion_control(own: _Class) -> _Class:
-    """Makes a congestion control known by its name, to everything in this process.
+    """Register a congestion control by its name in this process.
 
     One of the same name that was registered before is replaced. Also a decorator.
 
@@ -119,7 +119,7 @@ def register_congestion_control(own: _Class) -> _Class:
 
 
 def unregister_congestion_control(name: str) -> None:
-    """Forgets a congestion control that was registered.
+    """Unregister a congestion control.
 
     Raises:
         ScenarioError: there is none of this name.

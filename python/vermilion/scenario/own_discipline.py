@@ -93,7 +93,7 @@ class Discipline:
         """
 
     def on_arrival(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
-        """Decides over a packet that arrives at ``queue``.
+        """Decide on a packet that arrives at ``queue``.
 
         ``packet`` and ``queue`` are the same objects every time and show the present packet only;
         ``coin()`` is the next random number, uniform over [0, 1).
@@ -118,7 +118,7 @@ class Discipline:
 
 
 def register_discipline(discipline: _Class) -> _Class:
-    """Makes a discipline known by its name, to everything in this process; also a decorator.
+    """Register a discipline by its name in this process; also a decorator.
 
     One of the same name that was registered before is replaced.
 
@@ -130,7 +130,7 @@ def register_discipline(discipline: _Class) -> _Class:
 
 
 def unregister_discipline(name: str) -> None:
-    """Forgets a discipline that was registered.
+    """Unregister a discipline.
 
     Raises:
         ScenarioError: there is none of this name.

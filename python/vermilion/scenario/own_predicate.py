@@ -29,7 +29,7 @@ _ACCEPTED: Final = "a function of one packet that has a name, like def every_thi
 
 
 def packet_predicate(function: _Predicate) -> _Predicate:
-    """Makes a condition on packets known, to everything in this process; also a decorator.
+    """Register a condition on packets in this process; also a decorator.
 
     Its name in scenarios is the function's, with hyphens: ``after_a_pause`` is "after-a-pause". It
     is called with one packet (:class:`vermilion._core.PassingPacket`) and says whether that one is
@@ -54,7 +54,7 @@ def packet_predicate(function: _Predicate) -> _Predicate:
 
 
 def unregister_packet_predicate(name: str) -> None:
-    """Forgets a condition that was registered.
+    """Unregister a condition.
 
     Raises:
         ScenarioError: there is none of this name.
@@ -66,7 +66,7 @@ def unregister_packet_predicate(name: str) -> None:
 
 
 def registered_predicate(function: PacketPredicate) -> str:
-    """Registers a function; its name.
+    """Register a function; return its name.
 
     Raises:
         ScenarioError: it is refused.

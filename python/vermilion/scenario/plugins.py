@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def registered_name(own: type) -> str:
-    """Registers a discipline or a congestion control; its name.
+    """Register a discipline or a congestion control; return its name.
 
     Raises:
         ScenarioError: it is neither, or it is refused.

@@ -300,7 +300,7 @@ class Quantity:
         return number > self.minimum or (number == self.minimum and not self.minimum_excluded)
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's own signature
-        """Lets a pydantic model say ``Annotated[float, Quantity(TIME)]``."""
+        """Let a pydantic model say ``Annotated[float, Quantity(TIME)]``."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_plain_validator_function(self.parse)
@@ -322,7 +322,7 @@ class QuantityRange:
         return self.end.accepted_range()
 
     def __get_pydantic_core_schema__(self, source: object, handler: object) -> Any:  # noqa: ANN401 - pydantic's own signature
-        """Lets a pydantic model say ``Annotated[tuple[float, float], QuantityRange(...)]``."""
+        """Let a pydantic model say ``Annotated[tuple[float, float], QuantityRange(...)]``."""
         from pydantic_core import core_schema
 
         return core_schema.no_info_plain_validator_function(self.end.parse_range)

@@ -308,7 +308,7 @@ def _check_tuning(scenario: WrittenScenario) -> None:
 
 
 def check_searchable(path: str, parameter: Parameter) -> None:
-    """Refuses to search a parameter that is a choice of names.
+    """Refuse to search a parameter that is a choice of names.
 
     Raises:
         FieldError: it is one.

@@ -74,7 +74,7 @@ class WrittenScenario(Table):
         return value
 
     def model_post_init(self, context: object, /) -> None:
-        """Remembers where it comes from: the context of its validation, if that is a source."""
+        """Remember the source: the context of its validation, if that is one."""
         if isinstance(context, Source):
             self._source = context
 

@@ -39,7 +39,7 @@ def given_scenario(given: object, field: str = "scenario") -> Scenario:
 
 
 def check_several(scenarios: object) -> None:
-    """Refuses a single scenario, or its name, in place of a list.
+    """Refuse a single scenario, or its name, in place of a list.
 
     Raises:
         ScenarioError: it is one, or nothing like it.

@@ -90,7 +90,7 @@ def run_batch(
 
 
 def check_version(version: str) -> None:
-    """Refuses to work for another version of the package.
+    """Refuse another version of the package.
 
     Raises:
         ClusterError: this one has another version.
@@ -136,14 +136,14 @@ class _Round:
         self.found = [None] * self.jobs
 
     def add(self, first: int, results: Sequence[Result | None]) -> None:
-        """Takes in the results of a batch."""
+        """Take the results of a batch."""
         self.found[first : first + len(results)] = results
         self.done += len(results)
         self.progress(self.done)
 
 
 class BatchRunner:
-    """Does the longer simulations on an executor's workers.
+    """Runner of the longer simulations on an executor's workers.
 
     Args:
         executor: that has the package's version on all its workers.

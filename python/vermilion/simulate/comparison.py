@@ -138,7 +138,7 @@ def compare(
     progress: Callable[[int], object] | None = None,
     keeps_at_interrupt: bool = False,
 ) -> Comparison:
-    """Runs every variant with every seed.
+    """Run every variant with every seed.
 
     Args:
         variants: scenarios by name, or what each is loaded from; the first is the one the others

@@ -25,7 +25,7 @@ _SHORTEST_SLICE_NS: Final = 1_000
 
 
 class Stepper:
-    """Advances a simulation step by step.
+    """Advance a simulation step by step.
 
     Attributes:
         keeps: whether Ctrl-C ends the run early; otherwise it is raised.

@@ -67,7 +67,7 @@ class Result(MeasuredRun):
         return series_frame(self, link)
 
     def write_series(self, path: str | os.PathLike[str]) -> None:
-        """Writes the time series of all links to a file: ``.csv``, or ``.parquet`` with pyarrow.
+        """Write the time series of all links to a file: ``.csv``, or ``.parquet`` with pyarrow.
 
         The columns are those of :data:`vermilion.simulate.traces.SERIES_COLUMNS`. The file
         appears under its name when it is complete.
@@ -98,7 +98,7 @@ def result_of(
     series: Mapping[str, Series],
     recorded: Recorded | None = None,
 ) -> Result:
-    """Makes a result from the core's JSON, the identifying keys first."""
+    """Make a result from the core's JSON, the identifying keys first."""
     measured: Measured = json.loads(text)
     for link in measured["links"].values():
         _say_what_is_absent(link)

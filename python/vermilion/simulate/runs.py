@@ -45,7 +45,7 @@ def run(
     progress: Callable[[float], object] | None = None,
     keeps_at_interrupt: bool = False,
 ) -> Result:
-    """Simulates a scenario once.
+    """Simulate a scenario once.
 
     The same scenario and seed give bit-identical metrics on any number of threads of one platform.
     Another platform's elementary functions may differ in their last bits.
@@ -172,7 +172,7 @@ def run_many(
     distributions: bool = False,
     flow_delays: bool = False,
 ) -> dict[str, list[Result | None]] | list[list[Result | None]]:
-    """Simulates every scenario with every seed, on all cores.
+    """Simulate every scenario with every seed, on all cores.
 
     The results have no ``wall_s`` and ``cpu_s``, no series and no single flows (``each``).
 
@@ -236,7 +236,7 @@ def run_jobs(
     distributions: bool = False,
     flow_delays: bool = False,
 ) -> list[Result | None]:
-    """Simulates some of the texts with some of the seeds, as :func:`run_many` does with all.
+    """Simulate some of the texts with some of the seeds, as :func:`run_many` does with all.
 
     Args:
         texts: scenarios as the core reads them.
@@ -278,7 +278,7 @@ def run_jobs(
 
 @cache
 def warn_if_not_optimised() -> None:
-    """Says loudly, once per process, that the core is a debug build."""
+    """Warn, once per process, that the core is a debug build."""
     from vermilion import _core
 
     if not _core.OPTIMISED:

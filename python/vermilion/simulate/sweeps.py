@@ -316,7 +316,7 @@ def sweep(
     progress: Callable[[int], object] | None = None,
     flow_delays: bool = False,
 ) -> Sweep:
-    """Runs every combination of the values of some paths with every seed.
+    """Run every combination of the values of some paths with every seed.
 
         >>> swept = vermilion.sweep(
         ...     scenario,

@@ -57,7 +57,7 @@ SERIES_COLUMNS: Final = (
 
 
 def save_series(result: MeasuredRun, path: str | os.PathLike[str]) -> None:
-    """Writes every link's series to a file, which appears under its name when it is complete.
+    """Write every link's series to a file, which appears under its name when it is complete.
 
     Raises:
         ValueError: a suffix that is none of the formats.

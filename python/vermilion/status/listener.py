@@ -43,7 +43,7 @@ class Listener:
 def listener_of(
     text: str, *, option: str = "--listen", from_outside: bool, token: str | None
 ) -> Listener:
-    """Reads where to serve.
+    """Read the address to serve at.
 
     Args:
         text: an address and a port.

@@ -44,7 +44,7 @@ def compare_with(
     *,
     keeps_at_interrupt: bool = False,
 ) -> tuple[ComparedFigure, ...]:
-    """Simulates a twin, and puts it beside its capture.
+    """Simulate a twin, and compare it with its capture.
 
     Args:
         evidence: of the capture.

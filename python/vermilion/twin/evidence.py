@@ -189,7 +189,7 @@ def read_evidence(
     cut_short: bool = False,
     progress: Callable[[float], object] | None = None,
 ) -> Evidence:
-    """Reads a capture.
+    """Read a capture.
 
     Args:
         file: as for :func:`vermilion.monitor.read_capture`.

@@ -139,7 +139,7 @@ class FlowSeriesData:
         return arrow_table(self.columns, COLUMNS, self._names(), {"seed": str(self.seed)})
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Writes all rows to a file: ``.csv``, or ``.parquet`` with pyarrow.
+        """Write all rows to a file: ``.csv``, or ``.parquet`` with pyarrow.
 
         Raises:
             ValueError: a name with another ending.

@@ -142,7 +142,7 @@ class RawDistributionsData:
         return frame
 
     def write_csv(self, file: TextIO) -> None:
-        """Writes a line for each bin that has values, as :meth:`to_pandas` has rows."""
+        """Write a line for each bin that has values, as :meth:`to_pandas` has rows."""
         file.write("of,name,from_s,to_s,count\n")
         for kind in ("sojourn", "delay", "drop_gap"):
             for name, each in getattr(self, kind).items():

@@ -47,7 +47,7 @@ class Recorded:
 
 
 def check_listed(instruments: object, scenario: Scenario) -> None:
-    """Refuses a single instrument in place of a list.
+    """Refuse a single instrument in place of a list.
 
     Raises:
         ScenarioError: it is one.

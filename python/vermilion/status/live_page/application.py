@@ -58,7 +58,7 @@ class Refusal(Exception):  # noqa: N818 - reads as what it says
 
 
 class Answers:
-    """Takes answers to the controller that writes a journal now.
+    """Channel for answers to the controller that writes a journal now.
 
     Args:
         reader: of that journal.

@@ -133,7 +133,7 @@ class Broadcast:
             self._leave((run, queue), watcher)
 
     async def _join(self, run: tuple[int, str], since: Cursor | None, watcher: _Watcher) -> Message:
-        """Counts somebody in, and says what this watcher has to be told first."""
+        """Add a watcher, and return its first message."""
         cursor, first = await asyncio.to_thread(self._first, run, since)
         there = self._runs.get(run)
         if there is None:
@@ -168,7 +168,7 @@ class Broadcast:
             del self._runs[run]
 
     async def _read(self, view: tuple[int, str], run: _Run) -> None:
-        """Reads the journal again and again while anybody watches."""
+        """Poll the journal while anybody watches."""
         number, queue = view
         troubled = ""
         while True:
@@ -201,7 +201,7 @@ class Broadcast:
             _end(watcher)
 
     def close(self) -> None:
-        """Ends every stream, so that a server can stop at once."""
+        """End every stream, so that a server can stop at once."""
         self._closed = True
         for run in self._runs.values():
             self._end_all(run)
