@@ -198,8 +198,8 @@ def _add_route(message: bytes, destination: str) -> None:
         with RouteSocket() as kernel:
             kernel.tell(_NEW_ROUTE, CREATE, message)
     except RouterError as error:
-        told = f"the way to {destination} cannot be set up: {error}"
-        raise LinkError(told) from None
+        problem = f"the way to {destination} cannot be set up: {error}"
+        raise LinkError(problem) from None
 
 
 def put_up(name: str) -> None:

@@ -171,8 +171,8 @@ class PacketRing:
 
     def count_losses(self) -> int:
         """Number of packets lost since the last call for lack of room in the ring."""
-        told = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, 12)
-        packets, lost, _ = struct.unpack("=3I", told)
+        statistics = self._socket.getsockopt(_SOL_PACKET, _STATISTICS, 12)
+        packets, lost, _ = struct.unpack("=3I", statistics)
         self.packets += packets
         self.lost += lost
         return int(lost)

@@ -158,12 +158,12 @@ def harm_bounds(
         ScenarioError: a text that is not accepted.
     """
     margins = margins_of(scenario, links, texts)
-    told: set[str] = set()
+    delay_links: set[str] = set()
     if margins.get(_DELAY) in MARGINS:
         margins[_DELAY] = replace(margins[_DELAY], bound=_delay_bound(scenario))
         stated = [path for each in objectives for path in each.paths]
         stated += [each.path for each in constraints if not (each.at_least or each.of_harm)]
-        told = {link for link in links if any(_tells_delay(each, link) for each in stated)}
+        delay_links = {link for link in links if any(_tells_delay(each, link) for each in stated)}
     if margins.get(_STARVED) in MARGINS:
         most = _flows_at_a_time(scenario) // FLOWS_FOR_A_STARVED_ONE
         if most > 1:
@@ -174,7 +174,7 @@ def harm_bounds(
         for text in dict.fromkeys(
             f"{_with_link(margin.path, link)} {margin.bound}"
             for link in links
-            if margin.name != _DELAY or link not in told
+            if margin.name != _DELAY or link not in delay_links
         )
     )
 

@@ -389,11 +389,11 @@ def explain(
         for axes in panels:
             axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return
-    told = [axes.get_legend_handles_labels() for axes in panels]
+    legends = [axes.get_legend_handles_labels() for axes in panels]
     named: dict[str, Any] = {}
-    for place, (handles, labels) in enumerate(told):
+    for place, (handles, labels) in enumerate(legends):
         for handle, label in zip(handles, labels, strict=True):
-            everywhere = all(label in others for _, others in told)
+            everywhere = all(label in others for _, others in legends)
             whose = f"{names[place]}: " if names and not everywhere else ""
             named.setdefault(whose + label.replace("\n", " "), handle)
     columns = 1 if sum(len(label) > _LONG_LABEL for label in named) > 1 else 2

@@ -60,16 +60,19 @@ def joined_values(record: StudyRecord, seeds: Sequence[int]) -> tuple[Values, li
     own = _incumbents(record)
     if joining is None:
         return {}, []
-    met: dict[tuple[float | None, ...], list[dict[int, float]]] = {}
+    values_by_setting: dict[tuple[float | None, ...], list[dict[int, float]]] = {}
     wanted = set(seeds)
     for each in record.simulations:
         if each.seed in wanted and each.length == 1.0:
-            by_scenario = met.setdefault(each.setting, [{} for _ in own])
+            by_scenario = values_by_setting.setdefault(each.setting, [{} for _ in own])
             by_scenario[each.scenario][each.seed] = each.objective
     incumbents: list[dict[int, float]] = [
-        met.get(setting, [{} for _ in own])[scenario] for scenario, setting in enumerate(own)
+        values_by_setting.get(setting, [{} for _ in own])[scenario]
+        for scenario, setting in enumerate(own)
     ]
-    joined = {setting: _aggregate(joining, rows, seeds) for setting, rows in met.items()}
+    joined = {
+        setting: _aggregate(joining, rows, seeds) for setting, rows in values_by_setting.items()
+    }
     if len(set(own)) == 1:
         joined.pop(own[0], None)
     return {setting: row for setting, row in joined.items() if row}, _aggregate(

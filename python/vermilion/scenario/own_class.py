@@ -83,9 +83,9 @@ def explained(
     where = f" ({lines[-1].filename}, line {lines[-1].lineno})" if lines else ""
     # Messages and notes have lines of their own.
     what = " ".join("".join(traceback.format_exception_only(error)).split())
-    told = failure(f"{who}: {doing}{when}: {what}{where}")
-    told.__cause__ = error
-    return told
+    explained_error = failure(f"{who}: {doing}{when}: {what}{where}")
+    explained_error.__cause__ = error
+    return explained_error
 
 
 @dataclass(frozen=True)

@@ -161,10 +161,10 @@ def compare(
     seeds, threads = check_seeds(seeds), check_threads(threads)
     scenarios = tuple(given_scenarios(variants).values())
     rounds = _split_seeds(seeds, len(scenarios), threads) if keeps_at_interrupt else [tuple(seeds)]
-    met: list[int] = []
+    complete_seeds: list[int] = []
     complete: list[list[Result]] = [[] for _ in scenarios]
     for part in rounds:
-        done = len(met) * len(scenarios)
+        done = len(complete_seeds) * len(scenarios)
         try:
             results = run_many(
                 scenarios,
@@ -175,14 +175,18 @@ def compare(
                 flow_delays=flow_delays,
             )
         except KeyboardInterrupt:
-            if not keeps_at_interrupt or len(met) < _FEWEST_SEEDS:
+            if not keeps_at_interrupt or len(complete_seeds) < _FEWEST_SEEDS:
                 raise
             break
         for kept, replications in zip(complete, results, strict=True):
             kept += [result for result in replications if result is not None]
-        met += part
+        complete_seeds += part
     return Comparison(
-        tuple(variants), tuple(met), tuple(map(tuple, complete)), measures or {}, scenarios
+        tuple(variants),
+        tuple(complete_seeds),
+        tuple(map(tuple, complete)),
+        measures or {},
+        scenarios,
     )
 
 

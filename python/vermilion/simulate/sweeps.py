@@ -215,11 +215,11 @@ def chosen_seeds(seeds: int | Sequence[int]) -> tuple[int, ...]:
     chosen = tuple(range(1, seeds + 1)) if isinstance(seeds, int) else tuple(map(index, seeds))
     if not chosen:
         raise ScenarioError("seeds", seeds, "at least one seed")
-    met: set[int] = set()
+    used_seeds: set[int] = set()
     for seed in chosen:
-        if seed in met:
+        if seed in used_seeds:
             raise ScenarioError("seeds", f"{seed}, which is there twice,", "each of them once")
-        met.add(seed)
+        used_seeds.add(seed)
     return chosen
 
 

@@ -179,12 +179,12 @@ class ControllerMetrics(Collector):
     def _monitor_metrics(self) -> Iterator[Metric]:
         if self._listening is None:
             return
-        told = self._listening()
+        sample = self._listening()
         meaning = "Packets that the kernel had for the monitor."
-        yield self._counter("monitor_packets", meaning, told.packets)
+        yield self._counter("monitor_packets", meaning, sample.packets)
         meaning = "Packets that the monitor's ring had no room for."
-        yield self._counter("monitor_lost_packets", meaning, told.lost_packets)
+        yield self._counter("monitor_lost_packets", meaning, sample.lost_packets)
         meaning = "The share of flows that is looked at."
-        yield self._gauge("monitor_sampled_flows_ratio", meaning, 1.0 / told.one_in)
+        yield self._gauge("monitor_sampled_flows_ratio", meaning, 1.0 / sample.one_in)
         meaning = "CPU time of taking packets in."
-        yield self._counter("monitor_cpu_seconds", meaning, told.cpu_s)
+        yield self._counter("monitor_cpu_seconds", meaning, sample.cpu_s)

@@ -143,8 +143,8 @@ class _Notes:
 
 def _with_comments(notes: _Notes, text: str) -> str:
     lines = ["# Made from a capture by vermilion twin."]
-    for head, said in (("From the capture:", notes.fitted), ("Not known:", notes.unknown)):
-        lines += [f"# {head}", *(f"#   {each}" for each in said)]
+    for head, remarks in (("From the capture:", notes.fitted), ("Not known:", notes.unknown)):
+        lines += [f"# {head}", *(f"#   {each}" for each in remarks)]
     return "\n".join(lines) + "\n\n" + text
 
 

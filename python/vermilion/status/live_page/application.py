@@ -239,10 +239,10 @@ class _Page:
         except sqlite3.Error as error:
             return _journal_error(error)
         doing = {str(kind): words for kind, words in DOING.items()}
-        told = {"runs": runs, "doing": doing, "loud": sorted(map(str, LOUD))}
+        reply = {"runs": runs, "doing": doing, "loud": sorted(map(str, LOUD))}
         if self._answers is not None:
-            told["answers"] = {"word": self._answers.word, "verbs": self._answers.verbs}
-        return JSONResponse(told)
+            reply["answers"] = {"word": self._answers.word, "verbs": self._answers.verbs}
+        return JSONResponse(reply)
 
     async def answer(self, request: Request) -> Response:
         """A person's answer: ``{"verb": "accept", "number": 7}``; each is taken once."""
@@ -278,9 +278,9 @@ class _Page:
     async def news(self, request: Request) -> Response:
         """Server-sent events: a snapshot or what was missed, then whatever comes."""
         run = request.path_params["run"]
-        told = request.headers.get("last-event-id") or request.query_params.get("since")
+        last_event = request.headers.get("last-event-id") or request.query_params.get("since")
         try:
-            since = Cursor.of(told) if told else None
+            since = Cursor.of(last_event) if last_event else None
         except (ValueError, OverflowError):
             since = None
         queue = request.query_params.get("queue", "")

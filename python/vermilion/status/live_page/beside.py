@@ -65,8 +65,8 @@ class Started:
         Raises:
             ValueError: something else.
         """
-        said = _fields(message, {"address": str, "trouble": str})
-        return cls(**said)
+        parsed = _fields(message, {"address": str, "trouble": str})
+        return cls(**parsed)
 
 
 def command_message(command: Command) -> bytes:
@@ -84,8 +84,8 @@ def command_of(message: bytes, verbs: tuple[str, ...]) -> Command:
     Raises:
         ValueError: it is something else.
     """
-    said = _fields(message, {"verb": str, "number": int | None})
-    verb, number = said["verb"], said["number"]
+    parsed = _fields(message, {"verb": str, "number": int | None})
+    verb, number = parsed["verb"], parsed["number"]
     if verb not in verbs:
         problem = "what may not be said"
         raise ValueError(problem)
@@ -102,17 +102,17 @@ def command_of(message: bytes, verbs: tuple[str, ...]) -> Command:
 def _fields(message: bytes, kinds: Mapping[str, Any]) -> dict[str, Any]:
     """Read a table with just these fields, each of its kind."""
     try:
-        said = json.loads(message)
+        parsed = json.loads(message)
     except RecursionError:
-        said = None
-    if not isinstance(said, dict) or said.keys() != kinds.keys():
+        parsed = None
+    if not isinstance(parsed, dict) or parsed.keys() != kinds.keys():
         problem = f"no table of {', '.join(kinds)}"
         raise ValueError(problem)
     for name, kind in kinds.items():
-        if not isinstance(said[name], kind):
+        if not isinstance(parsed[name], kind):
             problem = f"{name} is of another kind"
             raise ValueError(problem)  # noqa: TRY004 - of what was sent
-    return said
+    return parsed
 
 
 _STARTS_WITHIN_S: Final = 30.0

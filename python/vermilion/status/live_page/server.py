@@ -99,10 +99,10 @@ class Access:
             allowed = ", ".join(self._methods)
             return PlainTextResponse(f"only {allowed} are answered\n", 405, {"Allow": allowed})
         cookie = f"{_COOKIE}-{listener.port}"
-        said = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [""])[0]
-        if scope["path"] == "/" and not listener.only_metrics and _tokens_match(said, self._token):
+        given = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [""])[0]
+        if scope["path"] == "/" and not listener.only_metrics and _tokens_match(given, self._token):
             answer = RedirectResponse("/", 303)
-            answer.set_cookie(cookie, said, httponly=True, samesite="strict", path="/")
+            answer.set_cookie(cookie, given, httponly=True, samesite="strict", path="/")
             return answer
         return self._token_refusal(scope, listener, _request_tokens(headers, cookie))
 
@@ -128,8 +128,8 @@ class Access:
         return _name(host) in {*self._names, address, f"[{address}]"}
 
 
-def _tokens_match(said: str, token: str) -> bool:
-    return bool(token) and hmac.compare_digest(said.encode("utf-8", "replace"), token.encode())
+def _tokens_match(given: str, token: str) -> bool:
+    return bool(token) and hmac.compare_digest(given.encode("utf-8", "replace"), token.encode())
 
 
 def _request_tokens(headers: Headers, name: str) -> list[str]:
