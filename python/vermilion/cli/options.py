@@ -12,7 +12,7 @@ from vermilion.cli.endings import UserError
 from vermilion.cli.output import note
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from vermilion.simulate.batches import BatchRunner
@@ -53,9 +53,8 @@ Plugins = Annotated[
 Plant = Annotated[
     Literal["simulator", "emulator", "kernel"],
     typer.Option(
-        help='What the scenario runs on: the "simulator", the "emulator" or the "kernel". The '
-        "emulator is this machine's TCP through an emulated link, in real time. The kernel is a "
-        "real Linux kernel's TCP and queues, in virtual time (see: make kernel)."
+        help="Run in the simulator, with this machine's TCP through an emulated link in real time, "
+        "or on a real Linux kernel in virtual time (see: make kernel)."
     ),
 ]
 
@@ -148,38 +147,43 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
 
 
 def interval(option: str, text: str, shortest_s: float, duration_s: float) -> float:
-    """The value of an option that is the interval of a series, like "0.1 s".
-
-    Args:
-        option: its name.
-        text: its value.
-        shortest_s: the shortest interval that the series can have.
-        duration_s: of the scenario, which is the longest.
+    """Read the interval of a series, like "0.1 s": from the shortest to the duration, seconds.
 
     Raises:
-        UserError: it is not a time, or too short or too long.
+        UserError: it is no time, or too short or too long.
     """
     from vermilion.scenario.lowering import parse_interval
-    from vermilion.scenario.quantities import QuantityError
 
-    try:
-        return parse_interval(text, shortest_s, duration_s)
-    except QuantityError as error:
-        message = f'{option}: "{text}" is not accepted; expected {error.accepted}'
-        raise UserError(message) from None
+    return _parse(option, text, lambda: parse_interval(text, shortest_s, duration_s))
 
 
 def seconds(option: str, text: str) -> float:
-    """The value of an option that is a time, like "30 s".
+    """Read a time, like "30 s".
 
     Raises:
-        UserError: it is not a time.
+        UserError: it is no time.
     """
-    from vermilion.scenario import TIME, QuantityError
-    from vermilion.scenario.quantities import Quantity
+    from vermilion.scenario.quantities import TIME, Quantity
+
+    return _parse(option, text, lambda: float(Quantity(TIME).parse(text)))
+
+
+def rate(option: str, text: str) -> float:
+    """Read a rate, like "10 Mbit/s": at least 1 bit/s.
+
+    Raises:
+        UserError: it is no rate.
+    """
+    from vermilion.scenario.quantities import RATE, Quantity
+
+    return _parse(option, text, lambda: float(Quantity(RATE, minimum=1.0).parse(text)))
+
+
+def _parse(option: str, text: str, parse: Callable[[], float]) -> float:
+    from vermilion.scenario.quantities import QuantityError
 
     try:
-        return float(Quantity(TIME).parse(text))
+        return parse()
     except QuantityError as error:
         message = f'{option}: "{text}" is not accepted; expected {error.accepted}'
         raise UserError(message) from None
@@ -189,13 +193,7 @@ _MEGABYTE = 1_000_000
 
 
 def read_limited(path: Path, option: str, megabytes: int, accepted: str) -> bytes:
-    """The bytes of a file.
-
-    Args:
-        path: of the file.
-        option: that names it, for messages: "--policy".
-        megabytes: how large it may be.
-        accepted: what is expected, in words.
+    """Read a file that an option names, if it is not larger than so many megabytes.
 
     Raises:
         ScenarioError: it cannot be read, or is larger.

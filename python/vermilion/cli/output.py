@@ -33,7 +33,7 @@ PIPE_WIDTH: Final = 320
 
 @contextmanager
 def output_file(option: str, target: str) -> Iterator[TextIO]:
-    """A text file that appears under its name only when it is complete.
+    """Open a text file that appears under its name only when it is complete.
 
     It is opened before the work begins, so that a target that cannot be written costs no time. From
     then on, a reader of standard output who has gone does not keep it from being written.
@@ -50,8 +50,7 @@ def output_file(option: str, target: str) -> Iterator[TextIO]:
     if target == STANDARD_OUTPUT:
         yield sys.stdout
         return
-    with _complete(option, target), whole_file(Path(target)) as file:
-        finish_anyway()
+    with _named(option, target), whole_file(Path(target)) as file:
         yield file
 
 
@@ -67,18 +66,17 @@ def binary_output_file(option: str, target: str) -> Iterator[BinaryIO]:
     if target == STANDARD_OUTPUT:
         yield sys.stdout.buffer
         return
-    with _complete(option, target), whole_file(Path(target), binary=True) as file:
-        finish_anyway()
+    with _named(option, target), whole_file(Path(target), binary=True) as file:
         yield file
 
 
 @contextmanager
-def _complete(option: str, target: str) -> Iterator[None]:
-    """Says in the user's words why a file cannot be written."""
+def _named(option: str, target: str) -> Iterator[None]:
     if "\0" not in target and Path(target).is_dir():
         message = f'{option}: "{target}" is a directory; expected a file name'
         raise UserError(message)
     try:
+        finish_anyway()
         yield
     except BrokenPipeError:
         raise  # of standard output, or the target is a pipe whose reader has gone

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Final, Self
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class ProgressBar:
         return self._update if sys.stderr.isatty() else None
 
     def describe(self, description: str, total: float) -> None:
-        """Says what is being done from now on, and how much of it there is."""
+        """Set what is being done from now on, and how much of it there is."""
         self._description, self._total = description, total
 
     def _update(self, done: float) -> None:
@@ -86,37 +87,10 @@ class ProgressBar:
         return progress, progress.add_task(self._description, total=self._total)
 
 
-class Busy:
-    """Says what is being done and for how long, while nobody can say how much of it is left.
+def busy(description: str) -> AbstractContextManager[object]:
+    """Show that work goes on of unknown length; silent unless standard error is a terminal."""
+    if not sys.stderr.isatty():
+        return nullcontext()
+    from rich.console import Console
 
-    A context manager; it is silent unless standard error is a terminal.
-    """
-
-    def __init__(self, description: str) -> None:
-        self._description = description
-        self._status: Progress | None = None
-
-    def __enter__(self) -> Self:
-        if sys.stderr.isatty():
-            from rich.console import Console
-            from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            self._status = Progress(
-                SpinnerColumn(),
-                TextColumn("{task.description}"),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._status.add_task(self._description, total=None)
-            self._status.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        if self._status is not None:
-            self._status.stop()
+    return Console(stderr=True).status(description)

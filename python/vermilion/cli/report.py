@@ -7,7 +7,7 @@ import typer
 
 from vermilion.cli.endings import UserError
 from vermilion.cli.output import STANDARD_OUTPUT, output_file, say
-from vermilion.cli.progress import Busy
+from vermilion.cli.progress import busy
 from vermilion.scenario.quantities import how_many
 
 
@@ -49,7 +49,7 @@ def report(
             message = f'--study-name: "{study_name}" is not in "{path}"; expected one of: {known}'
             raise UserError(message)
         with output_file("--output", target) as file:
-            with Busy(f"drawing {how_many(len(chosen), 'study', 'studies')}"):
+            with busy(f"drawing {how_many(len(chosen), 'study', 'studies')}"):
                 page = study_report(chosen)
             file.write(page)
     except StudyError as error:

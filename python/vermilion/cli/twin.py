@@ -81,7 +81,7 @@ def twin(
     from vermilion.twin import TwinError, compare_with, read_evidence, twin_of
 
     check_outputs(json=target, output=output)
-    rate = None if link_rate is None else _rate(link_rate)
+    rate = None if link_rate is None else options.rate("--link-rate", link_rate)
     with ExitStack() as outputs:
         scenario_file, json_file = (
             None if name is None else outputs.enter_context(output_file(option, name))
@@ -116,17 +116,6 @@ def twin(
         note(f"interrupted: the scenario is whole, and was simulated with {met}")
         return EXIT_INTERRUPTED
     return 0
-
-
-def _rate(text: str) -> float:
-    from vermilion.scenario import RATE, QuantityError
-    from vermilion.scenario.quantities import Quantity
-
-    try:
-        return float(Quantity(RATE, minimum=1.0).parse(text))
-    except QuantityError as error:
-        message = f'--link-rate: "{text}" is not accepted; expected {error.accepted}'
-        raise UserError(message) from None
 
 
 def _document(made: "Twin", sides: "tuple[ComparedFigure, ...]") -> dict[str, Any]:
