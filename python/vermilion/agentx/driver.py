@@ -93,7 +93,7 @@ class SubagentDriver:
         return connection
 
     def _converse(self, connection: socket.socket) -> bool:
-        """One connection from its beginning to its end; whether anything was served."""
+        """Serve one connection to its end; return whether anything was served."""
         subagent = self._make()
         served = False
         try:

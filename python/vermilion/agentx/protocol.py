@@ -253,7 +253,7 @@ class Notify:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """Is anybody there?"""
+    """Liveness probe of the agent."""
 
     number: ClassVar[int] = 13
 

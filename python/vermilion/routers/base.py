@@ -119,7 +119,7 @@ class FlowTraffic:
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """All that is seen at one moment; what this router or monitor cannot tell is ``None``.
+    """Observation at one moment; what this router or monitor cannot tell is ``None``.
 
     Attributes:
         reading: the router's counters.
@@ -287,7 +287,7 @@ class ManagedQueue(ABC):
         return None
 
     def observe(self) -> Observation:
-        """Everything that is seen now: the counters, and what the monitor can add.
+        """Observe now: the counters, and what the monitor can add.
 
         A kind that gets all of it in one answer may do so; what it returns must be what the single
         methods would have.
@@ -302,7 +302,7 @@ class ManagedQueue(ABC):
 
     @abstractmethod
     def parameters(self) -> dict[str, ParameterValue]:
-        """Every discipline parameter now in force, by its name in the parameter table."""
+        """Discipline parameters in force, by their names in the parameter table."""
 
     @abstractmethod
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:

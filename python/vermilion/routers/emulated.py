@@ -156,7 +156,7 @@ class EmulatedRouter(OperatedRouter):
 
     @property
     def settable(self) -> tuple[str, ...]:
-        """Every parameter; what cannot change while it runs, the core refuses."""
+        """Settable parameters: all; the core refuses what cannot change in a run."""
         return tuple(self.parameters())
 
     def read(self) -> Reading:
@@ -227,7 +227,7 @@ class EmulatedRouter(OperatedRouter):
         time.sleep(max(0.0, until_s - self.now_s()))
 
     def undo_command(self) -> str | None:
-        """There is none: the link ends with its command."""
+        """Return no command: the link ends with its command."""
         return None
 
     def close(self) -> None:

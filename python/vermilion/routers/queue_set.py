@@ -182,7 +182,7 @@ class QueueSet(ManagedQueue):
         return Observation(_sum([each.reading for each in seen.values()]), queues=seen)
 
     def parameters(self) -> dict[str, ParameterValue]:
-        """Every parameter of every queue."""
+        """Parameters of every queue."""
         return {
             joint_name(link, name): value
             for link, queue in self._queues.items()

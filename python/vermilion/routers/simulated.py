@@ -223,7 +223,7 @@ class SimulatedNetwork(QueueSet):
 
 
 class _QueueOfNetwork(SimulatedRouter):
-    """One of the links."""
+    """Queue of one link."""
 
     def __init__(
         self,

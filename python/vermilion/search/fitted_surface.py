@@ -83,7 +83,7 @@ def single_thread() -> Iterator[None]:
 
 
 class _Limit:
-    """One for the process: the first who needs it sets it, the last restores what was before."""
+    """Process-wide limit: its first user sets it, its last restores what was before."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -152,7 +152,7 @@ class Shape:
         return cls(tuple(lengths), variance, noise)
 
     def numbers(self) -> list[float]:
-        """All of them in a row."""
+        """Concatenate all parameters."""
         return [*self.lengths, self.variance, self.noise]
 
 

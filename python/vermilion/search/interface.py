@@ -198,7 +198,7 @@ class Search(ABC):
         return {}
 
     def state(self) -> dict[str, object]:
-        """Everything that continues this search exactly, for JSON."""
+        """State that continues this search exactly, for JSON."""
         learnable = {issue.number for issue in self._unlearned}
         kept = {issue.number: issue for issue in self._waiting_in_order()}
         kept.update({issue.number: issue for issue in self._unlearned})

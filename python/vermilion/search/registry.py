@@ -1,4 +1,4 @@
-"""Every search by name: one line each.
+"""Registry of searches: one line each.
 
 Which search is used when nobody says which.
 

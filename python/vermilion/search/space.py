@@ -306,7 +306,7 @@ def _room_below(lower: Dimension, value: float, gap: float) -> float:
 def searched_box(
     scenario: Scenario, path: str, boxes: Mapping[str, tuple[float, float]] | None = None
 ) -> tuple[float, float]:
-    """Between which ends a parameter is searched: those given, the scenario's or its table's.
+    """Search range of a parameter: the one given, the scenario's or its table's.
 
     Those of a switch are off and on.
 

@@ -88,7 +88,7 @@ def _distance(
 
 
 def gaps(front: Sequence[PairOfMeans]) -> list[tuple[float, float]]:
-    """Between which values of the second number the neighbours on a front lie, the widest first.
+    """Gaps between neighbours on a front in the second number, the widest first.
 
     Width counts in both numbers, each measured by its range on the front.
     """

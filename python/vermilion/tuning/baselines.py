@@ -275,7 +275,7 @@ class _Runs:
         return None if self.until is None else max(0.0, self.until - time.monotonic())
 
     def __call__(self, scenario: Scenario, seeds: Sequence[int]) -> list[Result]:
-        """All results, or none if time was up."""
+        """Return all results, or none if time was up."""
         if self.seconds_left == 0.0:
             return []
         run = run_many if self.workers is None else self.workers.run_many

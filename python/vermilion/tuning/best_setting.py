@@ -184,7 +184,7 @@ def _offer(tuning: PreparedTuning, sturdier: RobustAlternative | None) -> Offere
 
 
 def _readable(case: Case, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:
-    """Both settings as one would write them: the incumbent's and the best's value."""
+    """Format both settings: the incumbent's and the best's value."""
     texts = {}
     before = case.standing
     if case.before is not None:

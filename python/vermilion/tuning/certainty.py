@@ -155,7 +155,7 @@ def rule(
 
 
 def _badness(ruling: BoundRuling) -> tuple[int, float]:
-    """The smaller the worse."""
+    """Sort key: the smaller, the worse."""
     return WORST_FIRST.index(ruling.verdict.holds), ruling.standing
 
 

@@ -117,7 +117,7 @@ class Tuning(TuningState):
     __slots__ = ()
 
     def run(self, budget: int, pilot_seed: int | None = None) -> None:
-        """All stages, until all is done, the time is up, or somebody presses Ctrl-C.
+        """Run all stages until done, out of time, or interrupted by Ctrl-C.
 
         Args:
             budget: settings of the search.

@@ -128,11 +128,11 @@ class Evaluation:
         return (self,)
 
     def another(self, setting: Setting) -> Evaluation:
-        """One of the same kind, of another setting."""
+        """Return an evaluation of the same kind for another setting."""
         return Evaluation(setting)
 
     def fresh(self) -> Evaluation:
-        """One of the same setting, on no seeds yet."""
+        """Return an evaluation of the same setting, on no seeds yet."""
         return Evaluation(self.setting, text=self.text)
 
     def apart(self) -> Evaluation:
@@ -143,7 +143,7 @@ class Evaluation:
         """Takes in what its pieces have met; nothing where it is its own."""
 
     def become_reference(self) -> None:
-        """Is told that others of its kind are to be measured by it."""
+        """Become the reference of other evaluations."""
 
     def latest(self, count: int) -> Sequence[float]:
         """Objective to be minimised, with each of the latest so many seeds."""
@@ -245,7 +245,7 @@ class Joining:
     least_sizes: Sequence[float] = ()
 
     def joined(self, rows: Sequence[Sequence[float]]) -> list[float]:
-        """One number for each seed.
+        """Combine into one number for each seed.
 
         Args:
             rows: for each scenario its objective with each seed, all with the same seeds.

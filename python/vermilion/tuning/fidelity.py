@@ -62,7 +62,7 @@ class RankAgreement:
     count: int
 
     def __str__(self) -> str:
-        """Like "rank correlation 0.96 [0.88, 0.99] of 20 settings"."""
+        """Format, like "rank correlation 0.96 [0.88, 0.99] of 20 settings"."""
         return (
             f"rank correlation {self.correlation:.2f} [{self.low:.2f}, {self.high:.2f}] "
             f"of {how_many(self.count, 'setting')}"
@@ -86,7 +86,7 @@ class FidelityReport:
     reason: str
 
     def __str__(self) -> str:
-        """One line."""
+        """Format as one line."""
         measured = "" if self.agreement is None else f" ({self.agreement})"
         length = f"{self.fraction:.0%} of each phase" if self.used else "the full length"
         return f"searched with {length}, because {self.reason}{measured}"

@@ -46,7 +46,7 @@ class NearestSetting:
         return cls(dict(data["parameters"]), tuple(data["missed"]))
 
     def to_data(self) -> dict[str, object]:
-        """It for JSON."""
+        """Return the JSON form."""
         return {"parameters": dict(self.parameters), "missed": list(self.missed)}
 
 
@@ -302,7 +302,7 @@ class Front:
         ]
 
     def to_json(self, indent: int | None = 2) -> str:
-        """All of it as strict JSON."""
+        """Return strict JSON."""
         data: dict[str, Any] = {
             "scenario": self.scenario,
             "version": self.version,

@@ -98,7 +98,7 @@ class FrontEntry:
 
 @dataclass(slots=True)
 class Archive:
-    """Every setting that has met some seeds, the incumbent first.
+    """Archive of evaluated settings, the incumbent first.
 
     Attributes:
         simulations: runs them; keeps the second objective after the constraints.
@@ -240,7 +240,7 @@ class Hunt:
     _asked: set[float] = field(default_factory=set)
 
     def run(self) -> None:
-        """All questions, until the budget or the time is spent, or somebody presses Ctrl-C.
+        """Run all searches until the budget or the time is spent, or Ctrl-C.
 
         Raises:
             ScenarioError: the core refuses the incumbent.

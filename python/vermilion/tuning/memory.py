@@ -140,7 +140,7 @@ class RunMemory(Protocol):
     """Keeps runs by a text that says what they were."""
 
     def recall_run(self, key: str) -> Mapping[str, Any] | None:
-        """All that was measured; ``None`` if it is not known."""
+        """Stored measurements; ``None`` if there are none."""
 
     def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         """Remembers runs, all or none of them."""
@@ -153,7 +153,7 @@ class RunsOfNow:
         self._known: dict[str, Mapping[str, Any]] = {}
 
     def recall_run(self, key: str) -> Mapping[str, Any] | None:
-        """All that was measured; ``None`` if it is not known."""
+        """Stored measurements; ``None`` if there are none."""
         return self._known.get(key)
 
     def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:

@@ -61,7 +61,7 @@ class RaceReport:
     simulations: int
 
     def __str__(self) -> str:
-        """One line."""
+        """Format as one line."""
         told = "the winner" if self.left == 1 else f"{self.left} that could not be told apart"
         return (
             f"{how_many(self.leaders, 'leader')} raced on up to "

@@ -124,7 +124,7 @@ class OnDevice:
 
 @dataclass(frozen=True, slots=True)
 class BaselineOutcome:
-    """One of the simplest things that might do the same, on the same fresh seeds.
+    """Baseline measured on the same fresh seeds.
 
     Attributes:
         label: what it is, like "drop-tail, limit 31 packets".
@@ -276,7 +276,7 @@ class Recommendation:
         return self.parameters if self.accepted else self.incumbent
 
     def to_json(self, indent: int | None = 2) -> str:
-        """All of it as strict JSON; what could not be computed is absent."""
+        """Return strict JSON; what could not be computed is absent."""
         comparison = self.comparison
         data = {
             "scenario": self.scenario,

@@ -202,7 +202,7 @@ def _check_around(
 
 
 def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) -> Horizon:
-    """All scenarios, as the engine simulates them."""
+    """Horizon of all scenarios together."""
     study = session.study
     first, *others = [
         MeasuredScenario(

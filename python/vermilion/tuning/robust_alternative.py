@@ -45,7 +45,7 @@ _HALVED: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Alternative:
-    """Another setting that is better than the one in force.
+    """Setting beside the best that is better than the incumbent.
 
     Attributes:
         setting: values of the tuned parameters, by path.

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RobustCase:
-    """One of the scenarios.
+    """Outcome in one of the scenarios.
 
     Attributes:
         scenario: its file or name, numbered where several have the same.
@@ -144,7 +144,7 @@ class RobustRecommendation:
         return [case.comparison for case in self.cases if case.comparison is not None]
 
     def to_json(self, indent: int | None = 2) -> str:
-        """All of it as strict JSON; what could not be computed is absent."""
+        """Return strict JSON; what could not be computed is absent."""
         data: dict[str, Any] = {
             "version": self.version,
             "robust": self.over,

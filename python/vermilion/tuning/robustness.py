@@ -551,7 +551,7 @@ def _by_objective(
 
 
 def _enumerate(labels: Iterable[str]) -> str:
-    """Like "twice as many flows, round trips half as long or ECN at all senders"."""
+    """Format, like "twice as many flows, round trips half as long or ECN at all senders"."""
     *others, last = labels
     return f"{', '.join(others)} or {last}" if others else last
 

@@ -98,7 +98,7 @@ class Screening:
         return self._crosses_zero or min(self._lowest, value) < 0.0 < max(self._highest, value)
 
     def _typical_error(self) -> tuple[float, float] | None:
-        """By how much the first seed misjudges a setting's distance from the best, typically."""
+        """Typical error of the first seed in a setting's distance from the best."""
         best = self._best
         if best is None or self._best_value >= BROKEN:
             return None
@@ -112,7 +112,7 @@ class Screening:
 
 
 def _root_mean_square(misses: Sequence[float]) -> float:
-    """Their root mean square."""
+    """Root mean square."""
     return math.sqrt(math.fsum(miss * miss for miss in misses) / len(misses))
 
 

@@ -48,7 +48,7 @@ class Concluded(Protocol):
     """Outcome of a tuning."""
 
     def to_json(self, indent: int | None = 2) -> str:
-        """All of it."""
+        """Return the JSON form."""
 
 
 class Study:
@@ -361,7 +361,7 @@ class Study:
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
-        """All that is written inside appears together, or not at all."""
+        """Transaction: all writes inside take effect together, or none does."""
         if self._database is None:
             message = f'"{self.path}" is closed'
             raise StudyError(message)

@@ -64,7 +64,7 @@ class ConstraintVerdict:
     confidence: float = USUAL_CONFIDENCE
 
     def __str__(self) -> str:
-        """One line, like "links.a.utilization >= 0.9 is broken (60 +- 2 %, bound 90 %)"."""
+        """Format, like "links.a.utilization >= 0.9 is broken (60 +- 2 %, bound 90 %)"."""
         if self.value is None or self.bound is None:
             return f"{self.constraint} is {self.figures}"
         return f"{self.constraint} is {self.holds} ({self.figures})"

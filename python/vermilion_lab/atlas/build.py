@@ -73,7 +73,7 @@ class Atlas:
         return [name for name in order if name in known]
 
     def document(self) -> dict[str, Any]:
-        """All of it for JSON; what could not be computed is absent."""
+        """Return the JSON form; what could not be computed is absent."""
         data: dict[str, Any] = _present(
             {
                 "version": self.version,

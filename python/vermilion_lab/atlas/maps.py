@@ -210,7 +210,7 @@ def _table(atlas: Atlas) -> Any:  # noqa: ANN401 - parameters by name
 
 
 def _short(value: float) -> str:
-    """Two digits; what is below a thousandth with its power of ten, for it would fill the cell."""
+    """Format with two digits; with a power of ten below a thousandth."""
     text = significant(float(f"{value:.2g}"))
     if not 0.0 < abs(value) < _SMALL:
         return text

@@ -53,7 +53,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """All that an atlas depends on, besides the version of the package.
+    """Inputs of an atlas, besides the version of the package.
 
     Attributes:
         rates: of the link, bit/s, rising.
@@ -113,7 +113,7 @@ class Plan:
         return f"95 % of packets wait at most {format_quantity(self.target_delay_s, TIME)}"
 
     def conditions(self) -> list[Condition]:
-        """Every cell's, in order."""
+        """Conditions of all cells, in order."""
         grid = product(self.ecn, self.rates, self.flows, self.round_trips)
         return [Condition(*values) for values in grid]
 

@@ -94,7 +94,7 @@ def _settle(network: str) -> None:
 
 
 class _TimedTraffic(Traffic):
-    """All flows, from when the emulator says."""
+    """Traffic that starts at the emulator's signal."""
 
     def __init__(self, program: TrafficProgram, inside: Any) -> None:  # noqa: ANN401 - see Traffic
         self._program = program

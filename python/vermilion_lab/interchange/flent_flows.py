@@ -71,7 +71,7 @@ class Streams:
         return columns
 
     def raw(self) -> dict[str, list[dict[str, float]]]:
-        """Every reading of each flow, with its window, round trip and rates."""
+        """Readings of each flow, with window, round trip and rates."""
         return {_name(index): _readings(rows) for index, rows in enumerate(self._rows.values())}
 
     def names(self) -> dict[str, str]:

@@ -192,7 +192,7 @@ class Agent:
         return done.stdout
 
     def parameters(self, link: int) -> dict[str, Any]:
-        """Every parameter that the kernel says of a queue."""
+        """Parameters that the kernel reports of a queue."""
         return dict(self._routers[link].parameters())
 
     def described(self, link: int) -> dict[str, Any]:

@@ -88,7 +88,7 @@ class Host:
 
 
 def hosts_of(scenario: CoreScenario, seed: int) -> tuple[list[Host], dict[str, list[int]]]:
-    """All hosts, and for each group the number of the host of each of its flows.
+    """Hosts, and for each group the number of the host of each of its flows.
 
     Raises:
         FieldError: there would be too many.

@@ -37,7 +37,7 @@ _TIME, _PACKETS, _BYTES, _DROPS, _MARKS, _WAITING, _WAITING_BYTES = range(7)
 
 @dataclass
 class Measurements:
-    """All that was read in one run.
+    """Raw readings of one run.
 
     Attributes:
         samples: of each link, an array with a row for each sample: time (ns), packets and bytes
@@ -59,7 +59,7 @@ def measured(
     phases: Sequence[Window],
     of: Measurements,
 ) -> Measured:
-    """Everything measured, under the simulator's keys.
+    """Measurements under the simulator's keys.
 
     Args:
         scenario: what was run.

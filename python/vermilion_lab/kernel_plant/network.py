@@ -171,7 +171,7 @@ class RunningNetwork:
             self._transfers = [(flow, begin, end) for flow, begin, end in each["transfers"]]
 
     def measured(self) -> Measured:
-        """Everything measured of the whole run, under the simulator's keys."""
+        """Measurements of the whole run, under the simulator's keys."""
         columns = self._columns()
         of = Measurements(columns, self._traffic, self._transfers)
         return measured(self.scenario, self._flows, self._rates, self._total, self._phases, of)

@@ -114,7 +114,7 @@ class KernelRouter(ManagedQueue):
         return seen(reading, told, self._knowledge)
 
     def parameters(self) -> dict[str, ParameterValue]:
-        """Every parameter that the kernel says, by its name in the discipline's table."""
+        """Parameters that the kernel reports, by their names in the discipline's table."""
         found: dict[str, ParameterValue] = self._network.call("parameters", link=self._number)
         return found
 

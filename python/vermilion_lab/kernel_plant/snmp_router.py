@@ -98,7 +98,7 @@ class SnmpKernelRouter(ManagedQueue):
         return seen(self.read(), told, self._knowledge)
 
     def parameters(self) -> dict[str, ParameterValue]:
-        """Every parameter that the agent says, by its name in the discipline's table."""
+        """Parameters that the agent reports, by their names in the discipline's table."""
         return self._remote.parameters()
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:

@@ -91,7 +91,7 @@ def _loss_counters(sender: socket.socket) -> tuple[int, int]:
 
 
 class Traffic:
-    """All flows."""
+    """Traffic of all flows."""
 
     def __init__(
         self,

@@ -105,7 +105,7 @@ class JudgedClaim:
 
     @property
     def verdict(self) -> Ruling:
-        """Computed from the checks alone."""
+        """Verdict, computed from the checks alone."""
         return judge(self.checks)
 
     @property

@@ -25,7 +25,7 @@ VERDICT_CLASSES = {
 
 
 def papers_page(outcomes: Sequence[PaperOutcome]) -> str:
-    """One self-contained HTML page. The same outcomes give the same bytes.
+    """Render one self-contained HTML page. The same outcomes give the same bytes.
 
     Raises:
         ValueError: there is no paper.

@@ -89,5 +89,5 @@ def trace(
     number: int,
     width: float = 0.8,
 ) -> None:
-    """One run over time."""
+    """Plot one run over time."""
     axes.plot(times, values, color=COLOURS[number % len(COLOURS)], linewidth=width, label=label)

@@ -26,7 +26,7 @@ def paper_names() -> list[str]:
 
 
 def papers() -> list[Paper]:
-    """All papers."""
+    """Registered papers."""
     return [paper_named(name) for name in _MODULES]
 
 

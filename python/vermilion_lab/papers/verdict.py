@@ -70,7 +70,7 @@ class Expected:
         )
 
     def in_words(self, scale: float = 1.0) -> str:
-        """Like "at most 93" or "27 to 33"."""
+        """Format, like "at most 93" or "27 to 33"."""
         if self.low is None:
             return f"at most {significant((self.high or 0.0) * scale)}"
         if self.high is None:
@@ -118,7 +118,7 @@ class Check:
         return f"{self.expected.in_words(self.scale)} {self.unit}".rstrip()
 
     def in_words(self) -> str:
-        """Like "10 Mbit/s: utilisation 99.9 ± 0.1 %, expected at most 93 %"."""
+        """Format, like "10 Mbit/s: utilisation 99.9 ± 0.1 %, expected at most 93 %"."""
         place = f"{self.reading}: " if self.reading else ""
         return f"{place}{self.quantity} {self.measured}, expected {self.wanted}"
 
@@ -139,7 +139,7 @@ def reason(checks: Sequence[Check]) -> str:
 
 
 def how_many_hold(checks: Sequence[Check]) -> str:
-    """Like "11 of 13 checks hold"."""
+    """Format, like "11 of 13 checks hold"."""
     if not checks:
         return "nothing was measured"
     holding = sum(check.verdict is Ruling.HOLDS for check in checks)

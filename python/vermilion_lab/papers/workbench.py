@@ -51,7 +51,7 @@ class Workbench:
         self._expected += runs
 
     def run_many(self, scenarios: Mapping[str, Scenario]) -> dict[str, list[Result]]:
-        """Every scenario with every seed; results have no time series."""
+        """Run every scenario with every seed; results have no time series."""
         before = self._done
         outcome = simulate.run_many(
             scenarios,

@@ -110,7 +110,7 @@ class CakeOptions(NumberOptions):
     fwmark: int | None = None
 
     def encode(self) -> bytes:
-        """It is only read."""
+        """Refuse: this qdisc is only read."""
         message = "options of cake are only read"
         raise NotImplementedError(message)
 

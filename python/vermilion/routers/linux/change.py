@@ -193,7 +193,7 @@ class LinuxValues(HeldValues):
     discipline: str = ""
 
     def nearest(self, setting: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
-        """Every number at the nearest that the kernel has."""
+        """Return each number rounded to the nearest that the kernel has."""
         return nearest_settable(self.discipline, setting)
 
     def moving(self, parameters: Mapping[str, ParameterValue]) -> frozenset[str]:

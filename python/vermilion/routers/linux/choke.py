@@ -71,7 +71,7 @@ class ChokeOptions(RedFamilyOptions):
         return {**self.common_parameters(), "candidates": 1}
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """Everything, if anything is to change."""
+        """Return the whole request, if anything is to change."""
         before = self.told_block()
         own = refuse_fixed(changes, {"candidates": 1}, "Linux compares with one packet")
         units = None
@@ -105,7 +105,7 @@ class ChokeOptions(RedFamilyOptions):
         return 0.5**log
 
     def restoring(self, changed: Self) -> Self:
-        """Everything as it was, with the table that goes with it."""
+        """Return the request that restores everything, its table included."""
         if self.block is None:
             raise NotImplementedError(changed.kind)
         return replace(self, table=self.table_in_force(self.block), unknown=())

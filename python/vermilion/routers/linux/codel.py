@@ -95,11 +95,11 @@ class CodelOptions(NumberOptions):
         return codel_said_back(told) if name in CODEL_TIMES.values() else told
 
     def to_tell(self, name: str, said: int) -> int:
-        """The way back."""
+        """Inverse of the above."""
         return codel_to_tell(said) if name in CODEL_TIMES.values() else said
 
     def to_tell_absent(self, name: str) -> int | None:
-        """Only the CE threshold can be absent."""
+        """Return the off value of the CE threshold; other parameters cannot be absent."""
         return CODEL_OFF_US if name == "ce_threshold_us" else None
 
     @classmethod

@@ -159,7 +159,7 @@ def discover(
     queues: Sequence[QueueState],
     rate_bit_per_s: float | None = None,
 ) -> list[FoundInterface]:
-    """Every interface with its queues.
+    """Return every interface with its queues.
 
     Args:
         interfaces: as the kernel lists them.

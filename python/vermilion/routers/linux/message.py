@@ -198,7 +198,7 @@ class Refusal:
     offset: int | None
 
     def words(self) -> str:
-        """One line: the kernel's own words first, if it has any."""
+        """Format as one line: the kernel's own words first, if it has any."""
         name = os.strerror(self.number)
         words = name if self.text is None else f"{self.text} ({name})"
         return words if self.offset is None else f"{words}, at byte {self.offset} of the request"

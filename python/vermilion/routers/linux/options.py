@@ -122,7 +122,7 @@ class Price:
     forgets: str | None = None
 
     def words(self) -> str:
-        """One sentence."""
+        """Format as one sentence."""
         parts = []
         if self.packets:
             plural = "s" if self.packets > 1 else ""
@@ -263,7 +263,7 @@ class NumberOptions(QueueOptions):
         return cls(**known, unknown=tuple(unknown))
 
     def encode(self) -> bytes:
-        """One attribute after another."""
+        """Encode the attributes in order."""
         told = b"".join(
             u32_bytes(number, value)
             for name, number in self.numbers_sent.items()

@@ -109,7 +109,7 @@ class PieFamilyOptions(NumberOptions):
         return interval_said_back(told, timer_hz) if name == "tupdate_us" else told
 
     def to_tell(self, name: str, said: int) -> int:
-        """The way back."""
+        """Inverse of the above."""
         return target_to_tell(said) if name == "target_us" else said
 
     def parameters(self, around: Surroundings) -> Parameters:

@@ -108,7 +108,7 @@ class RedOptions(RedFamilyOptions):
 
     @property
     def flags(self) -> int:
-        """All flags that are on, wherever they are said."""
+        """Flags that are on, from every attribute that carries them."""
         if self.flag_values is not None:
             return self.flag_values & _ALL_FLAGS
         return 0 if self.block is None else self.block.flags & BLOCK_FLAGS
@@ -127,7 +127,7 @@ class RedOptions(RedFamilyOptions):
         return {**self.common_parameters(), "burst": None, "shaped": around.shaped}
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """Everything, if anything is to change."""
+        """Return the whole request, if anything is to change."""
         before = self.told_block()
         own = refuse_fixed(changes, {"shaped": around.shaped}, "the place of the queue decides")
         own = refuse_fixed(own, {"burst": None}, "the kernel has no burst; give weight_log")
@@ -208,7 +208,7 @@ class RedOptions(RedFamilyOptions):
         return packet_time(size, around.rate_bit_per_s, unit=str(given.get("idle_table", "tc")))
 
     def restoring(self, changed: Self) -> Self:
-        """Everything as it was, with the table that goes with it."""
+        """Return the request that restores everything, its table included."""
         block = self.block
         if block is None:
             raise NotImplementedError(changed.kind)
@@ -252,7 +252,7 @@ class RedOptions(RedFamilyOptions):
         return [each for each in found if not each.startswith(tuple(left_out))]
 
     def price(self, request: Self, waiting: int) -> Price:
-        """All packets that wait, unless the limit is left away; and the average."""
+        """Loss of all waiting packets, unless the limit is unchanged, and of the average."""
         dropped = waiting if request.block is not None and request.block.limit else 0
         return Price(packets=dropped, forgets=FORGETS)
 

@@ -279,7 +279,7 @@ class RedFamilyOptions(QueueOptions):
 
     @property
     def flags(self) -> int:
-        """All flags that are on."""
+        """Flags that are on."""
         return 0 if self.block is None else self.block.flags
 
     @property
@@ -377,7 +377,7 @@ class RedFamilyOptions(QueueOptions):
     @classmethod
     @abstractmethod
     def _weight_of(cls, log: int) -> ParameterValue:
-        """The way back."""
+        """Return the weight of a logarithm."""
 
     @staticmethod
     def table_in_force(block: RedBlock) -> bytes:
@@ -400,5 +400,5 @@ class RedFamilyOptions(QueueOptions):
         return ", ".join([*parts, *self._flag_words()])
 
     def _flag_words(self) -> Sequence[str]:
-        """The flags in plain words."""
+        """Format the flags."""
         return ["ECN marks" if self.flags & ECN else "no ECN marks"]

@@ -83,19 +83,19 @@ class Kernel(Protocol):
     """Questions to the kernel; :class:`RouteSocket` asks the real one."""
 
     def interfaces(self) -> list[Interface]:
-        """Every interface."""
+        """Return every interface."""
 
     def interface(self, name: str) -> Interface:
         """The interface that has this name now."""
 
     def queues(self) -> list[QueueState]:
-        """Every queue of every interface, those included that the kernel puts below classes."""
+        """Return every queue, those included that the kernel puts below classes."""
 
     def queue(self, interface: int, parent: int) -> QueueState:
         """The queue at a place."""
 
     def tell(self, kind: int, flags: int, body: bytes) -> None:
-        """Has something done."""
+        """Send a request and wait for its acknowledgement."""
 
     def close(self) -> None:
         """Ends the conversation."""
@@ -141,7 +141,7 @@ class RouteSocket:
         self._socket.close()
 
     def interfaces(self) -> list[Interface]:
-        """Every interface.
+        """Return every interface.
 
         Raises:
             RouterError: the kernel does not say them.
@@ -163,7 +163,7 @@ class RouteSocket:
         return parse_interface(told.payload)
 
     def queues(self) -> list[QueueState]:
-        """Every queue of every interface, those included that the kernel puts below classes.
+        """Return every queue, those included that the kernel puts below classes.
 
         Raises:
             RouterError: the kernel does not say them.
@@ -191,7 +191,7 @@ class RouteSocket:
         return [parse_queue(each.payload) for each in self._dump(GET_QUEUE, body)]
 
     def tell(self, kind: int, flags: int, body: bytes) -> None:
-        """Has something done.
+        """Send a request and wait for its acknowledgement.
 
         Raises:
             KernelError: the kernel refuses.

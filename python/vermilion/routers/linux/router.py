@@ -294,7 +294,7 @@ class LinuxRouter(OperatedRouter):
         return super().observe()
 
     def parameters(self) -> dict[str, ParameterValue]:
-        """Every parameter that the kernel says, by its name in the discipline's table."""
+        """Parameters that the kernel reports, by their names in the discipline's table."""
         return self.state().options.parameters(self._found.around)
 
     def price(self, parameters: Mapping[str, ParameterValue]) -> Price | None:

@@ -96,7 +96,7 @@ class QueueRegistry(Protocol):
     """Queues that can be read, and some of which can be changed."""
 
     def queues(self) -> Sequence[ServedQueue]:
-        """All of them, now.
+        """Current state of all queues.
 
         Raises:
             RouterError: they cannot be read.
@@ -266,7 +266,7 @@ class LinuxQueues:
         self._known: dict[tuple[QueuePlace, str], _QueueMemory] = {}
 
     def queues(self) -> Sequence[ServedQueue]:
-        """All of them, now.
+        """Current state of all queues.
 
         Raises:
             RouterError: the kernel does not say them.

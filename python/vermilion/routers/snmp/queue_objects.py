@@ -101,7 +101,7 @@ KINDS_OF_OBJECTS: Final = frozenset(
 
 
 def rows(queues: Sequence[ServedQueue]) -> Iterator[Binding]:
-    """Every object, with its value; what is not known has none."""
+    """Objects with their values; ``None`` if unknown."""
     numbers = diffserv_numbers(queues)
     for queue in queues:
         yield from _facts(queue, numbers.get(queue.place, 0))
@@ -254,7 +254,7 @@ class QueueObjects:
         self._walked_s = 0.0
 
     def snapshot(self, *, walking: bool) -> Snapshot:
-        """All objects; to walkers, those of a moment ago.
+        """Snapshot of all objects; walkers get that of a moment ago.
 
         Raises:
             ObjectsUnreadable: the queues cannot be read.
@@ -376,7 +376,7 @@ class QueueChanges:
 
 
 class _Refusal(Exception):  # noqa: N818 - reads as what it says
-    """One value that cannot be set."""
+    """Refusal of one value."""
 
     def __init__(self, status: Status, why: str) -> None:
         super().__init__(why)

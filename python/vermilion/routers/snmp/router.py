@@ -219,7 +219,7 @@ class SnmpRouter(OperatedRouter):
         return Observation(reading, flows if isinstance(flows, int) and flows >= 0 else None)
 
     def parameters(self) -> dict[str, ParameterValue]:
-        """Every parameter that the agent says, by its name in the discipline's table.
+        """Parameters that the agent reports, by their names in the discipline's table.
 
         Raises:
             RouterSilent: no answer came.

@@ -122,7 +122,7 @@ class SnmpAgent(Protocol):
         """The values of objects; those that there are not are left away."""
 
     def walk(self, top: ObjectIdentifier) -> Mapping[ObjectIdentifier, Value]:
-        """All objects below a name."""
+        """Objects below a name."""
 
     def set(self, values: Sequence[tuple[ObjectIdentifier, ValueType, int]]) -> None:
         """Set objects, all in one message; it is sent once."""
@@ -225,7 +225,7 @@ class SnmpSession:
         return {name: value for name, value in found.items() if name in set(names)}
 
     def walk(self, top: ObjectIdentifier) -> Mapping[ObjectIdentifier, Value]:
-        """All objects below a name.
+        """Objects below a name.
 
         Raises:
             RouterSilent: no answer came.
@@ -281,7 +281,7 @@ class SnmpSession:
         return [self._engine, self._security_data, target, self._context, *asked]
 
     def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
-        """One question and its answer; once more where the agent has begun anew.
+        """Send a request; repeat it once if the agent has restarted.
 
         An agent that was killed may come back as another engine (RFC 3414, 2.2), and says nothing
         to those who ask the one that it was. So after silence what is known of it is forgotten, and

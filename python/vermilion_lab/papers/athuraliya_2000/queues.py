@@ -152,7 +152,7 @@ def tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def red_grows(evidence: Evidence) -> list[Check]:
-    """Every ten sources make the queue longer."""
+    """Check that every ten sources make the queue longer."""
     return [
         Check(
             quantity=f"mean queue with {after} sources less that with {before}",

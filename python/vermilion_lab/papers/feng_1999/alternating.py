@@ -45,7 +45,7 @@ def _scenario(trip: str, gateway: str) -> Scenario:
 
 
 def measure_alternating(bench: Workbench) -> Numbers:
-    """Each gateway over each reading of the path, phase by phase."""
+    """Measure each gateway over each reading of the path, phase by phase."""
     scenarios = {
         f"{trip}/{gateway}": _scenario(trip, gateway)
         for trip in ROUND_TRIPS
@@ -180,7 +180,7 @@ def alternating_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def _mean_of_phases(samples: list[list[float]], count: str) -> list[float]:
-    """Over the phases with so many sources but the first, seed by seed."""
+    """Mean over the phases with so many sources but the first, seed by seed."""
     chosen = [
         values for place, values in enumerate(samples) if PHASES[place] == count and place > 0
     ]

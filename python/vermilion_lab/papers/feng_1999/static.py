@@ -56,7 +56,7 @@ def _scenario(trip: str, temper: str, count: int, limit: int) -> Scenario:
 
 
 def measure_static(bench: Workbench) -> Numbers:
-    """Both tempers with few and many sources, on both queues, over each reading of the path."""
+    """Measure both tempers with few and many sources, on both queues, in each reading."""
     scenarios = {
         f"{trip}/{temper}/{count}/{limit}": _scenario(trip, temper, count, limit)
         for trip in ROUND_TRIPS
@@ -104,7 +104,7 @@ def draw_static(numbers: Numbers) -> Drawing:
 
 
 def static_tables(numbers: Numbers) -> list[FigureTable]:
-    """All readings."""
+    """Tables of all readings."""
     return [
         FigureTable(
             "RED whose settings never change",
@@ -257,7 +257,7 @@ def count_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def no_setting_for_all(evidence: Evidence) -> list[Check]:
-    """Each static setting is worse than the other somewhere: in use of the link, or in loss."""
+    """Check that each static setting is worse than the other somewhere: in use or in loss."""
     checks = []
     for trip in ROUND_TRIPS:
         aggressive = evidence["sources"][f"{trip}/aggressive"]

@@ -41,7 +41,7 @@ _STRETCHES: Final = dict(
 
 
 def measure_over_time(bench: Workbench) -> Numbers:
-    """Both scenarios with RED and two readings of VRED: for each step a value for each seed."""
+    """Measure RED and two readings of VRED: for each step a value for each seed."""
     bench.expect(len(SCENARIOS) * len(_QUEUES) * len(bench.seeds))
     numbers: Numbers = {}
     for load in SCENARIOS:

@@ -36,7 +36,7 @@ _NEAR_SAVING: Final = 0.25
 
 
 def measure_totals(bench: Workbench) -> Numbers:
-    """Every scenario, setting of ns-2 and queue."""
+    """Measure every scenario, setting of ns-2 and queue."""
     names = list(product(SCENARIOS, SETTINGS, queues()))
     bench.expect(len(names) * len(bench.seeds))
     results = bench.run_many({"/".join(name): scenario_of(*name) for name in names})
@@ -193,7 +193,7 @@ def saves(evidence: Evidence, load: str) -> list[Check]:
 
 
 def fewer(evidence: Evidence) -> list[Check]:
-    """Any drops less, where RED drops what the paper's does."""
+    """Check that any queue drops less, where RED drops as much as the paper's."""
     return [
         check
         for load in SCENARIOS

@@ -36,7 +36,7 @@ _WORDS: Final = {
 
 
 def measure_example(bench: Workbench) -> Numbers:
-    """Both queues at each round trip with each buffer."""
+    """Measure both queues at each round trip with each buffer."""
     bench.expect(len(PLACES) * len(QUEUES) * len(bench.seeds))
     results = bench.run_many(
         {
@@ -111,7 +111,7 @@ def draw_example(numbers: Numbers) -> Drawing:
 
 
 def example_tables(numbers: Numbers) -> list[FigureTable]:
-    """All places."""
+    """Tables of all places."""
     return [
         FigureTable(
             caption="One transfer at 1.5 Mbit/s. In the talk: RED 6, 10 and 32 %; RED Light 1, 5 "
@@ -141,7 +141,7 @@ def example_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def near_the_table(evidence: Evidence, queue: str) -> list[Check]:
-    """Each of the three numbers, at each place."""
+    """Check each of the three numbers at each place."""
     return [
         Check(
             quantity=quantity,

@@ -115,7 +115,7 @@ def _first_crossing(values: Any, times: Any) -> float:  # noqa: ANN401 - arrays
 
 
 def measure_ramp(bench: Workbench) -> Numbers:
-    """One transfer from its start on, at several round trips and buffers."""
+    """Measure one transfer from its start, at several round trips and buffers."""
     bench.expect(len(_ONES) * len(bench.seeds))
     return {
         name: _tracking_errors(
@@ -191,7 +191,7 @@ def filter_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def average_late(evidence: Evidence) -> list[Check]:
-    """More than ten round trips late while the transfer ramps up."""
+    """Check that the average lags by over ten round trips in the ramp-up."""
     return [
         Check(
             quantity="time from the queue’s first 5 packets to the average’s",

@@ -149,7 +149,7 @@ def spread_evenly(evidence: Evidence) -> list[Check]:
 
 
 def fewer_by_gap(evidence: Evidence) -> list[Check]:
-    """More packets pass between drops with RED Light."""
+    """Check that more packets pass between drops with RED Light."""
     return [
         Check(
             quantity="packets between drops, RED Light less RED",
@@ -398,7 +398,7 @@ def draw_reasons(numbers: Numbers) -> Drawing:
 
 
 def reason_tables(numbers: Numbers) -> list[FigureTable]:
-    """All loads."""
+    """Tables of all loads."""
     return [
         FigureTable(
             caption="Drops of RED of 1993",
@@ -429,7 +429,7 @@ def reason_tables(numbers: Numbers) -> list[FigureTable]:
 
 
 def mostly_forced(evidence: Evidence) -> list[Check]:
-    """More than half of the drops are not early ones."""
+    """Check that more than half of the drops are forced."""
     return [
         Check(
             quantity="share of drops that are not early",

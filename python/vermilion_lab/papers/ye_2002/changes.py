@@ -95,7 +95,7 @@ def measure_trip(bench: Workbench) -> Numbers:
 def _measure_changes(
     bench: Workbench, readings: dict[str, Scenario], variants: dict[str, Scenario]
 ) -> Numbers:
-    """Each reading left alone and kept tuned, and standard RED in more readings."""
+    """Measure each reading untuned and tuned, and standard RED in more readings."""
     bench.expect((EFFORT * len(readings) + len(variants)) * len(bench.seeds))
     alone = bench.run_many(variants)
     measured = {}
@@ -167,7 +167,7 @@ def _over_time(result: Result) -> dict[str, list[float]]:
 
 
 def draw_changes(phases: Sequence[str], numbers: Numbers) -> Drawing:
-    """Both networks over time, and their utilisation in all readings."""
+    """Draw both networks over time, and their utilisation in all readings."""
     figure, panels = plots.sheet(3, 1, 9.0, gridspec_kw={"height_ratios": (1.0, 1.0, 0.9)})
     standard, tuned, below = (row[0] for row in panels)
     for axes, key, head in (
@@ -254,7 +254,7 @@ def change_tables(phases: Sequence[str], numbers: Numbers) -> list[FigureTable]:
 
 
 def standard_misses(figure: str, phase: str, evidence: Evidence) -> list[Check]:
-    """After the change standard RED's average is more than a tenth of the target off."""
+    """Check that after the change standard RED's average misses the target by over a tenth."""
     found = evidence[figure]
     networks = {name: both["standard"] for name, both in found["readings"].items()}
     networks |= found["variants"]
@@ -317,7 +317,7 @@ def tuned_steadier(figure: str, phases: Sequence[str], evidence: Evidence) -> li
 
 
 def standard_wastes(figure: str, phase: str, evidence: Evidence) -> list[Check]:
-    """After the change the link is at most 93 % used."""
+    """Check that after the change the link is at most 93 % used."""
     found = evidence[figure]
     networks = {name: both["standard"] for name, both in found["readings"].items()}
     networks |= found["variants"]

@@ -76,7 +76,7 @@ _EFFORT = 5  # such a run with its search takes about as long as so many without
 
 
 def measure_four_queues(bench: Workbench) -> Numbers:
-    """Each reading with each seed: set at random and then tuned, and with standard RED."""
+    """Measure each reading with each seed: random, then tuned, and with standard RED."""
     jobs = [(name, seed) for name in READINGS for seed in bench.seeds]
     bench.expect(_EFFORT * len(jobs))
     runs = bench.each_in_processes(_row, jobs, weight=_EFFORT)
@@ -140,7 +140,7 @@ class _Watch:
         self.utilization: list[float] = []
 
     def until(self, end_s: int) -> None:
-        """All windows up to a moment."""
+        """Windows up to a moment."""
         import numpy as np
 
         while self._now_s < end_s:
@@ -265,7 +265,7 @@ def draw_four_queues(numbers: Numbers) -> Drawing:
 
 
 def four_queues_tables(numbers: Numbers) -> list[FigureTable]:
-    """Before and after, and what standard RED does."""
+    """Tables before and after tuning, and of standard RED."""
     heads = ("network", "set at random", "tuned", "standard RED")
     return [
         FigureTable(

@@ -30,7 +30,7 @@ SEARCHED = {"64 flows, 28 ms": 64, "16 flows, 28 ms": 16}
 
 
 def measure_search(bench: Workbench) -> Numbers:
-    """One search for each seed; what it recommends after so many settings, on fresh seeds."""
+    """Measure, for each seed, what a search recommends after so many settings."""
     bench.expect(len(SEARCHED) * len(bench.seeds))
     return {name: _searches(bench, steady(flows)) for name, flows in SEARCHED.items()}
 

@@ -90,7 +90,7 @@ def _rank_correlation(first: Any, second: Any) -> float:  # noqa: ANN401 - array
 
 
 def draw_surface(numbers: Numbers) -> Drawing:
-    """One seed’s surface beside the mean, as maps: of a surface in space half hides the rest."""
+    """Draw one seed’s surface beside the mean, as maps."""
     import numpy as np
     from matplotlib.ticker import LogLocator, NullFormatter
 
