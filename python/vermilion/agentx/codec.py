@@ -89,7 +89,7 @@ def payload_length(head: bytes) -> int:
     if head[0] != VERSION:
         message = f"version {head[0]} of AgentX; expected {VERSION}"
         raise ParseError(message)
-    (length,) = struct.unpack_from(f"{_order(head[2])}I", head, 16)
+    (length,) = struct.unpack_from(f"{_byte_order(head[2])}I", head, 16)
     if length % 4 or length > LARGEST_PAYLOAD:
         message = f"a payload of {length} octets; expected a multiple of 4 up to {LARGEST_PAYLOAD}"
         raise ParseError(message)
@@ -107,7 +107,7 @@ def decode(octets: bytes) -> Message:
         raise ParseError(message)
     length = payload_length(octets)
     number, flags = octets[1], octets[2]
-    session, transaction, packet = struct.unpack_from(f"{_order(flags)}III", octets, 4)
+    session, transaction, packet = struct.unpack_from(f"{_byte_order(flags)}III", octets, 4)
     header = Header(
         number,
         session,
@@ -119,7 +119,7 @@ def decode(octets: bytes) -> Message:
     if len(octets) != HEADER_BYTES + length:
         problem = f"{len(octets) - HEADER_BYTES} octets after the header; expected {length}"
         raise ParseError(problem, header)
-    reader = _Reader(octets, HEADER_BYTES, _order(flags))
+    reader = _Reader(octets, HEADER_BYTES, _byte_order(flags))
     try:
         if flags & _CONTEXT and number in _WITH_CONTEXT:
             header = replace(header, context=reader.octets())
@@ -159,7 +159,7 @@ def encode(message: Message) -> bytes:
     return head + payload
 
 
-def _order(flags: int) -> str:
+def _byte_order(flags: int) -> str:
     return ">" if flags & _NETWORK_ORDER else "<"
 
 
@@ -169,7 +169,7 @@ class _Reader:
     def __init__(self, told: bytes, at: int, order: str) -> None:
         self._told = told
         self._at = at
-        self._order = order
+        self._byte_order = order
 
     @property
     def is_at_end(self) -> bool:
@@ -185,7 +185,7 @@ class _Reader:
         if self._at + size > len(self._told):
             message = "the payload ends in the middle of a number"
             raise ParseError(message)
-        found = struct.unpack_from(f"{self._order}{form}", self._told, self._at)
+        found = struct.unpack_from(f"{self._byte_order}{form}", self._told, self._at)
         self._at += size
         return found
 
@@ -306,10 +306,10 @@ class _Writer:
 
     def __init__(self, order: str) -> None:
         self.written = bytearray()
-        self._order = order
+        self._byte_order = order
 
     def numbers(self, form: str, *values: int) -> None:
-        self.written += struct.pack(f"{self._order}{form}", *values)
+        self.written += struct.pack(f"{self._byte_order}{form}", *values)
 
     def octets(self, told: bytes) -> None:
         self.numbers("I", len(told))

@@ -73,13 +73,13 @@ class SubagentDriver:
             try:
                 connection = self._connect()
             except OSError as error:
-                self._say(f"{why_not(self._path, error)}. Trying again")
+                self._report_state(f"{why_not(self._path, error)}. Trying again")
             else:
                 with connection:
-                    served = self._converse(connection)
+                    served = self._serve_connection(connection)
                 if served:
                     pause_s = 1.0
-            self._rest(pause_s)
+            self._wait(pause_s)
             pause_s = min(2.0 * pause_s, LONGEST_PAUSE_S)
 
     def _connect(self) -> socket.socket:
@@ -92,35 +92,37 @@ class SubagentDriver:
             raise
         return connection
 
-    def _converse(self, connection: socket.socket) -> bool:
+    def _serve_connection(self, connection: socket.socket) -> bool:
         """Serve one connection to its end; return whether anything was served."""
         subagent = self._make()
         served = False
         try:
-            ended = self._carry_out(connection, subagent.begin(self._clock()))
+            ended = self._apply_outcome(connection, subagent.begin(self._clock()))
             while not ended and self._is_wanted():
                 readable, _, _ = select.select([connection], [], [], _LOOK_S)
                 if readable:
                     octets = connection.recv(_RECEIVE_BYTES)
                     if not octets:
-                        self._say(f"{self._path}: the master has gone. Trying again")
+                        self._report_state(f"{self._path}: the master has gone. Trying again")
                         return served
-                    ended = self._carry_out(connection, subagent.received(octets, self._clock()))
+                    ended = self._apply_outcome(
+                        connection, subagent.received(octets, self._clock())
+                    )
                 if not ended:
-                    ended = self._carry_out(connection, subagent.tick(self._clock()))
+                    ended = self._apply_outcome(connection, subagent.tick(self._clock()))
                 if subagent.is_serving and not served:
                     served = True
-                    self._say(f"{self._path}: connected; the master passes questions on")
+                    self._report_state(f"{self._path}: connected; the master passes questions on")
             if not ended:
                 connection.sendall(subagent.end())
         except OSError as error:
-            self._say(f"{self._path}: the connection is lost ({error.strerror or error})")
+            self._report_state(f"{self._path}: the connection is lost ({error.strerror or error})")
         return served
 
-    def _carry_out(self, connection: socket.socket, outcome: Reaction) -> bool:
+    def _apply_outcome(self, connection: socket.socket, outcome: Reaction) -> bool:
         """Sends and says what there is; whether that was the end of the connection."""
         for each in outcome.notes:
-            self._say(each)
+            self._report_state(each)
         if outcome.send:
             connection.sendall(outcome.send)
         if outcome.ended is None:
@@ -128,15 +130,15 @@ class SubagentDriver:
         if outcome.final:
             message = f"{self._path}: {outcome.ended}"
             raise MasterRefused(message)
-        self._say(f"{self._path}: {outcome.ended}. Trying again")
+        self._report_state(f"{self._path}: {outcome.ended}. Trying again")
         return True
 
-    def _rest(self, seconds: float) -> None:
+    def _wait(self, seconds: float) -> None:
         until_s = self._clock() + seconds
         while self._is_wanted() and self._clock() < until_s:
             self._sleep(min(_LOOK_S, max(until_s - self._clock(), 0.0)))
 
-    def _say(self, text: str) -> None:
+    def _report_state(self, text: str) -> None:
         if text != self._said:
             self._tell(text)
         self._said = text

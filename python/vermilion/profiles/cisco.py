@@ -61,7 +61,9 @@ class Cisco(DeviceProfile):
     def command(self, values: Mapping[str, float], place: Place) -> str:
         """The lines of a policy map's class, or of an interface if that is given."""
         settings = met_settings(self, self._settle(values))
-        of_colours = {colour: self._numbers(setting) for colour, setting in settings.items()}
+        of_colours = {
+            colour: self._threshold_words(setting) for colour, setting in settings.items()
+        }
         alike = len(set(of_colours.values())) == 1
         lines = [] if place.device is None else [f"interface {place.device}"]
         lines += ["random-detect" if alike else "random-detect dscp-based"]
@@ -83,7 +85,7 @@ class Cisco(DeviceProfile):
             lines.append(f"queue-limit {packets} packets")
         return "\n".join(lines)
 
-    def _numbers(self, setting: RedSetting) -> str:
+    def _threshold_words(self, setting: RedSetting) -> str:
         """Both thresholds in packets and the denominator."""
         size = self.packet_size()
         low, high = setting.min_threshold / size, setting.max_threshold / size

@@ -131,7 +131,7 @@ class EmulatedRouter(OperatedRouter):
             )
             raise RouterError(message) from None
         try:
-            told = self._ask("configuration")
+            told = self._call("configuration")
         except RouterError:
             self._socket.close()
             raise
@@ -161,7 +161,7 @@ class EmulatedRouter(OperatedRouter):
 
     def read(self) -> Reading:
         """The counters now."""
-        told = self._ask("counters")
+        told = self._call("counters")
         time_s = told.pop("now_ns") / _NS_PER_S
         return Reading(time_s=time_s, **told)
 
@@ -169,11 +169,11 @@ class EmulatedRouter(OperatedRouter):
         """The counters, and what the monitor has seen since the last call."""
         if self._knowledge == "counters":
             return Observation(self.read())
-        told = self._ask("observe")
+        told = self._call("observe")
         round_trips, traffic = told["round_trips"], told["traffic"]
         more = told
         while more["more"]:
-            more = self._ask("observe")
+            more = self._call("observe")
             round_trips += more["round_trips"]
             traffic += more["traffic"]
         counters = told["counters"]
@@ -211,12 +211,12 @@ class EmulatedRouter(OperatedRouter):
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""
-        in_force: dict[str, ParameterValue] = self._ask("parameters")
+        in_force: dict[str, ParameterValue] = self._call("parameters")
         return in_force
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
         """Put ``parameters`` in force, all of them or none."""
-        self._ask("apply", dict(parameters))
+        self._call("apply", dict(parameters))
 
     def now_s(self) -> float:
         """The time of a reading that is taken now, seconds."""
@@ -234,7 +234,7 @@ class EmulatedRouter(OperatedRouter):
         """Ends the conversation."""
         self._socket.close()
 
-    def _ask(self, what: str, parameters: Mapping[str, ParameterValue] | None = None) -> Any:  # noqa: ANN401 - JSON
+    def _call(self, what: str, parameters: Mapping[str, ParameterValue] | None = None) -> Any:  # noqa: ANN401 - JSON
         self._number += 1
         question = {"number": self._number, "way": self.address.way, "ask": what}
         if parameters is not None:

@@ -69,7 +69,7 @@ def configuration_of(
         setting: every parameter in force. It tells which queue of a set has which discipline.
     """
     queues = tuple(
-        LinkConfiguration(each, _discipline_with(own, discipline.split(AND)), delay_s=0.0)
+        LinkConfiguration(each, _matching_discipline(own, discipline.split(AND)), delay_s=0.0)
         for each, own in (by_queue(setting).items() if _is_joint(setting) else ())
     )
     return LinkConfiguration(link, discipline, delay_s=0.0, queues=queues)
@@ -79,7 +79,7 @@ def _is_joint(setting: Mapping[str, ParameterValue]) -> bool:
     return any(BETWEEN in name for name in setting)
 
 
-def _discipline_with(parameters: Iterable[str], names: Iterable[str]) -> str:
+def _matching_discipline(parameters: Iterable[str], names: Iterable[str]) -> str:
     """Return the discipline that has just these parameters; "" if none is known."""
     wanted = set(parameters)
     known = disciplines()
@@ -216,9 +216,9 @@ class QueueSet(ManagedQueue):
             if not changed:
                 continue
             told.append(link)
-            obstacle = self._tell(link, changed)
+            obstacle = self._apply_to(link, changed)
             if obstacle:
-                self._take_back(told, before, f"{link}: {obstacle}")
+                self._roll_back(told, before, f"{link}: {obstacle}")
 
     def _previous_parameters(
         self, wanted: Mapping[str, object]
@@ -234,7 +234,7 @@ class QueueSet(ManagedQueue):
             message = f"no queue was changed, because one could not be read: {error}"
             raise RouterError(message) from error
 
-    def _tell(self, link: str, setting: Mapping[str, ParameterValue]) -> str:
+    def _apply_to(self, link: str, setting: Mapping[str, ParameterValue]) -> str:
         """Change one queue and read it back; why it does not have the setting, "" if it has."""
         queue = self._queues[link]
         try:
@@ -261,7 +261,7 @@ class QueueSet(ManagedQueue):
             if name not in moving and (name not in in_force or value != in_force[name])
         }
 
-    def _take_back(
+    def _roll_back(
         self,
         told: list[str],
         before: Mapping[str, Mapping[str, ParameterValue]],
@@ -273,14 +273,14 @@ class QueueSet(ManagedQueue):
             RouterSilent: that failed, too: nobody knows what is in force.
             RouterError: all are as they were.
         """
-        failed = [link for link in reversed(told) if not self._give_back(link, before[link])]
+        failed = [link for link in reversed(told) if not self._restore(link, before[link])]
         if failed:
             message = f"{obstacle}; and {', '.join(failed)} could not be put back"
             raise RouterSilent(message)
         message = f"{obstacle}; the other queues are as they were"
         raise RouterError(message)
 
-    def _give_back(self, link: str, before: Mapping[str, ParameterValue]) -> bool:
+    def _restore(self, link: str, before: Mapping[str, ParameterValue]) -> bool:
         """Return whether a queue has its former parameters."""
         queue = self._queues[link]
         try:

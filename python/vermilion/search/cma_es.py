@@ -323,7 +323,7 @@ class CmaEs(Generations):
     def _member(self, index: int) -> Point:
         if self._is_spreading:
             return latin_hypercube(_SPREAD_STREAM, self.spread, self.dimensions, self.seed)[index]
-        distribution = self._up_to_date()
+        distribution = self._current_distribution()
         if index == 0:
             generation = len(self._history) // self._size()
             distribution.reseed(named_seed(_STREAM, self.seed, self._descent, generation))
@@ -334,7 +334,7 @@ class CmaEs(Generations):
             self._best_spread = min(told, key=lambda each: each.value)
             self._descent = 0
             return
-        distribution = self._up_to_date()
+        distribution = self._current_distribution()
         distribution.learn(_finite(told))
         self._history.extend(told)
         if side(told) < self.stop_side or distribution.is_spent:
@@ -342,7 +342,7 @@ class CmaEs(Generations):
             self._history = []
             self._distribution = None
 
-    def _up_to_date(self) -> AdaptedDistribution:
+    def _current_distribution(self) -> AdaptedDistribution:
         """The distribution, which knows the history."""
         if self._distribution is None:
             size = self._size()

@@ -330,11 +330,11 @@ def promising_points(
     lowest = float(heights.min())
     centres = known[np.argsort(heights, kind="stable")[:_CENTRES]]
     uniform = draw.random((_UNIFORM, known.shape[1]))
-    points = np.vstack([uniform, _near(draw, centres, _NEAR, _WIDTHS)])
+    points = np.vstack([uniform, _sample_near(draw, centres, _NEAR, _WIDTHS)])
     promises = _expected_improvement(lowest, surface.at(points))
     for widths in _NEARER_WIDTHS:
         centres = points[np.argsort(-promises, kind="stable")[:_NEARER_CENTRES]]
-        nearer = _near(draw, centres, _NEARER, widths)
+        nearer = _sample_near(draw, centres, _NEARER, widths)
         points = np.vstack([points, nearer])
         promises = np.concatenate([promises, _expected_improvement(lowest, surface.at(nearer))])
     points = points[np.argsort(-promises, kind="stable")[:_RANKED]]
@@ -384,7 +384,7 @@ def _expected_improvement(lowest: float, belief: Belief) -> Array:
     return log_improvement(lowest, belief.mean, belief.deviation)
 
 
-def _near(
+def _sample_near(
     draw: np.random.Generator, centres: Array, count: int, widths: tuple[float, float]
 ) -> Array:
     """Random points near some centres, from which about half of their coordinates differ."""

@@ -94,7 +94,7 @@ class GaussianProcess(Generations):
         if self._batch == 0:
             return latin_hypercube(_SPREAD_STREAM, self.spread, self.dimensions, self.seed)[index]
         if self._next is None:
-            self._next = self._promising()
+            self._next = self._next_batch()
         return self._next[index]
 
     def _close(self, told: Sequence[Told]) -> None:
@@ -111,7 +111,7 @@ class GaussianProcess(Generations):
             kept = {*ranked[: _KEPT // 2], *range(later, len(self._known))}
             self._known = [self._known[place] for place in sorted(kept)]
 
-    def _promising(self) -> list[Point]:
+    def _next_batch(self) -> list[Point]:
         """The next batch; uniform points while nothing has worked."""
         draw = named_generator(_STREAM, self.seed, self._batch)
         if all(value == math.inf for _, value in self._known):

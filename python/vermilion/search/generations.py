@@ -71,10 +71,10 @@ class Generations(Search):
     def independent(self) -> int:
         """Rest of the present generation, or of the start points."""
         starts = len(self._start_points) - self._starts_given
-        return starts or (self._size() - self._proposed if self._starts_known else 0)
+        return starts or (self._size() - self._proposed if self._are_starts_evaluated else 0)
 
     def _propose(self) -> Point | None:
-        if not self._starts_known or self._proposed == self._size():
+        if not self._are_starts_evaluated or self._proposed == self._size():
             return None
         point = self._member(self._proposed)
         self._proposed += 1

@@ -191,7 +191,7 @@ class Search(ABC):
 
     def outstanding(self) -> list[Point]:
         """The points asked for and not told, in the order of asking."""
-        return [issue.point for issue in self._waiting_in_order()]
+        return [issue.point for issue in self._pending_issues()]
 
     def settings(self) -> dict[str, object]:
         """The constructor's further arguments, for the record and for ``from_state``."""
@@ -200,7 +200,7 @@ class Search(ABC):
     def state(self) -> dict[str, object]:
         """State that continues this search exactly, for JSON."""
         learnable = {issue.number for issue in self._unlearned}
-        kept = {issue.number: issue for issue in self._waiting_in_order()}
+        kept = {issue.number: issue for issue in self._pending_issues()}
         kept.update({issue.number: issue for issue in self._unlearned})
         return {
             "search": self.name,
@@ -268,7 +268,7 @@ class Search(ABC):
         """Uses the value of a start point; the best of them is known without."""
 
     @property
-    def _starts_known(self) -> bool:
+    def _are_starts_evaluated(self) -> bool:
         """True if the values of all start points have been used."""
         return self._used >= len(self._start_points)
 
@@ -276,7 +276,7 @@ class Search(ABC):
         self._waiting.setdefault(issue.point, deque()).append(issue)
         self._unlearned.append(issue)
 
-    def _waiting_in_order(self) -> list[_Issue]:
+    def _pending_issues(self) -> list[_Issue]:
         issues = (issue for queue in self._waiting.values() for issue in queue)
         return sorted(issues, key=lambda issue: issue.number)
 
@@ -309,8 +309,8 @@ class Search(ABC):
         self._starts_given = state["starts_given"]
         self._next_number = state["next_number"]
         self._used = state["used"]
-        self._best = _best_from(state["best"])
-        self._best_start = _best_from(state["best_start"])
+        self._best = _incumbent_from_json(state["best"])
+        self._best_start = _incumbent_from_json(state["best_start"])
         for entry in state["issues"]:
             issue = _issue_from(entry)
             if issue.value is None:
@@ -365,7 +365,7 @@ def _best_state(best: _Incumbent | None) -> dict[str, object] | None:
     }
 
 
-def _best_from(entry: Mapping[str, Any] | None) -> _Incumbent | None:
+def _incumbent_from_json(entry: Mapping[str, Any] | None) -> _Incumbent | None:
     if entry is None:
         return None
     return _Incumbent(number_from_json(entry["value"]), entry["number"], tuple(entry["point"]))

@@ -163,7 +163,7 @@ class RecursiveRandomSearch(Search):
         )
         self._now = self._next_stage(before, point, value)
         if self._now.phase == "first batch" and self._now.batch_size == self.exploration_batch:
-            self._now = self._first_exploitation(self._now)
+            self._now = self._start_exploitation(self._now)
             improves = True
         if improves or self._now.step == self._ahead.step:
             self._ahead = self._now
@@ -206,20 +206,20 @@ class RecursiveRandomSearch(Search):
             return stage
         promising = value < stage.threshold
         if stage.batch_size == self.exploration_batch:
-            stage = _batch_closed(stage)
-        return self._exploiting(stage, point, value) if promising else stage
+            stage = _close_batch(stage)
+        return self._exploitation_stage(stage, point, value) if promising else stage
 
-    def _first_exploitation(self, stage: _Stage) -> _Stage:
+    def _start_exploitation(self, stage: _Stage) -> _Stage:
         """Exploit the best of the first batch and the start points."""
         centre, value = stage.centre, stage.centre_value
         if self._best_start is not None and self._best_start.value < value:
             centre, value = self._best_start.point, self._best_start.value
-        stage = _batch_closed(stage)
+        stage = _close_batch(stage)
         if value == math.inf:
             return replace(stage, phase="explore")
-        return self._exploiting(stage, centre, value)
+        return self._exploitation_stage(stage, centre, value)
 
-    def _exploiting(self, stage: _Stage, centre: Point, value: float) -> _Stage:
+    def _exploitation_stage(self, stage: _Stage, centre: Point, value: float) -> _Stage:
         volume = self.first_volume
         return replace(
             stage,
@@ -246,7 +246,7 @@ def samples_needed(confidence: float, fraction: float) -> int:
     return max(1, round(math.log(1.0 - confidence) / math.log(1.0 - fraction)))
 
 
-def _batch_closed(stage: _Stage) -> _Stage:
+def _close_batch(stage: _Stage) -> _Stage:
     minima = stage.minima
     if stage.batch_minimum < math.inf:
         minima = (*minima, stage.batch_minimum)

@@ -136,11 +136,11 @@ class Space:
         if not dimensions or len(by_name) < len(dimensions):
             message = "a space needs at least one dimension, and each name only once"
             raise ValueError(message)
-        lower_first = _lower_first(by_name)
+        lower_first = _threshold_order(by_name)
         for name in reversed(lower_first):
-            _leave_room_below(by_name, by_name[name])
+            _shrink_lower(by_name, by_name[name])
         for name in lower_first:
-            _leave_room_above(by_name, by_name[name])
+            _shrink_higher(by_name, by_name[name])
         self.names = tuple(by_name)
         self.dimensions = tuple(by_name.values())
         # The higher of a pair before the lower, so that its value is known first.
@@ -177,7 +177,7 @@ class Space:
         chosen = () if paths is None else tuple(paths)
         try:
             if paths is None:
-                chosen = _usual_paths(scenario)
+                chosen = _default_paths(scenario)
             return cls([_dimension(scenario, path, chosen, boxes or {}) for path in chosen])
         except FieldError as error:
             raise ScenarioError(error.field, error.value, error.accepted, scenario.origin) from None
@@ -241,7 +241,7 @@ def searchable(scenario: Scenario, link: str) -> tuple[str, ...]:
     )
 
 
-def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
+def _default_paths(scenario: Scenario) -> tuple[str, ...]:
     """Paths that are searched by default."""
     tuning = scenario.tuning
     if tuning is not None and tuning.parameters:
@@ -261,7 +261,7 @@ def _usual_paths(scenario: Scenario) -> tuple[str, ...]:
     raise FieldError("tuning.parameters", MISSING, accepted)
 
 
-def _lower_first(by_name: Mapping[str, Dimension]) -> list[str]:
+def _threshold_order(by_name: Mapping[str, Dimension]) -> list[str]:
     order: list[str] = []
     left = dict(by_name)
     while left:
@@ -278,7 +278,7 @@ def _lower_first(by_name: Mapping[str, Dimension]) -> list[str]:
     return order
 
 
-def _leave_room_below(by_name: dict[str, Dimension], higher: Dimension) -> None:
+def _shrink_lower(by_name: dict[str, Dimension], higher: Dimension) -> None:
     """Lowers the upper end of the dimension that must stay below ``higher``."""
     if higher.above is not None:
         lower = by_name[higher.above]
@@ -287,7 +287,7 @@ def _leave_room_below(by_name: dict[str, Dimension], higher: Dimension) -> None:
         by_name[lower.name] = replace(lower, upper=upper)
 
 
-def _leave_room_above(by_name: dict[str, Dimension], higher: Dimension) -> None:
+def _shrink_higher(by_name: dict[str, Dimension], higher: Dimension) -> None:
     """Raises the lower end of ``higher`` above that of the dimension that must stay below it."""
     if higher.above is not None:
         lower = max(higher.lower, by_name[higher.above].lower + higher.gap)
@@ -377,7 +377,7 @@ class CountedFromBelow(Space):
         known: dict[str, float] = {}
         coordinates = dict(zip(self.names, point, strict=True))
         for dimension in reversed(self._order):
-            left = _left_of(dimension, known)
+            left = _rest_of(dimension, known)
             known[dimension.name] = (
                 dimension.upper if left is None else left.value(coordinates[dimension.name])
             )
@@ -391,14 +391,14 @@ class CountedFromBelow(Space):
         known: dict[str, float] = {}
         coordinates: dict[str, float] = {}
         for dimension in reversed(self._order):
-            left = _left_of(dimension, known)
+            left = _rest_of(dimension, known)
             coordinate = 0.0 if left is None else left.coordinate(values[dimension.name])
             coordinates[dimension.name] = coordinate
             known[dimension.name] = dimension.upper if left is None else left.value(coordinate)
         return tuple(coordinates[name] for name in self.names)
 
 
-def _left_of(dimension: Dimension, known: Mapping[str, float]) -> Dimension | None:
+def _rest_of(dimension: Dimension, known: Mapping[str, float]) -> Dimension | None:
     """Rest of a dimension above the value below it; ``None`` if that is one value."""
     if dimension.above is None:
         return dimension

@@ -71,7 +71,7 @@ def told_delay(
     Returns:
         ``None`` where nothing asks for a delay.
     """
-    for part in _parts(objective):
+    for part in _summands(objective):
         target = getattr(part, "target", None)
         if link in part.links and isinstance(target, int | float) and target > 0.0:
             return float(target) * packet_seconds(scenario, link)
@@ -90,14 +90,14 @@ def mean_packet_bytes(scenario: Scenario, link: str) -> float:
     return sum(group.count * group.packet_size for group in groups) / flows if flows else 1000.0
 
 
-def _parts(objective: Objective) -> Iterator[Objective]:
+def _summands(objective: Objective) -> Iterator[Objective]:
     """The objective itself, or those that it is a sum of."""
     parts: Iterable[object] = getattr(objective, "parts", ())
     inner = [each for part in parts if (each := getattr(part, "objective", None)) is not None]
     if not inner:
         yield objective
     for each in inner:
-        yield from _parts(each)
+        yield from _summands(each)
 
 
 def _bounds(scenario: Scenario, link: str, constraints: Sequence[Constraint]) -> Iterator[float]:
@@ -218,7 +218,7 @@ def simple_baselines(
         NotMeasuredError: the setting in force lacks what the objective is relative to.
     """
     until = None if deadline_s is None else time.monotonic() + deadline_s
-    profile = None if device is None else _profile_with(_PIE, device)
+    profile = None if device is None else _family_profile(_PIE, device)
     needed = any(needs_flow_delays(each) for each in (objective, *constraints))
     run = _Runs(threads, workers, until, flow_delays=needed)
     in_force: list[Result] = []
@@ -311,7 +311,7 @@ class _Match:
         queue = with_queues(
             self.scenario,
             {
-                link: {"discipline": _PIE, **self.buffer(link), **_target(told)}
+                link: {"discipline": _PIE, **self.buffer(link), **_pie_target(told)}
                 for link, told in delays.items()
             },
         )
@@ -373,7 +373,7 @@ class _Match:
 
     def buffer(self, link: str) -> dict[str, str]:
         """The buffer in force as a queue's table says it, in packets; none where it has none."""
-        packets = self._packets_in_force(link)
+        packets = self._current_buffer(link)
         return {} if packets is None else {"limit": f"{packets} packets"}
 
     def limits(self) -> tuple[SharedBuffer, list[dict[str, float]]]:
@@ -388,7 +388,7 @@ class _Match:
         )
         for (path, packet), link in zip(packet_s.items(), self.links, strict=True):
             at_hand = conditions.links[link]
-            in_force = (self._packets_in_force(link) or 0) * packet
+            in_force = (self._current_buffer(link) or 0) * packet
             wanted = self.delay(link) or 0.0
             trip = at_hand.round_trip_s
             longest = max(longest, in_force, _PRODUCTS * trip, _TARGETS * wanted)
@@ -404,7 +404,7 @@ class _Match:
         ]
         return box, points
 
-    def _packets_in_force(self, link: str) -> int | None:
+    def _current_buffer(self, link: str) -> int | None:
         """The buffer in force in packets; ``None`` where the discipline has no limit."""
         queue = self.scenario.links[link].queue
         values = queue.algorithm.complete(queue.parameters)
@@ -422,7 +422,7 @@ class _Match:
         return [format_quantity(value, PACKETS) for value in limits]
 
 
-def _target(delay_s: float | None) -> dict[str, str]:
+def _pie_target(delay_s: float | None) -> dict[str, str]:
     """Return PIE's table entry for a delay."""
     if delay_s is None:
         return {}
@@ -436,7 +436,7 @@ def _ends(texts: Sequence[str]) -> str:
     return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
 
 
-def _profile_with(name: str, device: str) -> str | None:
+def _family_profile(name: str, device: str) -> str | None:
     """The profile of a device's family that can set a discipline; ``None`` if it has none.
 
     Raises:

@@ -116,10 +116,10 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         unit=case.objective.unit,
         rivals=rivals,
         robustness=robustness,
-        sturdier=_offer(tuning, sturdier),
+        sturdier=_format_alternative(tuning, sturdier),
         warnings=(
             *_warnings(tuning, outcome, robustness),
-            *_no_alternative(outcome, robustness, sturdier, end),
+            *_missing_alternative_warnings(outcome, robustness, sturdier, end),
         ),
     )
 
@@ -149,10 +149,10 @@ def _warnings(
     unmoved: tuple[str, ...] = ()
     if outcome.comparison is not None:
         unmoved = chance_warnings(outcome.best_results, outcome.incumbent_results)
-    return (*unmoved, *_warnings_of_use(tuning, outcome, robustness))
+    return (*unmoved, *_usage_warnings(tuning, outcome, robustness))
 
 
-def _warnings_of_use(
+def _usage_warnings(
     tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
 ) -> tuple[str, ...]:
     """Warnings about using a recommended setting."""
@@ -162,7 +162,7 @@ def _warnings_of_use(
     return (*ends, *(() if robustness is None else robustness.warnings))
 
 
-def _no_alternative(
+def _missing_alternative_warnings(
     outcome: SearchOutcome, robustness: Robustness | None, found: RobustAlternative | None, end: End
 ) -> tuple[str, ...]:
     """Warning that no robust alternative was found where the best may lose somewhere."""
@@ -174,7 +174,9 @@ def _no_alternative(
     return (f"{none} and loses, or may lose, under fewer of these conditions",)
 
 
-def _offer(tuning: PreparedTuning, sturdier: RobustAlternative | None) -> OfferedAlternative | None:
+def _format_alternative(
+    tuning: PreparedTuning, sturdier: RobustAlternative | None
+) -> OfferedAlternative | None:
     """Format the robust alternative for people and for a device."""
     if sturdier is None:
         return None

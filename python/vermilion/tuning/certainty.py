@@ -144,22 +144,22 @@ def rule(
         values = zip(*evaluation.constrained[number], strict=True)
         several = len(margins[number]) > 1
         rulings = [
-            _rule(constraint, phase if several else 0, row, *pair, confidences)
+            _phase_ruling(constraint, phase if several else 0, row, *pair, confidences)
             for phase, (row, pair) in enumerate(zip(values, margins[number], strict=True), start=1)
         ]
         nothing = ConstraintVerdict(
             constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
         )
-        found.append(min(rulings, key=_badness, default=BoundRuling(nothing, 0)))
+        found.append(min(rulings, key=_severity, default=BoundRuling(nothing, 0)))
     return tuple(found)
 
 
-def _badness(ruling: BoundRuling) -> tuple[int, float]:
+def _severity(ruling: BoundRuling) -> tuple[int, float]:
     """Sort key: the smaller, the worse."""
     return WORST_FIRST.index(ruling.verdict.holds), ruling.standing
 
 
-def _rule(
+def _phase_ruling(
     constraint: Constraint,
     phase: int,
     values: Sequence[float | None],

@@ -74,13 +74,13 @@ def _ends_reached(scenario: Scenario, dimension: Dimension, value: float | None)
     if value is None or dimension.switch:
         return
     parameter = scenario.parameter(dimension.name)
-    if not _equals_limit(parameter.minimum, dimension.lower) and _reaches(dimension, value, 0.0):
+    if not _equals_limit(parameter.minimum, dimension.lower) and _is_at_end(dimension, value, 0.0):
         yield "lower"
-    if not _equals_limit(parameter.maximum, dimension.upper) and _reaches(dimension, value, 1.0):
+    if not _equals_limit(parameter.maximum, dimension.upper) and _is_at_end(dimension, value, 1.0):
         yield "upper"
 
 
-def _reaches(dimension: Dimension, value: float, end: float) -> bool:
+def _is_at_end(dimension: Dimension, value: float, end: float) -> bool:
     """True if a value lies at the end whose coordinate is 0 or 1, or beyond."""
     if dimension.integer:
         return value <= dimension.lower if end == 0.0 else value >= dimension.upper
@@ -171,7 +171,7 @@ class Beside:
             search_seed=plan.seed,
             threads=session.threads,
             workers=self._runner,
-            deadline_s=self._seconds,
+            deadline_s=self._time_share,
             progress=lambda progress: self._report("rivals", progress.done, progress.total),
         )
         now = self._evaluated(seeds, incumbent)
@@ -179,7 +179,9 @@ class Beside:
             self._outcome(each.name, each.parameters, seeds, each.results, now)
             for each in baselines
         ]
-        return tuple(each for each in (*self._carried_over(seeds, now), *found) if each is not None)
+        return tuple(
+            each for each in (*self._untuned_baseline(seeds, now), *found) if each is not None
+        )
 
     def robustness(self, best: Setting) -> Robustness | None:
         """Check a setting under neighbouring conditions."""
@@ -276,7 +278,7 @@ class Beside:
             least_loss=case.objective.least_gain(0.0),
             threads=session.threads,
             workers=self._runner,
-            deadline_s=self._seconds,
+            deadline_s=self._time_share,
             progress=lambda done: self._report(stage, done, max(done, total)),
             further_seeds=further,
         )
@@ -285,7 +287,9 @@ class Beside:
         """The seeds of the comparison that what is in force has met, before time was up."""
         return self.tuning.seeds.comparison[: len(incumbent)]
 
-    def _carried_over(self, seeds: Sequence[int], now: Evaluation) -> list[BaselineOutcome | None]:
+    def _untuned_baseline(
+        self, seeds: Sequence[int], now: Evaluation
+    ) -> list[BaselineOutcome | None]:
         """The new discipline as it takes over, untuned, where it is another one."""
         tuning, case = self.tuning, self.case
         if case.before is None:
@@ -339,7 +343,7 @@ class Beside:
             texts,
             seeds,
             threads=self.session.threads,
-            deadline_s=self._seconds,
+            deadline_s=self._time_share,
             flow_delays=any(needs_flow_delays(each) for each in measured),
         )
 
@@ -350,7 +354,7 @@ class Beside:
         return RememberedRuns(kept, session.workers, session.threads)
 
     @property
-    def _seconds(self) -> float | None:
+    def _time_share(self) -> float | None:
         left = self.tuning.seconds_left(self.session.deadline_s)
         return None if left is None else self.share * left
 

@@ -118,10 +118,10 @@ def decide(
         return SettingDecision(
             "better", accepted=True, refused=False, doubtful=False, why=why, bound=first
         )
-    return _by_objective(difference, least_gain, unit, short_of, required)
+    return _decide_by_objective(difference, least_gain, unit, short_of, required)
 
 
-def _by_objective(
+def _decide_by_objective(
     difference: Interval, least_gain: float, unit: str, short_of: Interval | None, required: float
 ) -> SettingDecision:
     """The decision where the constraints leave it to the objective."""

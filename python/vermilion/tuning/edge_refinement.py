@@ -63,9 +63,9 @@ class Surrogate:
         middle = float(np.median(values))
         spread = float(np.median(np.abs(values - middle))) or float(np.std(values)) or 1.0
         drawn_in = np.clip(values, middle - _MOST_SPREADS * spread, middle + _MOST_SPREADS * spread)
-        trend, *_ = np.linalg.lstsq(_with_one(points), drawn_in, rcond=None)
+        trend, *_ = np.linalg.lstsq(_with_intercept(points), drawn_in, rcond=None)
         self._trend: Array = trend.astype(np.float64)
-        left = drawn_in - _with_one(points) @ self._trend
+        left = drawn_in - _with_intercept(points) @ self._trend
         self._scale = float(np.std(left)) or 1.0
         scaled = left / self._scale
         with single_thread():
@@ -76,11 +76,11 @@ class Surrogate:
         """The guess at other points, and its standard deviation."""
         with single_thread():
             belief = self._surface.at(points)
-        trend = _with_one(points) @ self._trend
+        trend = _with_intercept(points) @ self._trend
         return trend + self._scale * belief.mean, self._scale * belief.deviation
 
 
-def _with_one(points: Array) -> Array:
+def _with_intercept(points: Array) -> Array:
     """The points with a coordinate that is always 1, for the constant of a trend."""
     return np.column_stack([points, np.ones(len(points))])
 
@@ -149,7 +149,7 @@ class EdgeRefinement:
             too little is known.
         """
         horizon, new, tried = here.horizon, [*here.evaluations], 0
-        while tried < count and not self._time_is_up():
+        while tried < count and not self._is_out_of_time():
             points = self._points(Length(horizon, new), others, min(AT_ONCE, count - tried))
             trials = [horizon.incumbent.another(self._space.values(point)) for point in points]
             horizon.simulations.run(trials, self._seeds, until=self._until, made_for="refinement")
@@ -163,7 +163,7 @@ class EdgeRefinement:
                 self._progress(self.count)
         return new[len(here.evaluations) :]
 
-    def _time_is_up(self) -> bool:
+    def _is_out_of_time(self) -> bool:
         return self._until is not None and time.monotonic() >= self._until
 
     def _points(self, here: Length, others: Sequence[Length], count: int) -> list[Point]:
@@ -181,7 +181,7 @@ class EdgeRefinement:
             np.vstack(
                 [
                     centre + width * self._random.standard_normal((_CONSIDERED, len(centre)))
-                    for centre in self._centres(ranked)
+                    for centre in self._separated_leaders(ranked)
                     for width in _WIDTHS
                 ]
             ),
@@ -212,7 +212,7 @@ class EdgeRefinement:
             worth *= 1.0 - np.exp(-((apart / _APART) ** 2))
         return points
 
-    def _centres(self, ranked: Sequence[Evaluation]) -> list[Array]:
+    def _separated_leaders(self, ranked: Sequence[Evaluation]) -> list[Array]:
         """The best settings that do not lie beside each other."""
         found: list[Array] = []
         for each in ranked[:_LEADERS]:
@@ -319,7 +319,7 @@ class _Models:
         objectives = np.array([row[1] for row in rows])[nearest]
         logarithmic = bool(np.all(objectives > 0.0))
         table = np.array([row[2] for row in rows], dtype=np.float64)[nearest]
-        allowances = _allowances(known[0].horizon, table.shape[1])
+        allowances = _bound_margins(known[0].horizon, table.shape[1])
         return cls(
             Surrogate(inputs, np.log(objectives) if logarithmic else objectives),
             logarithmic,
@@ -370,7 +370,7 @@ class _Margin:
         return _normal_cdf((mean - math.asinh(inside * self.allowance / self.unit)) / deviation)
 
 
-def _allowances(horizon: Horizon, count: int) -> list[float]:
+def _bound_margins(horizon: Horizon, count: int) -> list[float]:
     """The distance to be kept from each of so many bounds, in every phase."""
     known = () if horizon.noise is None else horizon.noise.allowances()
     distances = list(chain.from_iterable(phases or () for phases in known))

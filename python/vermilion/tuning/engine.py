@@ -170,7 +170,7 @@ class Tuning(TuningState):
 
         They are ranked with what is found from here on, so that what was good is not forgotten.
         """
-        own, seeds = self._own_setting(), self.seeds.search
+        own, seeds = self._incumbent_setting(), self.seeds.search
         again = [
             self.horizon.incumbent.another(setting) for setting in self.earlier if setting != own
         ]
@@ -218,7 +218,7 @@ class Tuning(TuningState):
         first = seeds[:1] if len(seeds) > 1 else seeds
         fewest = simulations.batch_size(len(first))
         most = _TURNS * simulations.threads
-        own = self._own_setting()
+        own = self._incumbent_setting()
         waiting: dict[Point, tuple[Evaluation, float]] = {}
         # Several points may mean one setting, of whole numbers or of what a device has.
         known: dict[tuple[float | None, ...], Evaluation] = {
@@ -229,7 +229,7 @@ class Tuning(TuningState):
         # Of a search that is gone on with, the first points have been asked for already.
         points = self.search.outstanding()
         while points or self.evaluations < budget:
-            until = self._search_until(budget)
+            until = self._search_deadline(budget)
             # Something is tried in any case: the first simulations may have met a busy machine.
             each = 0.0 if self.best is None else simulations.least_seconds_each * len(seeds)
             left = math.inf if until is None else until - time.monotonic()
@@ -296,7 +296,7 @@ class Tuning(TuningState):
         first = evaluation.only_first()
         return self.horizon.value(first, self.screening.expected(first))
 
-    def _search_until(self, budget: int) -> float | None:
+    def _search_deadline(self, budget: int) -> float | None:
         """The moment when the search must end for the later stages to fit in."""
         if self.until is None:
             return None
@@ -391,14 +391,14 @@ class Tuning(TuningState):
 
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
-        ranked = self._with_cautious(self.ranked_by(1.0))
+        ranked = self._add_cautious(self.ranked_by(1.0))
         if self.horizon is self.full:
             return ranked[: self.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
         settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
         return [self.full.incumbent.another(setting) for setting in settings]
 
-    def _with_cautious(self, ranked: list[Evaluation]) -> list[Evaluation]:
+    def _add_cautious(self, ranked: list[Evaluation]) -> list[Evaluation]:
         """Add the best at twice the usual distance from the bounds to the leaders.
 
         Where seeds differ much, those that look best at the edge are the lucky ones, of which the
@@ -423,7 +423,7 @@ class Tuning(TuningState):
         one seed has shown to be hopeless.
         """
         self.evaluations += 1
-        self._note(evaluation, value)
+        self._remember_value(evaluation, value)
         if evaluation.refusal is not None or self.screening.is_hopeless(evaluation):
             return
         self.screening.learn(value, evaluation)
@@ -434,7 +434,7 @@ class Tuning(TuningState):
             heappush(self.ranking, (value, len(self.ranking), evaluation))
             self.best = self.ranking[0][2]
 
-    def _note(self, evaluation: Evaluation, value: float) -> None:
+    def _remember_value(self, evaluation: Evaluation, value: float) -> None:
         """Puts down what the search was told, for the memory."""
         if self.memory is None or evaluation.refusal is not None:
             return
@@ -460,7 +460,7 @@ class Tuning(TuningState):
             self.memory.use(self.unsaved)
             self.unsaved = []
 
-    def _own_setting(self) -> dict[str, float] | None:
+    def _incumbent_setting(self) -> dict[str, float] | None:
         """Incumbent in the coordinates of the space; ``None`` if it is not in the box."""
         setting = {
             name: value for name, value in self.full.incumbent.setting.items() if value is not None

@@ -289,7 +289,7 @@ class Front:
             (f"{METRIC_WORDS[row.metric]}{f' ({row.unit})' if row.unit else ''}", row)
             for row in rows
             if any(row.metric in point.metrics for point in points)
-            and not any(_is_same(points, row, axis) for axis in (0, 1))
+            and not any(_is_same_metric(points, row, axis) for axis in (0, 1))
         ]
 
     def beside_cells(self, point: FrontPoint) -> list[str]:
@@ -441,7 +441,7 @@ def _objectives(point: FrontPoint) -> list[str]:
     return cells
 
 
-def _is_same(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
+def _is_same_metric(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
     """True if an objective is this very metric: its means are the same at every setting.
 
     In the metric's own unit, or in the one that is shown.

@@ -247,7 +247,7 @@ class Hunt:
             NotMeasuredError: it lacks one of the objectives.
         """
         try:
-            if not self.archive.begin(self.until) or not self._all_questions():
+            if not self.archive.begin(self.until) or not self._search_all():
                 self.end = "deadline"
         except KeyboardInterrupt:
             self.end = "interrupted"
@@ -273,7 +273,7 @@ class Hunt:
         except KeyboardInterrupt:
             self.end = "interrupted"
 
-    def _all_questions(self) -> bool:
+    def _search_all(self) -> bool:
         """Asks all; whether there was time for them."""
         begun = time.monotonic()
         for question in range(_QUESTIONS):
@@ -287,7 +287,7 @@ class Hunt:
             else:
                 which = 0
                 self._asked.add(bound)
-            if not self._ask(which, bound, share):
+            if not self._minimise(which, bound, share):
                 return False
         return True
 
@@ -309,7 +309,7 @@ class Hunt:
     def _evaluations(self) -> int:
         return max(len(self.archive.entries) - 1, 0)
 
-    def _ask(self, which: int, bound: float | None, share: int) -> bool:
+    def _minimise(self, which: int, bound: float | None, share: int) -> bool:
         """Minimises one objective, perhaps with a bound on the second; whether there was time."""
         archive, space = self.archive, self.space
         known = [entry for entry in archive.entries if None not in entry.setting.values()]

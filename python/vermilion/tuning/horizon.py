@@ -222,7 +222,9 @@ class Shorter:
             self._run_incumbent(results, seeds, until)
         except CannotShortenError as reason:
             return full_length(f"the scenario cannot be shortened: {reason}")
-        settings = [self._space.values(point) for point in _pilot(len(self._space), search_seed)]
+        settings = [
+            self._space.values(point) for point in _pilot_points(len(self._space), search_seed)
+        ]
         values = []
         for horizon in (self.rungs[0], self._full):
             evaluations = [horizon.incumbent.another(setting) for setting in settings]
@@ -340,7 +342,7 @@ def _windows(result: Result) -> list[tuple[float, float]]:
     return [(window["start_s"], window["end_s"]) for window in link.phases or [link.total]]
 
 
-def _pilot(dimensions: int, seed: int) -> list[Point]:
+def _pilot_points(dimensions: int, seed: int) -> list[Point]:
     """Points of the whole cube, from a random stream of their own."""
     import numpy as np
 

@@ -221,7 +221,7 @@ def search_best(
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
         seconds=time.monotonic() - start,
-        search_state={**searcher.state(), "leaders": _leading(tuning)},
+        search_state={**searcher.state(), "leaders": _current_leaders(tuning)},
         race=tuning.race,
         fidelity=tuning.fidelity,
         refinement=tuning.refinement,
@@ -229,7 +229,7 @@ def search_best(
     )
 
 
-def _leading(tuning: Tuning) -> list[Setting]:
+def _current_leaders(tuning: Tuning) -> list[Setting]:
     """The best setting and those that it raced with, or that led in the search until now."""
     led = tuning.leaders or [each.setting for each in tuning.ranked_by(1.0)[: tuning.shortlist]]
     best = [] if tuning.best is None else [tuning.best.setting]

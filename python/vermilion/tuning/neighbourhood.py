@@ -87,8 +87,8 @@ def neighbours(scenario: Scenario, links: Sequence[str] | None = None) -> tuple[
         make = partial(with_senders, scenario, sender, _OPTION_SET)
         made.append((f"senders-{key}", f"{title} senders alone", make))
     found = [_neighbour(scenario, *each) for each in made]
-    found.append(_with_web(scenario, tuned))
-    if any(_marks(scenario, link) for link in tuned):
+    found.append(_web_neighbour(scenario, tuned))
+    if any(_marks_ecn(scenario, link) for link in tuned):
         on, off = (partial(with_ecn, scenario, on=switch) for switch in (True, False))
         found.append(_neighbour(scenario, "ecn-on", "ECN at all senders", on))
         found.append(_neighbour(scenario, "ecn-off", "ECN at no sender", off))
@@ -105,13 +105,13 @@ def _neighbour(
     return None if is_same_network(scenario, other) else Neighbour(key, label, other)
 
 
-def _with_web(scenario: Scenario, links: Sequence[str]) -> Neighbour | None:
+def _web_neighbour(scenario: Scenario, links: Sequence[str]) -> Neighbour | None:
     other, added = with_web_traffic(scenario, links, WEB_SHARE)
     label = "a tenth of the rate as web traffic"
     return Neighbour("web", label, other, added) if added else None
 
 
-def _marks(scenario: Scenario, link: str) -> bool:
+def _marks_ecn(scenario: Scenario, link: str) -> bool:
     """True if a queue marks packets of senders that know ECN."""
     queue = scenario.links[link].queue
     table = queue.algorithm.parameters

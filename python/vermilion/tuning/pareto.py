@@ -156,7 +156,7 @@ def _compare(hunt: Hunt, tuning: PreparedTuning) -> Front:
         parameter_units=tuple(scenario.parameter(path).unit for path in now.setting),
         fresh=fresh,
         beaten=beaten,
-        nearest=None if kept or beaten else _nearest(archive, entries if fresh else [], now),
+        nearest=None if kept or beaten else _nearest_miss(archive, entries if fresh else [], now),
         warnings=_insensitivity_warnings(kept, now) if fresh and kept else (),
     )
 
@@ -183,7 +183,7 @@ def _insensitivity_warnings(kept: Sequence[FrontEntry], now: FrontEntry) -> tupl
     return chance_warnings_of_front(runs, now.evaluation.results)
 
 
-def _nearest(
+def _nearest_miss(
     archive: Archive, compared: Sequence[FrontEntry], now: FrontEntry
 ) -> NearestSetting | None:
     """Setting that misses the constraints by least, where none surely keeps them.

@@ -74,10 +74,10 @@ def tuned_scenarios(plan: TuningPlan) -> tuple[TunedScenario, ...]:
 
 def tuned_links(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:
     """The links whose queues are tuned; where none is, all of the scenario."""
-    return _links_of(scenario, paths) or tuple(scenario.links)
+    return _named_links(scenario, paths) or tuple(scenario.links)
 
 
-def _links_of(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:
+def _named_links(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:
     """The links that paths name, as far as the scenario has them."""
     named = dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links."))
     return tuple(link for link in named if link in scenario.links)
@@ -86,7 +86,7 @@ def _links_of(scenario: Scenario, paths: Iterable[str]) -> tuple[str, ...]:
 def _converted(scenario: Scenario, name: str, given: Sequence[str] | None) -> TunedScenario:
     tuning = scenario.tuning
     listed = () if tuning is None else tuning.parameters
-    links = _links_of(scenario, listed if given is None else given) or tuple(scenario.links)[:1]
+    links = _named_links(scenario, listed if given is None else given) or tuple(scenario.links)[:1]
     other, reports = with_discipline(scenario, name, links)
     searched = [path for link in links for path in searchable(other, link)]
     if reports and given is None and not searched:
@@ -94,7 +94,7 @@ def _converted(scenario: Scenario, name: str, given: Sequence[str] | None) -> Tu
         raise ScenarioError("discipline", name, accepted, scenario.origin)
     if not reports or tuning is None:
         return TunedScenario(other, tuple(reports))
-    elsewhere = [path for path in listed if not _links_of(scenario, [path])]
+    elsewhere = [path for path in listed if not _named_links(scenario, [path])]
     parameters = [*elsewhere, *searched] if given is None else list(given)
     own = deepcopy(scenario.document["tuning"])
     own["parameters"] = parameters
@@ -286,19 +286,19 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
     return PreparedTuning(
         plan=plan,
         cases=tuple(
-            _case(plan, each, given, label, space.names)
+            _make_case(plan, each, given, label, space.names)
             for each, given, label in zip(tuned, plan.scenarios, _labels(scenarios), strict=True)
         ),
         space=space,
         device=device,
-        search=_search_of(plan, len(space)),
+        search=_search_name(plan, len(space)),
         seeds=plan.seeds or Seeds.counted(plan.seed),
         carried_over=tuple(report for each in tuned for report in each.carried_over),
         start=start,
     )
 
 
-def _search_of(plan: TuningPlan, parameters: int) -> str:
+def _search_name(plan: TuningPlan, parameters: int) -> str:
     """The name of the search that is used.
 
     Raises:
@@ -317,13 +317,13 @@ def _search_of(plan: TuningPlan, parameters: int) -> str:
     return search
 
 
-def _case(
+def _make_case(
     plan: TuningPlan, tuned: TunedScenario, given: Scenario, label: str, paths: Sequence[str]
 ) -> Case:
     scenario = tuned.scenario
     links = tuned_links(scenario, paths)
     objectives, constraints = (
-        _pair(plan, scenario, links)
+        _prepare_front(plan, scenario, links)
         if plan.kind == "front"
         else _prepare_scenario(plan, scenario, links)
     )
@@ -356,19 +356,19 @@ def _prepare_scenario(
     """The objective that is meant, and the constraints, those that a text states among them."""
     stated: tuple[str, ...] = ()
     if plan.objectives:
-        objective, stated = _read(plan.objectives[0], scenario)
+        objective, stated = _parse_objective(plan.objectives[0], scenario)
     else:
         objective = objective_of(scenario)
     texts = (*(plan.constraints or ()), *stated) if stated else plan.constraints
     return (objective,), constraints_of(scenario, objective, texts, links=links)
 
 
-def _pair(
+def _prepare_front(
     plan: TuningPlan, scenario: Scenario, links: Sequence[str]
 ) -> tuple[tuple[Objective, ...], tuple[Constraint, ...]]:
     """Both objectives of a front, and the constraints that are asked for or a part of one."""
     goals = plan.objectives or tuple(text.format(link=links[0]) for text in DEFAULT_PAIR)
-    read = [_read(goal, scenario) for goal in goals]
+    read = [_parse_objective(goal, scenario) for goal in goals]
     for objective, _ in read:
         if objective.needs_incumbent:
             accepted = "an objective of its own, or a sum whose parts all state a scale"
@@ -386,7 +386,7 @@ def _pair(
     return tuple(objective for objective, _ in read), held
 
 
-def _read(goal: Goal, scenario: Scenario) -> tuple[Objective, tuple[str, ...]]:
+def _parse_objective(goal: Goal, scenario: Scenario) -> tuple[Objective, tuple[str, ...]]:
     """An objective, and the constraints that a text states with it."""
     if isinstance(goal, str):
         return objective_from_text(goal, scenario)

@@ -76,22 +76,22 @@ class Proof:
             return
         tuning.comparison = self._compare(*tuning.compared, FIRST_LOOK)
         for look in range(_MOST_LOOKS - 1):
-            if not tuning.comparison.decision.doubtful or not self._look_again(2**look):
+            if not tuning.comparison.decision.doubtful or not self._add_seeds(2**look):
                 break
         settings: list[Setting] = []
-        if tuning.comparison.accepted and (settings := self._outward()):
+        if tuning.comparison.accepted and (settings := self._outer_settings()):
             met = len(tuning.compared[0].seeds) // len(tuning.seeds.comparison)
             most = 2 ** (_MOST_LOOKS - 1)
-            if met < most and not self._look_again(most - met):
+            if met < most and not self._add_seeds(most - met):
                 return
         if tuning.comparison.decision.refused:
-            settings += self._inward()
+            settings += self._inner_settings()
         if tuning.end == "budget":
-            tried = self._try(settings)
+            tried = self._prove_best_of(settings)
             if tuning.comparison.decision.refused and tried:
-                self._insist(tried)
+                self._retry_nearest(tried)
 
-    def _look_again(self, times: int) -> bool:
+    def _add_seeds(self, times: int) -> bool:
         """Lets both meet so many times the seeds of the comparison; whether that was possible."""
         tuning = self._tuning
         if tuning.compared is None or tuning.end != "budget":
@@ -105,7 +105,7 @@ class Proof:
         tuning.comparison = self._compare(*tuning.compared, LATER_LOOKS)
         return True
 
-    def _try(self, settings: Sequence[Setting]) -> list[tuple[Evaluation, list[Result]]]:
+    def _prove_best_of(self, settings: Sequence[Setting]) -> list[tuple[Evaluation, list[Result]]]:
         """Takes the best of some settings that can be proven, if it is better than the best.
 
         Returns:
@@ -137,7 +137,7 @@ class Proof:
             tuning.comparison = tuning.comparison.chosen_among(count)
         return measured
 
-    def _insist(self, tried: Sequence[tuple[Evaluation, list[Result]]]) -> None:
+    def _retry_nearest(self, tried: Sequence[tuple[Evaluation, list[Result]]]) -> None:
         """Lets whatever came nearest to being proven meet as many seeds again."""
         tuning = self._tuning
         if tuning.compared is None:
@@ -152,9 +152,9 @@ class Proof:
         if self._compare(nearest, incumbent, LATER_LOOKS).decision.doubtful:
             tuning.best, tuning.compared = nearest, (nearest, incumbent)
             tuning.results[0] = row
-            self._look_again(len(nearest.seeds) // len(tuning.seeds.comparison))
+            self._add_seeds(len(nearest.seeds) // len(tuning.seeds.comparison))
 
-    def _inward(self) -> list[Setting]:
+    def _inner_settings(self) -> list[Setting]:
         """Settings to try where the best found cannot be proven: they keep more distance."""
         tuning = self._tuning
         if tuning.best is None or tuning.comparison is None:
@@ -174,7 +174,7 @@ class Proof:
         found.add(len(SHARES), between(tuning.space, best, incumbent))
         return found.settings
 
-    def _outward(self) -> list[Setting]:
+    def _outer_settings(self) -> list[Setting]:
         """Settings to try where the best found is proven: they looked better, maybe as sure."""
         tuning = self._tuning
         constraints = tuning.full.constraints

@@ -92,7 +92,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         race_budget=race_budget_of(plan.shortlist, numbers) if race_budget is None else race_budget,
         progress=session.progress,
         start=prepared.start,
-        until=_search_until(prepared, session),
+        until=_search_deadline(prepared, session),
         shorter=Shorter(full, space, session.threads, session.workers),
         memory=session.study,
         refines=True,
@@ -164,7 +164,7 @@ def _insensitivity_warnings(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
     ]
 
 
-def _search_until(prepared: PreparedTuning, session: TuningSession) -> float | None:
+def _search_deadline(prepared: PreparedTuning, session: TuningSession) -> float | None:
     """The moment when all but what stands beside the outcome must be over."""
     until = prepared.until(session.deadline_s)
     if until is None or until - prepared.start < LEAST_DEADLINE_S:
@@ -293,11 +293,11 @@ def _decision(
         why = f"in {label} the incumbent breaks {what} ({verdict.constraint}: {verdict.figures})"
         return True, f"{why}, and every constraint is met", compared, overall
     if over == "mean":
-        accepted, reason = _by_mean(overall)
+        accepted, reason = _decide_by_mean(overall)
     else:
         highs = [mean_interval(row).high for row in changes]
-        accepted, reason = _by_worst([case.label for case in cases], highs)
-    if accepted and not _is_noticed(compared, pairs):
+        accepted, reason = _decide_by_worst([case.label for case in cases], highs)
+    if accepted and not _is_noticeable(compared, pairs):
         accepted = False
         reason = "kept the incumbents, because in no scenario the gain is worth a change"
     return accepted, reason, compared, overall
@@ -318,7 +318,7 @@ def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, tuple[In
     return found
 
 
-def _is_noticed(
+def _is_noticeable(
     compared: Sequence[Comparison], pairs: Sequence[tuple[Case, Evaluation, Evaluation]]
 ) -> bool:
     """True if the gain in some scenario is what anyone would notice."""
@@ -346,7 +346,7 @@ def _joint_comparison(
     return mean_interval(rows[0]), mean_interval(rows[1])
 
 
-def _by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[bool, str]:
+def _decide_by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[bool, str]:
     """The decision by the upper ends of the scenarios' relative changes."""
     unsure = [
         label for label, high in zip(labels, highs, strict=True) if high is None or high >= 0.0
@@ -358,7 +358,7 @@ def _by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[boo
     )
 
 
-def _by_mean(change: Interval) -> tuple[bool, str]:
+def _decide_by_mean(change: Interval) -> tuple[bool, str]:
     """The decision by the weighted mean of the scenarios' relative changes."""
     said = f"{100 * change.mean:+.3g} %"
     if change.half_width is not None:

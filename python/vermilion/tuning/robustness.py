@@ -436,7 +436,7 @@ class _Judge:
         confidences = certainty.at(len(runs.seeds))
         mine = rule(self.constraints, best, incumbent, confidences)
         other = rule(self.constraints, incumbent, incumbent, confidences)
-        verdict, reason, breaks, may_break = _by_constraints(mine, other)
+        verdict, reason, breaks, may_break = _judge_constraints(mine, other)
         compared: tuple[Interval | None, Interval | None, Interval | None] = (None, None, None)
         absent = absent or best.not_measured or incumbent.not_measured
         if absent is None:
@@ -446,7 +446,7 @@ class _Judge:
                     best.objectives, incumbent.objectives, objective, count
                 )
                 relevant = max(self.margin * abs(known[1].mean), self.least_loss)
-                by_objective = _by_objective(known, objective, relevant)
+                by_objective = _judge_objective(known, objective, relevant)
                 if by_objective[0] != "worse":
                     break
             pairs = zip(best.objectives, incumbent.objectives, strict=True)
@@ -507,7 +507,7 @@ def _comparison(
     )
 
 
-def _by_constraints(
+def _judge_constraints(
     best: Sequence[BoundRuling], incumbent: Sequence[BoundRuling]
 ) -> tuple[NeighbourVerdict | None, str, ConstraintVerdict | None, BoundRuling | None]:
     """The verdict where the constraints alone decide, and what is broken, or may be."""
@@ -529,7 +529,7 @@ def _by_constraints(
     return None, "", None, None
 
 
-def _by_objective(
+def _judge_objective(
     compared: tuple[Interval, Interval, Interval], objective: Objective, relevant: float
 ) -> tuple[NeighbourVerdict, str]:
     """The verdict where the constraints leave it to the objective, of this condition alone.

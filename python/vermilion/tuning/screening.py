@@ -67,7 +67,7 @@ class Screening:
             return False
         first, (best, _) = evaluation.first_objective, self._best
         relative, absolute = self._typical_miss
-        if self._is_across_zero(first) and first - best <= _MARGIN * absolute:
+        if self._changes_sign(first) and first - best <= _MARGIN * absolute:
             return False
         return self._crosses_zero or _relative(first, best) > _MARGIN * relative
 
@@ -77,7 +77,7 @@ class Screening:
             return evaluation.objective
         first = evaluation.first_objective
         best_first, best = self._best
-        if self._is_across_zero(first):
+        if self._changes_sign(first):
             return best + max(0.0, first - best_first)
         distance = max(0.0, _relative(first, best_first))
         return best + distance * (abs(first) + abs(best))
@@ -93,7 +93,7 @@ class Screening:
             self._best, self._best_value = met, value
         self._typical_miss = self._typical_error()
 
-    def _is_across_zero(self, value: float) -> bool:
+    def _changes_sign(self, value: float) -> bool:
         """True if 0 lies between a value and one that was met before."""
         return self._crosses_zero or min(self._lowest, value) < 0.0 < max(self._highest, value)
 

@@ -181,7 +181,7 @@ class Simulations:
         done = (len(pieces) - len(missing)) * len(seeds)
 
         simulated: list[list[Result | None]] = []
-        for portion in self._portions(missing, len(seeds)):
+        for portion in self._batches(missing, len(seeds)):
 
             def report(more: int, before: int = done + len(simulated) * len(seeds)) -> None:
                 if progress is not None:
@@ -198,7 +198,7 @@ class Simulations:
             each.gather()
         return rows
 
-    def _portions(
+    def _batches(
         self, pieces: Sequence[tuple[MeasuredScenario, Evaluation]], seeds: int
     ) -> list[Sequence[tuple[MeasuredScenario, Evaluation]]]:
         """Split evaluations into portions that are simulated and then kept."""

@@ -137,7 +137,7 @@ class StudyPlan:
             space=[asdict(dimension) for dimension in tuning.space.dimensions],
             aims=[
                 # Constraints and harm are of a front and not of its second objective.
-                _aim_of(case, objective, () if number else case.constraints)
+                _make_aim(case, objective, () if number else case.constraints)
                 for case in tuning.cases
                 for number, objective in enumerate(case.objectives)
             ],
@@ -277,13 +277,13 @@ class StudyPlan:
         yield "the number of scenarios", len(self.scenarios)
         yield "the list of tuned parameters", list(self.parameters)
         yield "the objective", self.objective
-        yield "the objective's table", _one_or_all([aim.objective_details for aim in aims])
+        yield "the objective's table", _collapse([aim.objective_details for aim in aims])
         yield "the list of constraints", self.constraints
         yield "scenario", [aim.core for aim in aims]
         yield "the list of objectives", [aim.objective for aim in aims]
         yield "the lists of constraints", [list(aim.constraints) for aim in aims]
-        yield "what a change may cost", _json_value(_one_or_all([aim.harm for aim in aims]))
-        yield "the least improvement", _one_or_all([aim.minimum_improvement for aim in aims])
+        yield "what a change may cost", _json_value(_collapse([aim.harm for aim in aims]))
+        yield "the least improvement", _collapse([aim.minimum_improvement for aim in aims])
         yield "the edition of the box (how ordered parameters are counted)", self.space_edition
         yield "the box", _json_value(self.space)
         yield "search", self.search
@@ -292,7 +292,7 @@ class StudyPlan:
             yield name.replace("_", " "), _json_value(value)
 
 
-def _aim_of(case: Case, objective: Objective, constraints: Sequence[Constraint]) -> Aim:
+def _make_aim(case: Case, objective: Objective, constraints: Sequence[Constraint]) -> Aim:
     scenario = case.scenario
     of_python = isinstance(objective, CalledFunction)
     return Aim(
@@ -337,7 +337,7 @@ def _check_texts(plan: StudyPlan) -> None:
         raise TypeError(message)
 
 
-def _one_or_all(values: Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON
+def _collapse(values: Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON
     """Common value of a list, or the list."""
     return values[0] if all(value == values[0] for value in values) else list(values)
 

@@ -196,7 +196,7 @@ class _Rounds:
         missing = [number for number, outcome in enumerate(found) if outcome is None]
         self._advance(name, len(arguments) - len(missing))
         left = [arguments[number] for number in missing]
-        for place, outcome in self._each(name, task, left):
+        for place, outcome in self._run_each(name, task, left):
             number = missing[place]
             if outcome.get("end") == "interrupted":
                 raise KeyboardInterrupt
@@ -210,7 +210,7 @@ class _Rounds:
             self._advance(name, 1)
         return [outcome for outcome in found if outcome is not None]
 
-    def _each(
+    def _run_each(
         self, name: str, task: Callable[..., dict[str, Any]], arguments: Sequence[Sequence[Any]]
     ) -> Iterator[tuple[int, dict[str, Any]]]:
         if self._workers is not None:

@@ -77,7 +77,7 @@ def maps_figure(atlas: Atlas) -> Figure:
                     here.text(
                         x,
                         y,
-                        f"{_short(value)}{'' if cell.accepted else '*'}",
+                        f"{_two_digits(value)}{'' if cell.accepted else '*'}",
                         ha="center",
                         va="center",
                         fontsize=8.5,
@@ -88,7 +88,7 @@ def maps_figure(atlas: Atlas) -> Figure:
             label = with_shown_unit(name.replace("_", " "), unit)
             bar = figure.colorbar(image, ax=axes[row, :].tolist(), pad=0.01, aspect=12)
             bar.set_label(label.replace(" (", "\n("), fontsize=9.5)
-            _plain_numbers(bar.ax.yaxis, log=log and high > _SHORT_AXIS * low)
+            _format_ticks(bar.ax.yaxis, log=log and high > _SHORT_AXIS * low)
         title = (
             f"The best settings of {plan.discipline.partition(':')[0]} for: {_goal_title(atlas)}"
         )
@@ -143,7 +143,7 @@ def rules_figure(atlas: Atlas) -> Figure:
         axes.axvline(1.0, color=drawing.GREY, linestyle=(0, (4, 3)), linewidth=1.2)
         axes.set_xscale("log")
         low, high = axes.get_xlim()
-        _plain_numbers(axes.xaxis, log=high > _SHORT_AXIS * low)
+        _format_ticks(axes.xaxis, log=high > _SHORT_AXIS * low)
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
         axes.set_yticks(range(len(names)), list(reversed(names)))
@@ -165,7 +165,7 @@ def rules_figure(atlas: Atlas) -> Figure:
     return figure
 
 
-def _plain_numbers(axis: Axis, *, log: bool) -> None:
+def _format_ticks(axis: Axis, *, log: bool) -> None:
     """A few numbers beside an axis, written out: 0.02 and not a power of ten.
 
     Args:
@@ -209,7 +209,7 @@ def _table(atlas: Atlas) -> Any:  # noqa: ANN401 - parameters by name
     return disciplines()[atlas.plan.discipline.partition(":")[0]].parameters
 
 
-def _short(value: float) -> str:
+def _two_digits(value: float) -> str:
     """Format with two digits; with a power of ten below a thousandth."""
     text = significant(float(f"{value:.2g}"))
     if not 0.0 < abs(value) < _SMALL:

@@ -88,7 +88,7 @@ def papers(
         outcomes = _reproduce(chosen, all_seeds, figures or (), threads, _keeper(keep))
         interrupted = len(outcomes) < len(chosen)
         if interrupted:
-            _say_what_is_kept(outcomes, chosen, keep)
+            _report_stored(outcomes, chosen, keep)
         if shown:
             from vermilion_lab.cli.papers_tables import print_outcomes
 
@@ -109,7 +109,7 @@ def papers(
     return EXIT_INTERRUPTED if interrupted else 0
 
 
-def _say_what_is_kept(
+def _report_stored(
     outcomes: "Sequence[PaperOutcome]", chosen: "Sequence[Paper]", keep: Path | None
 ) -> None:
     """Report the stored results after Ctrl-C.
@@ -162,7 +162,7 @@ def _reproduce(
                     figures=figures,
                     threads=threads,
                     keeper=keeper,
-                    progress=_part(bar.callback, before, effort),
+                    progress=_paper_progress(bar.callback, before, effort),
                 )
             except KeyboardInterrupt:
                 break
@@ -171,7 +171,7 @@ def _reproduce(
     return outcomes
 
 
-def _part(
+def _paper_progress(
     tell: "Callable[[float], object] | None", before: float, effort: float
 ) -> "Callable[[float], object] | None":
     """Progress within one paper as progress of all of them."""

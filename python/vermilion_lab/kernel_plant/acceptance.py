@@ -86,9 +86,9 @@ def check_scenario(scenario: CoreScenario) -> None:
         check_group(group)
     for number, change in enumerate(scenario.changes):
         if change.loss is not None:
-            raise _unmapped(f"changes.{number}.loss", "a table", "no loss on the wire")
+            raise _unsupported(f"changes.{number}.loss", "a table", "no loss on the wire")
     if scenario.scripted_losses:
-        raise _unmapped("scripted_losses", "scripted losses", "no losses of chosen packets")
+        raise _unsupported("scripted_losses", "scripted losses", "no losses of chosen packets")
 
 
 def _check_link(link: CoreLink) -> None:
@@ -97,13 +97,13 @@ def _check_link(link: CoreLink) -> None:
         accepted = f"a discipline that Linux has: {one_of(list(KINDS))}"
         raise FieldError(f"{at}.queue.discipline", link.queue.discipline, accepted)
     if link.loss is not None:
-        raise _unmapped(f"{at}.loss", "a table", "no loss on the wire")
+        raise _unsupported(f"{at}.loss", "a table", "no loss on the wire")
     if link.trace is not None:
-        raise _unmapped(f"{at}.trace", "a trace", "a rate")
+        raise _unsupported(f"{at}.trace", "a trace", "a rate")
     if link.rate_schedule is not None:
         for number, (_, rate) in enumerate(link.rate_schedule["steps"]):  # type: ignore[arg-type, var-annotated] # the core's JSON has no types
             if rate <= 0:
-                raise _unmapped(f"{at}.rate_schedule.{number}", rate, "a rate above 0")
+                raise _unsupported(f"{at}.rate_schedule.{number}", rate, "a rate above 0")
 
 
 def check_group(group: CoreFlowGroup) -> None:
@@ -116,22 +116,24 @@ def check_group(group: CoreFlowGroup) -> None:
     size = group.packet_size_bytes
     if not SMALLEST_PACKET_BYTES <= size <= LARGEST_PACKET_BYTES:
         accepted = f"{SMALLEST_PACKET_BYTES} to {LARGEST_PACKET_BYTES} bytes"
-        raise _unmapped(f"{at}.packet_size", f"{size} bytes", accepted)
+        raise _unsupported(f"{at}.packet_size", f"{size} bytes", accepted)
     both = set(group.path) & set(group.return_path)
     if both:
         accepted = "links that are not in its path"
-        raise _unmapped(f"{at}.return_path", ", ".join(sorted(both)), accepted)
+        raise _unsupported(f"{at}.return_path", ", ".join(sorted(both)), accepted)
     if group.access_rate_bit_per_s is not None:
         rate = f"{group.access_rate_bit_per_s / 1e6:g} Mbit/s"
-        raise _unmapped(f"{at}.access_rate", rate, "none: there flows have no links of their own")
+        raise _unsupported(
+            f"{at}.access_rate", rate, "none: there flows have no links of their own"
+        )
     if group.colour != "green":
-        raise _unmapped(f"{at}.colour", group.colour, '"green"')
+        raise _unsupported(f"{at}.colour", group.colour, '"green"')
     kind = str(group.traffic["kind"])
     if kind not in OPEN_LOOP | TRANSFERS | {"bulk"}:
         known = one_of(["bulk", "transfer", "web", "on-off", "constant-rate", "poisson"])
-        raise _unmapped(f"{at}.traffic.kind", kind, known)
+        raise _unsupported(f"{at}.traffic.kind", kind, known)
     if kind == "poisson" and group.traffic.get("packet_size") == "exponential":
-        raise _unmapped(f"{at}.traffic.packet_size", "exponential", '"constant"')
+        raise _unsupported(f"{at}.traffic.packet_size", "exponential", '"constant"')
     if group.sender is not None:
         _check_sender(at, group)
 
@@ -156,5 +158,5 @@ def _check_sender(at: str, group: CoreFlowGroup) -> None:
             raise FieldError(f"{at}.sender.{parameter}", value, accepted)
 
 
-def _unmapped(field: str, value: object, accepted: str) -> FieldError:
+def _unsupported(field: str, value: object, accepted: str) -> FieldError:
     return FieldError(field, value, f"{accepted} on the kernel; the simulator has it")

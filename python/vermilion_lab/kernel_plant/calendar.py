@@ -115,11 +115,11 @@ class Calendar:
 
     def _wake(self) -> None:
         self._waits = False
-        self._tell(_Operation.FREE_UNTIL, _FOREVER_NS)
+        self._send_message(_Operation.FREE_UNTIL, _FOREVER_NS)
         self._now_ns = self._wakes_at_ns
-        self._tell(_Operation.RUN, self._wakes_at_ns)
+        self._send_message(_Operation.RUN, self._wakes_at_ns)
 
-    def _tell(self, operation: _Operation, time_ns: int) -> None:
+    def _send_message(self, operation: _Operation, time_ns: int) -> None:
         """Send a message of our own; the guest may say other things before it acknowledges."""
         self._sequence = (self._sequence + 1) % _MOST_SEQUENCE
         self._send(operation, self._sequence, time_ns)
@@ -133,7 +133,7 @@ class Calendar:
         answer = 0
         match operation:
             case _Operation.START:
-                self._welcome(sequence)
+                self._acknowledge_start(sequence)
                 return
             case _Operation.BROADCAST:
                 self._call = sequence
@@ -153,7 +153,7 @@ class Calendar:
                 raise GuestError(message)
         self._send(_Operation.ACK, sequence, answer)
 
-    def _welcome(self, sequence: int) -> None:
+    def _acknowledge_start(self, sequence: int) -> None:
         """Acknowledge the start, with two descriptors.
 
         Linux 6.12 reads them from an uninitialised array where there are none. Of memory whose

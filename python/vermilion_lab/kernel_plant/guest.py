@@ -103,11 +103,11 @@ class Guest:
                 stderr=subprocess.STDOUT,
                 env={"PATH": SYSTEM_PATH},
                 start_new_session=True,  # Ctrl-C is for whoever has started it
-                preexec_fn=_repeatable if self._seeded else _pin_to_processor,  # noqa: PLW1509 - no threads
+                preexec_fn=_pin_without_randomness if self._seeded else _pin_to_processor,  # noqa: PLW1509 - no threads
             )
         if self._calendar is not None:
             self._calendar.accept()
-            self._until_call()
+            self._serve_until_call()
 
     def __enter__(self) -> Self:
         return self
@@ -133,9 +133,9 @@ class Guest:
         if self._calendar is None:
             message = "this guest takes no calls"
             raise GuestError(message)
-        self._order({"verb": verb, "arguments": arguments})
+        self._write_order({"verb": verb, "arguments": arguments})
         self._calendar.answer()
-        self._until_call()
+        self._serve_until_call()
         reply = json.loads((self.job / "reply").read_text(encoding="utf-8"))
         if "failure" in reply:
             self._check_failure()  # of another program there, which comes before
@@ -209,13 +209,13 @@ class Guest:
             *[f"init={at}/start", "PYTHONHASHSEED=0"],
         ]
 
-    def _order(self, order: dict[str, Any]) -> None:
+    def _write_order(self, order: dict[str, Any]) -> None:
         # A new file each time: the guest keeps what it has read of an old one.
         new = self.job / "order.new"
         new.write_text(json.dumps(order), encoding="utf-8")
         new.replace(self.job / "order")
 
-    def _until_call(self) -> None:
+    def _serve_until_call(self) -> None:
         if self._calendar is None:
             return
         try:
@@ -242,7 +242,7 @@ def _pin_to_processor() -> None:
     os.sched_setaffinity(0, {allowed[os.getpid() % len(allowed)]})
 
 
-def _repeatable() -> None:
+def _pin_without_randomness() -> None:
     """Likewise, and keep this machine's random numbers from it."""
     _pin_to_processor()
     refuse_random_numbers()

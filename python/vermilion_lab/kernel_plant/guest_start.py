@@ -42,7 +42,7 @@ def _make_devices() -> None:
     os.umask(mask)
 
 
-def _sow(seed: int) -> None:
+def _seed_random(seed: int) -> None:
     """Let all random numbers of this kernel follow from the seed.
 
     They were drawn from nothing before: the host refuses to give the kernel any of its own.
@@ -64,7 +64,7 @@ def main() -> None:
         with open(f"{JOB}/orders.json", encoding="utf-8") as file:  # noqa: PTH123 - pathlib takes long
             orders = json.load(file)
         if orders["seed"] is not None:
-            _sow(orders["seed"])
+            _seed_random(orders["seed"])
         os.environ.update(PATH=orders["search"], HOME="/run", LANG="C.UTF-8")
         sys.dont_write_bytecode = True
         sys.path[:] = orders["path"]

@@ -147,7 +147,7 @@ def _link(
         "queued_at_start": int(first[_WAITING]),
         "queued_at_end": int(last[_WAITING]),
     }
-    possible = _bits_possible(rates, int(first[_TIME]), int(last[_TIME]))
+    possible = _capacity_bits(rates, int(first[_TIME]), int(last[_TIME]))
     if possible > 0.0:
         found["utilization"] = min(1.0, float(last[_BYTES] - first[_BYTES]) * _BITS / possible)
     if arrivals > 0:
@@ -189,7 +189,7 @@ def _sample_index(samples: NDArray[np.int64], time_ns: int) -> int:
     return min(place, len(samples) - 1)
 
 
-def _bits_possible(rates: Sequence[tuple[int, float]], begin_ns: int, end_ns: int) -> float:
+def _capacity_bits(rates: Sequence[tuple[int, float]], begin_ns: int, end_ns: int) -> float:
     ends = [at for at, _ in rates[1:]] + [end_ns]
     return sum(
         rate * max(0, min(end, end_ns) - max(at, begin_ns)) * _S

@@ -112,7 +112,7 @@ class KernelPlant:
         if self._management == "netlink":
             with _running(scenario, seed, watched) as network:
                 queues = [KernelRouter(network, link, knowledge) for link in links]
-                yield KernelNetwork(network, _one_or_set(queues), seed)
+                yield KernelNetwork(network, _as_queue(queues), seed)
             return
         # Nobody else can reach the guest's agents, so that its user's pass phrases are no secret.
         user = UserCredentials("vermilion", "kernel-plant-1", "kernel-plant-2")
@@ -126,14 +126,14 @@ class KernelPlant:
                 queue = SnmpKernelRouter(network, link, knowledge, ports[numbers[link]], user)
                 ends.callback(queue.close)
                 remote.append(queue)
-            yield KernelNetwork(network, _one_or_set(remote), seed)
+            yield KernelNetwork(network, _as_queue(remote), seed)
 
     def left_alone(self, scenario: Scenario, seed: int, probe_interval_s: float) -> Result:
         """The outcome of the same network that nobody touches."""
         return run_on_kernel(scenario, seed, probe_interval_s)
 
 
-def _one_or_set(queues: Sequence[ManagedQueue]) -> ManagedQueue:
+def _as_queue(queues: Sequence[ManagedQueue]) -> ManagedQueue:
     return queues[0] if len(queues) == 1 else QueueSet(queues)
 
 

@@ -90,7 +90,7 @@ def delay_command(host: Host, delay_ns: int, verb: str) -> str:
     """A line of ``tc`` that gives the way back of a host a delay."""
     # Units of tc are whole microseconds at best where a number has a fraction of them.
     return (
-        f"qdisc {verb} dev {_back(host)} root netem delay {delay_ns / 1e3:.3f}us"
+        f"qdisc {verb} dev {_return_device(host)} root netem delay {delay_ns / 1e3:.3f}us"
         f" limit {_PACKETS_ON_THE_WAY}"
     )
 
@@ -161,7 +161,7 @@ def _wires(hosts: Sequence[Host]) -> list[Wire]:
     for host in hosts:
         first, last = host.path[0], host.path[-1]
         found[(NEAR, f"to{first}"), (router(first), NEAR)] = None
-        found[(FAR, _back(host)), (router(last), _back(host))] = None
+        found[(FAR, _return_device(host)), (router(last), _return_device(host))] = None
         for link in (*host.path[1:], *host.return_path):
             found[(FAR, f"to{link}"), (router(link), IN)] = None
         for one, following in zip(host.path, host.path[1:], strict=False):
@@ -200,9 +200,9 @@ def _routes(made: SetUpLines, host: Host) -> None:
 
 
 def _output_device(host: Host, link: int | None) -> str:
-    return f"dev {_back(host)}" if link is None else f"dev to{link}"
+    return f"dev {_return_device(host)}" if link is None else f"dev to{link}"
 
 
-def _back(host: Host) -> str:
+def _return_device(host: Host) -> str:
     """The interface over which a host's acknowledgements go back."""
     return f"b{host.number}"

@@ -126,7 +126,7 @@ class Traffic:
             self._datagrams.bind(("0.0.0.0", _PORT))  # noqa: S104 - in the guest alone
             self._datagrams.settimeout(0.0)
         self._watch(self._listener, selectors.EVENT_READ, self._accept)
-        self._watch(self._datagrams, selectors.EVENT_READ, self._take_datagrams)
+        self._watch(self._datagrams, selectors.EVENT_READ, self._read_datagrams)
         self._watch(agent, selectors.EVENT_READ, self._answer)
         for flow in self._flows:
             self._plan(flow)
@@ -299,7 +299,7 @@ class Traffic:
         """Do something at a time, unless the flow has been stopped by then."""
         self._schedule(time_ns, lambda: None if flow.stopped else action())
 
-    def _take_datagrams(self) -> None:
+    def _read_datagrams(self) -> None:
         while True:
             try:
                 size, address = self._datagrams.recvfrom_into(_room, 0, socket.MSG_TRUNC)

@@ -40,7 +40,7 @@ def in_processes(
     """
     others = set(multiprocessing.active_children())
     pool = ProcessPoolExecutor(
-        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_leave_interrupts
+        workers, mp_context=multiprocessing.get_context("spawn"), initializer=_ignore_interrupts
     )
     try:
         futures = [pool.submit(work, item) for item in items]
@@ -60,6 +60,6 @@ def in_processes(
     return [future.result() for future in futures]
 
 
-def _leave_interrupts() -> None:
+def _ignore_interrupts() -> None:
     """Ctrl-C reaches every process of a terminal; the one that has started the others acts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)

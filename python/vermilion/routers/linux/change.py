@@ -48,7 +48,7 @@ class PlannedChange:
         How often the kernel's timer ticks is not told: whatever rate explains the answer is
         taken for it.
         """
-        return _least_differences(self.before.options, self.request, found)
+        return _fewest_differences(self.before.options, self.request, found)
 
     def undo_disagreements(self, found: QueueOptions) -> list[str]:
         """Differences of the kernel's answer after a rollback from the state before."""
@@ -91,7 +91,7 @@ def change_body(queue: QueueState, options: QueueOptions) -> bytes:
     return head + settings
 
 
-def _least_differences(
+def _fewest_differences(
     before: QueueOptions, request: QueueOptions, found: QueueOptions
 ) -> list[str]:
     least: list[str] | None = None

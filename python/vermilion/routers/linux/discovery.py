@@ -169,12 +169,12 @@ def discover(
     found = []
     for interface in interfaces:
         own = [each for each in queues if each.interface == interface.index]
-        placed = list(_placed(interface, own, rate_bit_per_s))
+        placed = list(_place_queues(interface, own, rate_bit_per_s))
         found.append(FoundInterface(interface, placed))
     return found
 
 
-def _placed(
+def _place_queues(
     interface: Interface, queues: Sequence[QueueState], rate_bit_per_s: float | None
 ) -> Iterator[FoundQueue]:
     """The queues, each after the one above it, without those inside of another."""
@@ -196,7 +196,7 @@ def _placed(
     def order(queue: QueueState) -> list[tuple[int, int]]:
         return [(each.parent, each.handle) for each in [*reversed(above(queue)), queue]]
 
-    ranked = sorted(queues, key=lambda queue: (queue.parent == INGRESS, _root_first(order(queue))))
+    ranked = sorted(queues, key=lambda queue: (queue.parent == INGRESS, _path_key(order(queue))))
     for queue in ranked:
         chain = above(queue)
         if chain and not chain[0].options.container and queue.handle == 0:
@@ -206,7 +206,7 @@ def _placed(
         yield FoundQueue(interface, queue, len(chain), around, _why_not(interface, queue))
 
 
-def _root_first(path: list[tuple[int, int]]) -> list[tuple[int, int]]:
+def _path_key(path: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return [(-1 if parent == ROOT else parent, handle) for parent, handle in path]
 
 

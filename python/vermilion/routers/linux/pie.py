@@ -124,11 +124,13 @@ class PieFamilyOptions(NumberOptions):
             found["interval"] = own["tupdate_us"] * _MICROSECOND
         found.update({name: own[name] / _GAIN_UNIT for name in ("alpha", "beta") if name in own})
         found.update({name: bool(own[word]) for name, word in _SWITCHES.items() if word in own})
-        return {**found, **self._fixed(around)}
+        return {**found, **self._fixed_parameters(around)}
 
     def request(self, changes: Parameters, around: Surroundings) -> Self | None:
         """The options that have to be told."""
-        own = refuse_fixed(changes, self._fixed(around), "the kernel has no option for it")
+        own = refuse_fixed(
+            changes, self._fixed_parameters(around), "the kernel has no option for it"
+        )
         told: dict[str, int | None] = {}
         for name, value in own.items():
             option, number_told = self._option(name, value)
@@ -174,7 +176,7 @@ class PieFamilyOptions(NumberOptions):
             parts.append("no ECN marks")
         return ", ".join(parts)
 
-    def _fixed(self, around: Surroundings) -> Parameters:
+    def _fixed_parameters(self, around: Surroundings) -> Parameters:
         """Parameters that the kernel, or the interface, decides."""
         if around.maximum_packet_bytes is None:
             return dict(self.built_in)

@@ -200,13 +200,13 @@ class RouteSocket:
         """
         self._send(kind, flags | ACKNOWLEDGE, body)
         try:
-            refusal = self._acknowledgement()
+            refusal = self._read_acknowledgement()
         except AnswerError as error:
             raise RouterSilent(str(error)) from None
         if refusal is not None:
             raise KernelError(refusal)
 
-    def _acknowledgement(self) -> Refusal | None:
+    def _read_acknowledgement(self) -> Refusal | None:
         """Reason for which the last request was refused; ``None``: it was obeyed."""
         return next(parse_refusal(each) for each in self._answers() if each.type == ERROR)
 

@@ -119,8 +119,8 @@ class PacketMonitor:
             )
         return FlowTraffic(
             flows=flows,
-            packets=_for_each(sent.packets, one_in),
-            bytes=_for_each(sent.bytes, one_in),
+            packets=_repeat_for_groups(sent.packets, one_in),
+            bytes=_repeat_for_groups(sent.bytes, one_in),
             responsive=np.repeat(sent.responsive, one_in),
             selective=np.repeat(sent.selective, one_in),
             ecn_capable=np.repeat(sent.ecn_capable, one_in),
@@ -128,7 +128,7 @@ class PacketMonitor:
         )
 
 
-def _for_each(values: NDArray[np.int64], one_in: int) -> NDArray[np.int64]:
+def _repeat_for_groups(values: NDArray[np.int64], one_in: int) -> NDArray[np.int64]:
     import numpy as np
 
     repeated: NDArray[np.int64] = np.repeat(values, one_in)

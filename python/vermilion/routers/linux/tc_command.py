@@ -63,7 +63,7 @@ def tc_command(
     place = Place(device=shlex.quote(address.interface), parent=parent)
     if any(name not in values for name in options_of(kind).settable):
         return None  # the kernel does not say all of them
-    writer = _WRITERS.get(kind, _by_profile)
+    writer = _WRITERS.get(kind, _profile_command)
     try:
         command = writer(kind, values, place, rate_bit_per_s or _RATE_BIT_PER_S)
     except ScenarioError:
@@ -107,7 +107,7 @@ _RECORDED: Final = re.compile(
 )
 
 
-def _by_profile(
+def _profile_command(
     kind: str,
     values: Mapping[str, ParameterValue],
     place: Place,

@@ -167,7 +167,7 @@ class SeenTraffic:
         """Hand over what has come since the last call."""
         with self._lock:
             for heard in self._heard.values():
-                self._take_in(heard)
+                self._add_traffic(heard)
 
     def of(self, queue: QueueAddress) -> TrafficSeen:
         """Traffic of a queue; nothing where nobody listens."""
@@ -184,7 +184,7 @@ class SeenTraffic:
                 least_round_trip_s=min((least for *_, least in late), default=None),
             )
 
-    def _take_in(self, heard: _InterfaceTraffic) -> None:
+    def _add_traffic(self, heard: _InterfaceTraffic) -> None:
         from vermilion.monitor import InterfaceError
 
         watch = heard.watch

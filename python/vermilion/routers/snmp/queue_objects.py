@@ -104,7 +104,7 @@ def rows(queues: Sequence[ServedQueue]) -> Iterator[Binding]:
     """Objects with their values; ``None`` if unknown."""
     numbers = diffserv_numbers(queues)
     for queue in queues:
-        yield from _facts(queue, numbers.get(queue.place, 0))
+        yield from _queue_bindings(queue, numbers.get(queue.place, 0))
         yield from _settings(queue)
         if queue.place in numbers:
             yield from _diffserv(queue, numbers[queue.place])
@@ -132,7 +132,7 @@ def _index(place: QueuePlace) -> ObjectIdentifier:
     return (place.interface, place.parent)
 
 
-def _facts(queue: ServedQueue, diffserv: int) -> Iterator[Binding]:
+def _queue_bindings(queue: ServedQueue, diffserv: int) -> Iterator[Binding]:
     reading, traffic = queue.reading, queue.traffic
     said: Mapping[Fact, Value] = {
         INTERFACE: _text(queue.interface),
@@ -198,19 +198,19 @@ def _diffserv(queue: ServedQueue, number: int) -> Iterator[Binding]:
         5: (integer, _VOLATILE),
         6: (integer, _ACTIVE),
     }
-    yield from _row(ALGORITHMIC_DROP, (number,), algorithmic)
-    yield from _row(RANDOM_DROP, (number,), random)
-    yield from _row(QUEUE_ELEMENT, (number,), elements)
+    yield from _row_bindings(ALGORITHMIC_DROP, (number,), algorithmic)
+    yield from _row_bindings(RANDOM_DROP, (number,), random)
+    yield from _row_bindings(QUEUE_ELEMENT, (number,), elements)
     if queue.place.parent == ROOT:
         path: dict[int, tuple[ValueType, Value]] = {
             2: (pointer, dropper),
             3: (integer, _VOLATILE),
             4: (integer, _ACTIVE),
         }
-        yield from _row(DATA_PATH, (queue.place.interface, _OUTBOUND), path)
+        yield from _row_bindings(DATA_PATH, (queue.place.interface, _OUTBOUND), path)
 
 
-def _row(
+def _row_bindings(
     entry: ObjectIdentifier,
     index: ObjectIdentifier,
     columns: Mapping[int, tuple[ValueType, Value]],

@@ -133,7 +133,7 @@ class SnmpRouter(OperatedRouter):
         self._unwrapped = Unwrapped()
         try:
             self._place = self._find()
-            self._learn(delay_s)
+            self._read_kind(delay_s)
         except BaseException:
             agent.close()
             raise
@@ -276,8 +276,8 @@ class SnmpRouter(OperatedRouter):
         try:
             self._set(changes, before, place)
         except RouterSilent as silence:
-            if not self._is_made(changes, before, place, silence):
-                self._set_again(changes, before, place)
+            if not self._is_applied(changes, before, place, silence):
+                self._resend(changes, before, place)
         now = self._said_after(place)
         late = [each.parameter for each in changes if now[each] == before[each]]
         if late:
@@ -285,7 +285,7 @@ class SnmpRouter(OperatedRouter):
                 f"{self.address}: the agent has accepted a change of {', '.join(late)} and shows "
                 "the value of before; expected one that does what it answers"
             )
-            if self._is_as_before(now, before):
+            if self._is_unchanged(now, before):
                 raise RouterError(message)
             message = f"{message}. The rest of the change is in force"
             raise RouterSilent(message)
@@ -327,7 +327,7 @@ class SnmpRouter(OperatedRouter):
         message = f"{self.address}: there is no such queue; expected {known}"
         raise RouterError(message)
 
-    def _learn(self, delay_s: float) -> None:
+    def _read_kind(self, delay_s: float) -> None:
         """Read the kind of the queue.
 
         Raises:
@@ -499,7 +499,7 @@ class SnmpRouter(OperatedRouter):
                 message = f"{refusal}: {_REFUSALS[refusal.status]}"
                 raise RouterSilent(message) from None
             was_tried = refusal.status == "commitFailed"
-            if was_tried and not self._is_as_before(self._said_after(place), before):
+            if was_tried and not self._is_unchanged(self._said_after(place), before):
                 words = "the change was not made, but what was there is not in force"
                 raise RouterSilent(self._refusal(refusal, list(changes), words)) from None
             words = _REFUSALS.get(refusal.status, "")
@@ -519,7 +519,7 @@ class SnmpRouter(OperatedRouter):
         refuses = f"{self.address}: the agent refuses {which} ({refusal.status})"
         return ": ".join(each for each in (refuses, words, reason) if each)
 
-    def _is_made(
+    def _is_applied(
         self,
         changes: Mapping[Setting, int],
         before: Mapping[Setting, int],
@@ -532,7 +532,7 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: it cannot be told, or neither of them is.
         """
         now = self._said_after(place, silence)
-        if self._is_as_before(now, before):
+        if self._is_unchanged(now, before):
             return False
         wanted = {each.parameter: each.scale.meant(said) for each, said in changes.items()}
         if self.held.holds(wanted, self._meant(now)):
@@ -540,11 +540,11 @@ class SnmpRouter(OperatedRouter):
         message = f"{silence}; what is in force is neither the change nor what was there before"
         raise RouterSilent(message)
 
-    def _is_as_before(self, now: Mapping[Setting, int], before: Mapping[Setting, int]) -> bool:
+    def _is_unchanged(self, now: Mapping[Setting, int], before: Mapping[Setting, int]) -> bool:
         """Return whether nothing has changed, but for what the queue moves itself."""
         return self.held.is_unchanged(self._meant(now), self._meant(before))
 
-    def _set_again(
+    def _resend(
         self, changes: Mapping[Setting, int], before: Mapping[Setting, int], place: QueuePlace
     ) -> None:
         """Sends a change that was not made once more.
@@ -556,7 +556,7 @@ class SnmpRouter(OperatedRouter):
         try:
             self._set(changes, before, place)
         except RouterSilent as silence:
-            if not self._is_made(changes, before, place, silence):
+            if not self._is_applied(changes, before, place, silence):
                 message = (
                     f"{silence}, twice. The change is not in force, but may still be on its way"
                 )

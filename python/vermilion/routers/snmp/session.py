@@ -220,7 +220,9 @@ class SnmpSession:
         found: dict[ObjectIdentifier, Value] = {}
         for first in range(0, len(names), MOST_NAMES):
             some = names[first : first + MOST_NAMES]
-            told = self._ask(lambda some=some: get_cmd(*self._request(some, self._patient)))
+            told = self._ask_with_retry(
+                lambda some=some: get_cmd(*self._request(some, self._patient))
+            )
             found.update(_values(told))
         return {name: value for name, value in found.items() if name in set(names)}
 
@@ -243,7 +245,7 @@ class SnmpSession:
                     engine, who, target, context, 0, _REPETITIONS, *names, lookupMib=False
                 )
 
-            told = _values(self._ask(asking))
+            told = _values(self._ask_with_retry(asking))
             own = {name: value for name, value in told.items() if below(name, top) and name > at}
             found.update(own)
             if len(own) < len(told) or not own:
@@ -267,7 +269,7 @@ class SnmpSession:
         told = [
             ObjectType(ObjectIdentity(name), types[kind](value)) for name, kind, value in values
         ]
-        self._ask(
+        self._ask_with_retry(
             lambda: set_cmd(
                 self._engine, self._security_data, self._once, self._context, *told, lookupMib=False
             ),
@@ -280,7 +282,7 @@ class SnmpSession:
         asked = [ObjectType(ObjectIdentity(each)) for each in names]
         return [self._engine, self._security_data, target, self._context, *asked]
 
-    def _ask(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
+    def _ask_with_retry(self, asking: Any, *, again: bool = True) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
         """Send a request; repeat it once if the agent has restarted.
 
         An agent that was killed may come back as another engine (RFC 3414, 2.2), and says nothing
@@ -292,10 +294,10 @@ class SnmpSession:
         """
         trouble, status, index, told = self._answer(asking)
         if trouble in _BEGUN_ANEW:
-            self._renew()
+            self._reset_engine()
             trouble, status, index, told = self._answer(asking)
         if trouble == _SILENCE and self._knows_engine:
-            self._renew()
+            self._reset_engine()
             if again:
                 trouble, status, index, told = self._answer(asking)
         if trouble is not None:
@@ -321,7 +323,7 @@ class SnmpSession:
             raise RouterSilent(message) from None
         return (None if trouble is None else type(trouble).__name__), status, index, told
 
-    def _renew(self) -> None:
+    def _reset_engine(self) -> None:
         """Forgets what is known of the agent's engine."""
         self._end()
         self._begin()

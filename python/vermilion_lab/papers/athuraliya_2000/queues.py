@@ -190,7 +190,7 @@ def _rem_readings() -> dict[str, Scenario]:
     }
 
 
-def _with_target(trip: str) -> Scenario:
+def _target_scenario(trip: str) -> Scenario:
     """The reading in the middle with ns-2's target of 20 packets, for comparison."""
     scenario = _rem_readings()[f"phi 1.04, immediate, {trip}"]
     return scenario.with_values({f"links.{LINK}.queue.target_queue": "20 packets"})
@@ -202,11 +202,11 @@ def measure_rem(bench: Workbench) -> Numbers:
     spiked = [name for name in readings if name.startswith("phi 1.04,")]
     bench.expect((len(readings) + len(spiked) + len(ROUND_TRIPS)) * len(bench.seeds) + 2)
     results = bench.run_many(readings)
-    targets = bench.run_many({trip: _with_target(trip) for trip in ROUND_TRIPS})
+    targets = bench.run_many({trip: _target_scenario(trip) for trip in ROUND_TRIPS})
     return {
         "with_target": {trip: _settled_means(found) for trip, found in targets.items()},
         "readings": {name: _settled_means(found) for name, found in results.items()},
-        "spikes": {name: _spikes(bench, readings[name]) for name in spiked},
+        "spikes": {name: _join_peaks(bench, readings[name]) for name in spiked},
         "traces": {
             name: _trace(bench, readings[name])
             for name in (
@@ -217,7 +217,7 @@ def measure_rem(bench: Workbench) -> Numbers:
     }
 
 
-def _spikes(bench: Workbench, scenario: Scenario) -> dict[str, list[float]]:
+def _join_peaks(bench: Workbench, scenario: Scenario) -> dict[str, list[float]]:
     """The largest queue in the seconds after joins, and in as many seconds when all is settled."""
     joined, settled = [], []
     for result in bench.traces(scenario, PROBE_S):

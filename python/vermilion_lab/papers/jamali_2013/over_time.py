@@ -53,8 +53,8 @@ def measure_over_time(bench: Workbench) -> Numbers:
             ]
             # The first point is at 0 s, when nothing has happened.
             queues[queue] = {
-                "drops": _by_step([series["drops"][1:].tolist() for series in found]),
-                "utilization": _by_step(
+                "drops": _transpose([series["drops"][1:].tolist() for series in found]),
+                "utilization": _transpose(
                     [
                         (series["throughput_bit_per_s"][1:] / RATE_BIT_PER_S).tolist()
                         for series in found
@@ -65,7 +65,7 @@ def measure_over_time(bench: Workbench) -> Numbers:
     return numbers
 
 
-def _by_step(by_seed: list[list[float]]) -> list[list[float]]:
+def _transpose(by_seed: list[list[float]]) -> list[list[float]]:
     return [list(values) for values in zip(*by_seed, strict=True)]
 
 
@@ -133,19 +133,19 @@ def stretch_tables(numbers: Numbers) -> list[FigureTable]:
 
 def below_all_along(evidence: Evidence) -> list[Check]:
     """Check that VRED drops less with each number of sources."""
-    return _against_red(
+    return _checks_against_red(
         evidence, "drops", "packets dropped in a second", Expected(high=0.0), "packets", 1 / STEP_S
     )
 
 
 def busy_all_along(evidence: Evidence) -> list[Check]:
     """Check that the link is used no less with each number of sources."""
-    return _against_red(
+    return _checks_against_red(
         evidence, "utilization", "utilisation", Expected(low=-SLACK), "points", 100.0
     )
 
 
-def _against_red(
+def _checks_against_red(
     evidence: Evidence, key: str, quantity: str, expected: Expected, unit: str, scale: float
 ) -> list[Check]:
     checks = []

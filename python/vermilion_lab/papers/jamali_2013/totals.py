@@ -133,7 +133,7 @@ def total_tables(numbers: Numbers) -> list[FigureTable]:
                     cell(found["drops"]),
                     cell(found["forced"]),
                     "" if queue == RED else cell(_change(by_queue, queue), 100.0),
-                    "" if queue == RED else f"{100 * _luckiest(by_queue, queue):.1f}",
+                    "" if queue == RED else f"{100 * _lowest_change(by_queue, queue):.1f}",
                     cell(found["utilization"], 100.0),
                     cell(found["queue"]),
                 )
@@ -145,7 +145,7 @@ def total_tables(numbers: Numbers) -> list[FigureTable]:
     ]
 
 
-def _luckiest(found: dict[str, Any], queue: str) -> float:
+def _lowest_change(found: dict[str, Any], queue: str) -> float:
     """The lowest change of drops between any run of a queue and any of RED's.
 
     The paper has one run of each; this is the best that one pair of runs could have shown.

@@ -60,7 +60,7 @@ def gain_for(interval_s: float, round_trip_s: float) -> float:
     return float(2.0 ** -math.floor(math.log2(max(2.0, round_trip_s / interval_s))))
 
 
-def _one_gains(round_trip_ms: int) -> dict[str, tuple[int, float]]:
+def _talk_gains(round_trip_ms: int) -> dict[str, tuple[int, float]]:
     """Samples (ms) and gain at 1.5 Mbit/s: the talk's, and by its rule for slow links."""
     return {
         "samples of 1 ms, gain 1/16": (1, 1 / 16),
@@ -121,7 +121,7 @@ def measure_ramp(bench: Workbench) -> Numbers:
         name: _tracking_errors(
             one_transfer(RED, trip, limit).with_values({"duration": "30 s", "warm_up": "0 s"}),
             bench,
-            _one_gains(trip),
+            _talk_gains(trip),
         )
         for name, (trip, limit) in _ONES.items()
     }

@@ -79,7 +79,7 @@ def measure_four_queues(bench: Workbench) -> Numbers:
     """Measure each reading with each seed: random, then tuned, and with standard RED."""
     jobs = [(name, seed) for name in READINGS for seed in bench.seeds]
     bench.expect(_EFFORT * len(jobs))
-    runs = bench.each_in_processes(_row, jobs, weight=_EFFORT)
+    runs = bench.each_in_processes(_measure_network, jobs, weight=_EFFORT)
     count = len(bench.seeds)
     return {
         name: {key: [run[key] for run in runs[k * count : (k + 1) * count]] for key in runs[0]}
@@ -87,7 +87,7 @@ def measure_four_queues(bench: Workbench) -> Numbers:
     }
 
 
-def _row(job: tuple[str, int]) -> Numbers:
+def _measure_network(job: tuple[str, int]) -> Numbers:
     """One network: coefficients of variation and utilisation over time."""
     from random import Random
 
