@@ -214,7 +214,8 @@ def test_the_probability_of_red_comes_from_plog_where_it_is_zero():
 def test_fq_codel_says_back_what_the_kernel_makes_of_it(option, told, said):
     """As fq_codel_change has it: max(256U, quantum), and min(1 << 31, memory_limit)."""
     options = answered("fq_codel").options
-    assert options.said_back(option, told, TIMER_HZ) == said
+    request = type(options)(**{option: told})
+    assert getattr(options.after(request, TIMER_HZ), option) == said
 
 
 @pytest.mark.parametrize(

@@ -8,14 +8,14 @@ that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from vermilion.routers.linux.message import by_type, number_of, parse_attributes
-from vermilion.routers.linux.options import NumberOptions
+from vermilion.routers.linux.options import NumberOptions, sent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 DIFFSERV: Final = ("diffserv3", "diffserv4", "diffserv8", "besteffort", "precedence")
 FLOW_MODES: Final = (
@@ -30,25 +30,6 @@ FLOW_MODES: Final = (
 )
 """tc's words, by the kernel's numbers."""
 
-_OPTIONS: Final = [
-    "base_rate",
-    "diffserv_mode",
-    "atm",
-    "flow_mode",
-    "overhead",
-    "rtt_us",
-    "target_us",
-    "autorate",
-    "memory",
-    "nat",
-    "raw",
-    "wash",
-    "mpu",
-    "ingress",
-    "ack_filter",
-    "split_gso",
-    "fwmark",
-]
 _TINS: Final = 10
 _TIN_COUNTERS: Final = {
     2: "sent_packets",
@@ -87,27 +68,24 @@ class CakeOptions(NumberOptions):
 
     kind: ClassVar[str] = "cake"
     marks: ClassVar[Sequence[str] | None] = ("ecn_marked",)
-    numbers_sent: ClassVar[Mapping[str, int]] = {
-        name: number for number, name in enumerate(_OPTIONS, 2)
-    }
 
-    base_rate: int | None = None
-    diffserv_mode: int | None = None
-    atm: int | None = None
-    flow_mode: int | None = None
-    overhead: int | None = None
-    rtt_us: int | None = None
-    target_us: int | None = None
-    autorate: int | None = None
-    memory: int | None = None
-    nat: int | None = None
-    raw: int | None = None
-    wash: int | None = None
-    mpu: int | None = None
-    ingress: int | None = None
-    ack_filter: int | None = None
-    split_gso: int | None = None
-    fwmark: int | None = None
+    base_rate: int | None = field(default=None, metadata=sent(2))
+    diffserv_mode: int | None = field(default=None, metadata=sent(3))
+    atm: int | None = field(default=None, metadata=sent(4))
+    flow_mode: int | None = field(default=None, metadata=sent(5))
+    overhead: int | None = field(default=None, metadata=sent(6))
+    rtt_us: int | None = field(default=None, metadata=sent(7))
+    target_us: int | None = field(default=None, metadata=sent(8))
+    autorate: int | None = field(default=None, metadata=sent(9))
+    memory: int | None = field(default=None, metadata=sent(10))
+    nat: int | None = field(default=None, metadata=sent(11))
+    raw: int | None = field(default=None, metadata=sent(12))
+    wash: int | None = field(default=None, metadata=sent(13))
+    mpu: int | None = field(default=None, metadata=sent(14))
+    ingress: int | None = field(default=None, metadata=sent(15))
+    ack_filter: int | None = field(default=None, metadata=sent(16))
+    split_gso: int | None = field(default=None, metadata=sent(17))
+    fwmark: int | None = field(default=None, metadata=sent(18))
 
     def encode(self) -> bytes:
         """Refuse: this qdisc is only read."""

@@ -15,144 +15,69 @@ is, drops nothing but what a lower limit has no room for, and keeps the state.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from vermilion.routers.linux.options import (
     CODEL_OFF_US,
+    COUNT,
+    SWITCH,
+    Encoding,
     NumberOptions,
     Parameters,
-    Price,
     Surroundings,
     codel_said_back,
     codel_to_tell,
-    limit_price,
     microseconds,
-    refuse_fixed,
-    u32_counters,
-    whole,
+    packet_size,
+    sent,
 )
-from vermilion.scenario.errors import FieldError
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-CODEL_TIMES: Final = {
+_TIMES: Final = {
     "target": "target_us",
     "interval": "interval_us",
-    "ce_threshold": "ce_threshold_us",
+    "every packet marked above": "ce_threshold_us",
 }
-"""The parameters that are times, and the options that hold them."""
-
-_MICROSECOND: Final = 1e-6
-_COUNTERS: Final = (
-    "largest_packet",
-    "count",
-    "last_count",
-    "delay_us",
-    "drop_next_us",
-    "drop_overlimit",
-    "ecn_mark",
-    "dropping",
-    "ce_mark",
+_TIME: Final = Encoding(
+    microseconds,
+    lambda said: codel_to_tell(said) * 1e-6,
+    lambda told, _: codel_said_back(told),
+    codel_to_tell,
+)
+_CE_THRESHOLD: Final = replace(
+    _TIME,
+    told=lambda name, value: None if value is None else microseconds(name, value),
+    off=CODEL_OFF_US,
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodelOptions(NumberOptions):
-    """The options of one ``codel``.
+class _CodelFamilyOptions(NumberOptions):
+    """What ``codel`` and ``fq_codel`` have in common."""
 
-    Attributes:
-        target_us: sojourn time that the queue may keep up.
-        limit: packets the buffer holds.
-        interval_us: how long the sojourn must exceed the target.
-        ecn: whether packets are marked.
-        ce_threshold_us: sojourn time above which every ECN-capable packet is marked; absent: off.
-    """
-
-    kind: ClassVar[str] = "codel"
-    discipline: ClassVar[str | None] = "codel"
-    settable: ClassVar[Sequence[str]] = ("limit", *CODEL_TIMES, "ecn")
-    counts: ClassVar[Sequence[str]] = ("limit",)
+    settable: ClassVar[Sequence[str]] = ("limit", "target", "interval", "ce_threshold", "ecn")
     marks: ClassVar[Sequence[str] | None] = ("ecn_mark", "ce_mark")
-    numbers_sent: ClassVar[Mapping[str, int]] = {
-        "limit": 2,
-        "interval_us": 3,
-        "target_us": 1,
-        "ecn": 4,
-        "ce_threshold_us": 5,
-    }
+    usual: ClassVar[Parameters] = {"dialect": "linux", "ce_threshold": None}
 
-    target_us: int | None = None
-    limit: int | None = None
-    interval_us: int | None = None
-    ecn: int | None = None
-    ce_threshold_us: int | None = None
+    def fixed(self, around: Surroundings) -> Parameters:
+        """The largest packet."""
+        return packet_size(around)
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - of all queues
-        """Times in units of 1024 ns."""
-        return codel_said_back(told) if name in CODEL_TIMES.values() else told
-
-    def to_tell(self, name: str, said: int) -> int:
-        """Inverse of the above."""
-        return codel_to_tell(said) if name in CODEL_TIMES.values() else said
-
-    def to_tell_absent(self, name: str) -> int | None:
-        """Return the off value of the CE threshold; other parameters cannot be absent."""
-        return CODEL_OFF_US if name == "ce_threshold_us" else None
-
-    @classmethod
-    def counters(cls, told: bytes) -> dict[str, int]:
-        """The state and the counters."""
-        return u32_counters(told, _COUNTERS, cls.kind)
-
-    def parameters(self, around: Surroundings) -> Parameters:
-        """Parameters of Vermilion's discipline."""
-        own = self.numbers()
-        found: Parameters = {"dialect": "linux", "ce_threshold": None}
-        if "limit" in own:
-            found["limit"] = own["limit"]
-        for name, word in CODEL_TIMES.items():
-            if word in own:
-                found[name] = codel_to_tell(own[word]) * _MICROSECOND
-        if "ecn" in own:
-            found["ecn"] = bool(own["ecn"])
-        if around.maximum_packet_bytes is not None:
-            found["maximum_packet_size"] = around.maximum_packet_bytes
-        return found
-
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """The options that have to be told."""
-        own = refuse_fixed(changes, {"dialect": "linux"}, "it is Linux")
-        if around.maximum_packet_bytes is not None:
-            packet: Parameters = {"maximum_packet_size": around.maximum_packet_bytes}
-            own = refuse_fixed(own, packet, "the kernel takes it from the interface's MTU")
-        told: dict[str, int | None] = {}
-        for name, value in own.items():
-            if name in self.counts:
-                told[name] = whole(name, value)
-            elif name == "ce_threshold" and value is None:
-                told["ce_threshold_us"] = None
-            elif name in CODEL_TIMES:
-                told[CODEL_TIMES[name]] = microseconds(name, value)
-            elif name == "ecn":
-                told["ecn"] = int(bool(value))
-            else:
-                raise FieldError(name, value, "nothing: the kernel has no such option")
-        return self.changed_only(told)
-
-    def price(self, request: Self, waiting: int) -> Price:
-        """A lower limit drops what it has no room for."""
-        return limit_price(request.limit, waiting)
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
+        """The dialect and the largest packet."""
+        yield {"dialect": "linux"}, "it is Linux"
+        yield packet_size(around), "the kernel takes it from the interface's MTU"
 
     def words(self) -> str:
         """The settings in plain words."""
         own = self.numbers()
         parts = []
-        for name, word in CODEL_TIMES.items():
+        for title, word in _TIMES.items():
             if word in own:
-                title = "every packet marked above" if name == "ce_threshold" else name
                 parts.append(f"{title} {codel_to_tell(own[word]) / 1000:g} ms")
         if "limit" in own:
             parts.append(f"at most {how_many(own['limit'], 'packet')}")
@@ -161,79 +86,101 @@ class CodelOptions(NumberOptions):
         return ", ".join(parts)
 
 
+@dataclass(frozen=True, kw_only=True)
+class CodelOptions(_CodelFamilyOptions):
+    """The options of one ``codel``.
+
+    Attributes:
+        limit: packets the buffer holds.
+        interval_us: how long the sojourn must exceed the target.
+        target_us: sojourn time that the queue may keep up.
+        ecn: whether packets are marked.
+        ce_threshold_us: sojourn time above which every ECN-capable packet is marked; absent: off.
+    """
+
+    kind: ClassVar[str] = "codel"
+    discipline: ClassVar[str | None] = "codel"
+    counter_names: ClassVar[Sequence[str]] = (
+        "largest_packet",
+        "count",
+        "last_count",
+        "delay_us",
+        "drop_next_us",
+        "drop_overlimit",
+        "ecn_mark",
+        "dropping",
+        "ce_mark",
+    )
+
+    limit: int | None = field(default=None, metadata=sent(2, "limit"))
+    interval_us: int | None = field(default=None, metadata=sent(3, "interval", _TIME))
+    target_us: int | None = field(default=None, metadata=sent(1, "target", _TIME))
+    ecn: int | None = field(default=None, metadata=sent(4, "ecn", SWITCH))
+    ce_threshold_us: int | None = field(
+        default=None, metadata=sent(5, "ce_threshold", _CE_THRESHOLD)
+    )
+
+
 _LEAST_QUANTUM: Final = 256
 _MOST_MEMORY: Final = 2**31
-_TURNS: Final = ("flows", "quantum", "memory_limit", "drop_batch")
-_FQ_COUNTERS: Final = (
-    "largest_packet",
-    "drop_overlimit",
-    "ecn_mark",
-    "new_flow_count",
-    "new_flows",
-    "old_flows",
-    "ce_mark",
-    "memory_usage",
-    "drop_overmemory",
-)
+_QUANTUM: Final = replace(COUNT, said_back=lambda told, _: max(told, _LEAST_QUANTUM))
+_MEMORY: Final = replace(COUNT, said_back=lambda told, _: min(told, _MOST_MEMORY))
 
 
 @dataclass(frozen=True, kw_only=True)
-class FqCodelOptions(CodelOptions):
-    """The options of one ``fq_codel``.
+class FqCodelOptions(_CodelFamilyOptions):
+    """The options of one ``fq_codel``: as ``codel``, and those of its flows.
 
     Attributes:
         flows: queues into which flows are hashed.
         quantum: bytes that a flow may send in a turn.
-        drop_batch: at most so many packets are dropped at a time when the buffer is full.
         memory_limit: bytes of memory the buffer holds.
+        drop_batch: at most so many packets are dropped at a time when the buffer is full.
     """
 
     kind: ClassVar[str] = "fq_codel"
     discipline: ClassVar[str | None] = "fq-codel"
-    counts: ClassVar[Sequence[str]] = ("limit", *_TURNS)
-    settable: ClassVar[Sequence[str]] = (*CodelOptions.settable, *_TURNS[1:])
-    numbers_sent: ClassVar[Mapping[str, int]] = {
-        "limit": 2,
-        "flows": 5,
-        "quantum": 6,
-        "interval_us": 3,
-        "target_us": 1,
-        "ecn": 4,
-        "ce_threshold_us": 7,
-        "memory_limit": 9,
-        "drop_batch": 8,
-    }
+    settable: ClassVar[Sequence[str]] = (
+        *_CodelFamilyOptions.settable,
+        "quantum",
+        "memory_limit",
+        "drop_batch",
+    )
+    counter_names: ClassVar[Sequence[str]] = (
+        "largest_packet",
+        "drop_overlimit",
+        "ecn_mark",
+        "new_flow_count",
+        "new_flows",
+        "old_flows",
+        "ce_mark",
+        "memory_usage",
+        "drop_overmemory",
+    )
 
-    flows: int | None = None
-    quantum: int | None = None
-    drop_batch: int | None = None
-    memory_limit: int | None = None
-
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:
-        """Times in units of 1024 ns; a least quantum and a largest memory limit."""
-        if name == "quantum":
-            return max(told, _LEAST_QUANTUM)
-        if name == "memory_limit":
-            return min(told, _MOST_MEMORY)
-        return super().said_back(name, told, timer_hz)
+    limit: int | None = field(default=None, metadata=sent(2, "limit"))
+    flows: int | None = field(default=None, metadata=sent(5, "flows"))
+    quantum: int | None = field(default=None, metadata=sent(6, "quantum", _QUANTUM))
+    interval_us: int | None = field(default=None, metadata=sent(3, "interval", _TIME))
+    target_us: int | None = field(default=None, metadata=sent(1, "target", _TIME))
+    ecn: int | None = field(default=None, metadata=sent(4, "ecn", SWITCH))
+    ce_threshold_us: int | None = field(
+        default=None, metadata=sent(7, "ce_threshold", _CE_THRESHOLD)
+    )
+    memory_limit: int | None = field(default=None, metadata=sent(9, "memory_limit", _MEMORY))
+    drop_batch: int | None = field(default=None, metadata=sent(8, "drop_batch"))
 
     @classmethod
     def counters(cls, told: bytes) -> dict[str, int]:
         """The counters of the queue; its statistics begin with their kind, which is 0."""
         if len(told) >= 4 and struct.unpack_from("=I", told) != (0,):  # noqa: PLR2004 - bytes of a number of the kernel
             return {}
-        return u32_counters(told[4:], _FQ_COUNTERS, cls.kind)
+        return super().counters(told[4:])
 
-    def parameters(self, around: Surroundings) -> Parameters:
-        """Parameters of Vermilion's ``fq-codel``."""
-        own = self.numbers()
-        turns: Parameters = {name: own[name] for name in _TURNS if name in own}
-        return {**super().parameters(around), **turns}
-
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """The options that have to be told."""
-        own = refuse_fixed(changes, {"flows": self.flows}, "it is fixed once the queue is there")
-        return super().request(own, around)
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
+        """The number of flows too."""
+        yield {"flows": self.flows}, "it is fixed once the queue is there"
+        yield from super().refused(around)
 
     def words(self) -> str:
         """The settings in plain words."""

@@ -14,27 +14,28 @@ tc/q_fq.c (iproute2 6.1), tried on a Linux 6.12 kernel.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Final, Self
 
 from vermilion.routers.linux.options import (
+    Encoding,
     NumberOptions,
     Parameters,
-    Price,
     Surroundings,
-    limit_price,
     microseconds,
-    refuse_fixed,
-    whole,
+    sent,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
 FQ_OFF_US: Final = 2**32 - 1
 """The CE threshold, and the rate, that stand for none."""
 
-_COUNTS: Final = ("limit", "flow_limit", "quantum", "initial_quantum")
+_CE_THRESHOLD: Final = Encoding(
+    lambda name, value: FQ_OFF_US if value is None else microseconds(name, value),
+    lambda said: None if said == FQ_OFF_US else said / 1e6,
+)
 _COUNTERS: Final[Mapping[str, tuple[str, int]]] = {
     "fast_path_packets": ("Q", 8),
     "flow_limit_drops": ("Q", 32),
@@ -64,29 +65,26 @@ class FqOptions(NumberOptions):
 
     kind: ClassVar[str] = "fq"
     discipline: ClassVar[str | None] = "fq"
-    settable: ClassVar[Sequence[str]] = (*_COUNTS, "ce_threshold")
+    settable: ClassVar[Sequence[str]] = (
+        "limit",
+        "flow_limit",
+        "quantum",
+        "initial_quantum",
+        "ce_threshold",
+    )
     marks: ClassVar[Sequence[str] | None] = ("ce_mark",)
-    numbers_sent: ClassVar[Mapping[str, int]] = {
-        "limit": 1,
-        "flow_limit": 2,
-        "quantum": 3,
-        "initial_quantum": 4,
-        "rate_enable": 5,
-        "maximum_rate": 7,
-        "refill_delay_us": 9,
-        "orphan_mask": 10,
-        "ce_threshold_us": 12,
-    }
 
-    limit: int | None = None
-    flow_limit: int | None = None
-    quantum: int | None = None
-    initial_quantum: int | None = None
-    rate_enable: int | None = None
-    maximum_rate: int | None = None
-    refill_delay_us: int | None = None
-    orphan_mask: int | None = None
-    ce_threshold_us: int | None = None
+    limit: int | None = field(default=None, metadata=sent(1, "limit"))
+    flow_limit: int | None = field(default=None, metadata=sent(2, "flow_limit"))
+    quantum: int | None = field(default=None, metadata=sent(3, "quantum"))
+    initial_quantum: int | None = field(default=None, metadata=sent(4, "initial_quantum"))
+    rate_enable: int | None = field(default=None, metadata=sent(5))
+    maximum_rate: int | None = field(default=None, metadata=sent(7))
+    refill_delay_us: int | None = field(default=None, metadata=sent(9))
+    orphan_mask: int | None = field(default=None, metadata=sent(10))
+    ce_threshold_us: int | None = field(
+        default=None, metadata=sent(12, "ce_threshold", _CE_THRESHOLD)
+    )
 
     @classmethod
     def counters(cls, told: bytes) -> dict[str, int]:
@@ -97,37 +95,24 @@ class FqOptions(NumberOptions):
             if at + struct.calcsize(form) <= len(told)
         }
 
-    def parameters(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - of all queues
-        """Parameters of Vermilion's ``fq``."""
-        own = self.numbers()
-        found: Parameters = {name: own[name] for name in _COUNTS if name in own}
+    def fixed(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - of all queues
+        """Parameters that stay as the queue was made."""
+        found: Parameters = {}
         if self.orphan_mask is not None:
             found["flows"] = self.orphan_mask + 1
         if self.refill_delay_us is not None:
             found["refill_delay"] = self.refill_delay_us / 1e6
-        if self.ce_threshold_us is not None:
-            never = self.ce_threshold_us == FQ_OFF_US
-            found["ce_threshold"] = None if never else self.ce_threshold_us / 1e6
         return found
 
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """The options that have to be told."""
-        now = self.parameters(around)
-        fixed = {name: now.get(name) for name in ("flows", "refill_delay")}
-        own = refuse_fixed(changes, fixed, "it stays as the queue was made")
-        told: dict[str, int | None] = {
-            name: whole(name, own[name]) for name in _COUNTS if name in own
-        }
-        if "ce_threshold" in own:
-            threshold = own["ce_threshold"]
-            told["ce_threshold_us"] = (
-                FQ_OFF_US if threshold is None else microseconds("ce_threshold", threshold)
-            )
-        return self.changed_only(told)
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
+        """Flows and the delay of a new quantum."""
+        none: Parameters = {"flows": None, "refill_delay": None}
+        yield {**none, **self.fixed(around)}, "it stays as the queue was made"
 
-    def price(self, request: Self, waiting: int) -> Price:
-        """A lower limit drops what it has no room for."""
-        return limit_price(request.limit, waiting)
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
+        """The options that have to be told; how flows are hashed is none of them."""
+        own = {name: value for name, value in changes.items() if name != "perturbation"}
+        return super().request(own, around)
 
     def words(self) -> str:
         """The settings in plain words."""

@@ -21,6 +21,7 @@ from __future__ import annotations
 import struct
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from vermilion.routers.base import ParameterValue
@@ -36,7 +37,7 @@ from vermilion.routers.linux.message import (
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 TIMER_RATES_HZ: Final = (100, 250, 300, 1000, 128, 200, 256, 500, 512, 1024, 48, 24, 64)
 """Timer ticks a second that kernels are built with, the usual ones first."""
@@ -144,6 +145,7 @@ class QueueOptions(ABC):
         moved: parameters that the kernel moves by itself, each with the switch that makes it.
         container: whether it passes packets on to queues below it.
         marks: names of the counters that count packets marked (ECN); ``None``: it is not known.
+        counter_names: those that come as numbers of 32 bits, in their order.
         unknown: attributes that this version of Vermilion does not know.
     """
 
@@ -154,6 +156,7 @@ class QueueOptions(ABC):
     attribute: ClassVar[int] = OPTIONS
     container: ClassVar[bool] = False
     marks: ClassVar[Sequence[str] | None] = ()
+    counter_names: ClassVar[Sequence[str]] = ()
 
     unknown: tuple[Attribute, ...] = field(default=(), compare=False)
 
@@ -183,13 +186,13 @@ class QueueOptions(ABC):
         return {name: value for name, value in own.items() if value is not None}
 
     @classmethod
-    def counters(cls, told: bytes) -> dict[str, int]:  # noqa: ARG003 - for those below
+    def counters(cls, told: bytes) -> dict[str, int]:
         """The kind's own counters, from its part of the statistics.
 
         Raises:
             AnswerError: they are cut off.
         """
-        return {}
+        return u32_counters(told, cls.counter_names, cls.kind) if cls.counter_names else {}
 
     def marked(self, counters: Mapping[str, int]) -> int | None:
         """Packets marked so far; ``None`` where that is not known."""
@@ -238,20 +241,71 @@ class QueueOptions(ABC):
         return Price()
 
 
+@dataclass(frozen=True, slots=True)
+class Encoding:
+    """How the numbers of an option stand for the values of a parameter.
+
+    Attributes:
+        told: the number for a value; ``None``: the option is to be off.
+        meant: the value of a number that the kernel has said.
+        said_back: the number that the kernel says when it was told one; ``None`` for none.
+        to_tell: the number to tell for the kernel to say this one.
+        off: the number that removes the option; ``None``: not possible.
+    """
+
+    told: Callable[[str, ParameterValue], int | None]
+    meant: Callable[[int], ParameterValue]
+    said_back: Callable[[int, int], int | None] = lambda told, _: told
+    to_tell: Callable[[int], int] = lambda said: said
+    off: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SentNumber:
+    """One option: its attribute, and the parameter that it is; "" for none."""
+
+    number: int
+    parameter: str
+    encoding: Encoding
+
+
+def whole(name: str, value: ParameterValue) -> int:
+    """A whole number, from a parameter."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != round(value):
+        raise FieldError(name, value, "a whole number")
+    return round(value)
+
+
+COUNT: Final = Encoding(whole, lambda said: said)
+SWITCH: Final = Encoding(lambda _, value: int(bool(value)), bool)
+
+
+def sent(number: int, parameter: str = "", encoding: Encoding = COUNT) -> dict[str, SentNumber]:
+    """Metadata of a field of :class:`NumberOptions`."""
+    return {"sent": SentNumber(number, parameter, encoding)}
+
+
+@cache
+def _sent_numbers(form: type[NumberOptions]) -> Mapping[str, SentNumber]:
+    return {each.name: each.metadata["sent"] for each in fields(form) if "sent" in each.metadata}
+
+
 @dataclass(frozen=True, kw_only=True)
 class NumberOptions(QueueOptions):
     """Options that are one attribute of 32 bits each, all of which may be left away.
 
+    The fields have :func:`sent` as their metadata and the order in which tc writes them.
+
     Attributes:
-        numbers_sent: attribute numbers by option, in the order in which tc writes them.
+        usual: parameters that the kernel has where it says nothing of them.
     """
 
-    numbers_sent: ClassVar[Mapping[str, int]]
+    usual: ClassVar[Parameters] = {}
 
     @classmethod
     def decode(cls, payload: bytes) -> Self:
         """The options that the kernel has said."""
-        names = {number: name for name, number in cls.numbers_sent.items()}
+        names = {each.number: name for name, each in _sent_numbers(cls).items()}
         known: dict[str, Any] = {}
         unknown = []
         for attribute in parse_attributes(payload, cls.kind):
@@ -265,29 +319,53 @@ class NumberOptions(QueueOptions):
     def encode(self) -> bytes:
         """Encode the attributes in order."""
         told = b"".join(
-            u32_bytes(number, value)
-            for name, number in self.numbers_sent.items()
+            u32_bytes(each.number, value)
+            for name, each in _sent_numbers(type(self)).items()
             if (value := getattr(self, name)) is not None
         )
         return told + b"".join(attribute_bytes(each.type, each.payload) for each in self.unknown)
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:  # noqa: ARG002 - for those that override it
-        """Value that the kernel says of an option it was told; ``None`` for none."""
-        return told
+    def fixed(self, around: Surroundings) -> Parameters:  # noqa: ARG002 - for those below
+        """Parameters that the kernel, or the interface, decides."""
+        return {}
 
-    def to_tell(self, name: str, said: int) -> int:  # noqa: ARG002 - for those below
-        """Value to tell for the kernel to say this one."""
-        return said
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:  # noqa: ARG002 - for those below
+        """Values that cannot be changed, with the reason."""
+        yield from ()
 
-    def to_tell_absent(self, name: str) -> int | None:  # noqa: ARG002 - for those below
-        """Value that removes an option; ``None``: not possible."""
-        return None
+    def parameters(self, around: Surroundings) -> Parameters:
+        """Parameters of Vermilion's discipline."""
+        own = self.numbers()
+        found = {
+            each.parameter: each.encoding.meant(own[name])
+            for name, each in _sent_numbers(type(self)).items()
+            if each.parameter and name in own
+        }
+        return {**self.usual, **found, **self.fixed(around)}
+
+    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
+        """The options that have to be told."""
+        for values, why in self.refused(around):
+            changes = refuse_fixed(changes, values, why)
+        own = {each.parameter: (name, each) for name, each in _sent_numbers(type(self)).items()}
+        wanted: dict[str, Any] = {}
+        for name, value in changes.items():
+            if name not in own:
+                raise FieldError(name, value, "nothing: the kernel has no such option")
+            option, known = own[name]
+            told, said = known.encoding.told(name, value), getattr(self, option)
+            if told is None:
+                if said is not None:
+                    wanted[option] = known.encoding.off
+            elif said is None or not _is_in_force(known.encoding, told, said):
+                wanted[option] = told
+        return type(self)(**wanted) if wanted else None
 
     def after(self, request: Self, timer_hz: int) -> Self:
         """The request, rounded as the kernel does, over the present options."""
         told: dict[str, Any] = {
-            name: self.said_back(name, value, timer_hz)
-            for name in self.numbers_sent
+            name: each.encoding.said_back(value, timer_hz)
+            for name, each in _sent_numbers(type(self)).items()
             if (value := getattr(request, name)) is not None
         }
         return replace(self, **told)
@@ -295,42 +373,32 @@ class NumberOptions(QueueOptions):
     def restoring(self, changed: Self) -> Self:
         """Options that the change has touched, as they were."""
         back: dict[str, Any] = {}
-        for name in self.numbers_sent:
-            if getattr(changed, name) is None:
-                continue
-            said = getattr(self, name)
-            back[name] = self.to_tell_absent(name) if said is None else self.to_tell(name, said)
+        for name, each in _sent_numbers(type(self)).items():
+            if getattr(changed, name) is not None:
+                said = getattr(self, name)
+                back[name] = each.encoding.off if said is None else each.encoding.to_tell(said)
         return type(self)(**back)
 
-    def changed_only(self, wanted: Mapping[str, int | None]) -> Self | None:
-        """A request for those of some options that are not in force.
-
-        Args:
-            wanted: numbers to tell the kernel; ``None`` for an option that is to be off.
-        """
-        told: dict[str, Any] = {}
-        for name, value in wanted.items():
-            said = getattr(self, name)
-            if value is None:
-                if said is not None:
-                    told[name] = self.to_tell_absent(name)
-            elif said is None or not self._is_in_force(name, value, said):
-                told[name] = value
-        return type(self)(**told) if told else None
-
-    def _is_in_force(self, name: str, value: int, said: int) -> bool:
-        """Return whether telling a value would certainly change nothing.
-
-        How fast the timer ticks is not known: where it matters, all that are usual have to agree.
-        """
-        if value == self.to_tell(name, said):
-            return True
-        return all(self.said_back(name, value, hz) == said for hz in TIMER_RATES_HZ)
+    def price(self, request: Self, waiting: int) -> Price:
+        """A lower limit drops what it has no room for."""
+        limit = getattr(request, "limit", None)
+        return Price() if limit is None else Price(packets=max(waiting - limit, 0))
 
 
-def limit_price(limit: int | None, waiting: int) -> Price:
-    """Price of a limit: the packets that it has no room for."""
-    return Price() if limit is None else Price(packets=max(waiting - limit, 0))
+def _is_in_force(encoding: Encoding, told: int, said: int) -> bool:
+    """Return whether telling a value would certainly change nothing.
+
+    How fast the timer ticks is not known: where it matters, all that are usual have to agree.
+    """
+    if told == encoding.to_tell(said):
+        return True
+    return all(encoding.said_back(told, hz) == said for hz in TIMER_RATES_HZ)
+
+
+def packet_size(around: Surroundings) -> Parameters:
+    """The largest packet, which the kernel takes from the interface; empty if it is not known."""
+    known = around.maximum_packet_bytes
+    return {} if known is None else {"maximum_packet_size": known}
 
 
 def u32_counters(told: bytes, names: Sequence[str], what: str) -> dict[str, int]:
@@ -344,13 +412,6 @@ def u32_counters(told: bytes, names: Sequence[str], what: str) -> dict[str, int]
         raise AnswerError(whose, wrong)
     count = min(len(told) // 4, len(names))
     return dict(zip(names, struct.unpack_from(f"={count}I", told), strict=False))
-
-
-def whole(name: str, value: ParameterValue) -> int:
-    """A parameter that is a number, as a whole one."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or value != round(value):
-        raise FieldError(name, value, "a whole number")
-    return round(value)
 
 
 def microseconds(name: str, value: ParameterValue) -> int:

@@ -15,40 +15,36 @@ drops nothing but what a lower limit has no room for, and keeps the controller's
 
 from __future__ import annotations
 
+import math
 import struct
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Final, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from vermilion.routers.linux.message import NESTED, OPTIONS, AnswerError
 from vermilion.routers.linux.options import (
+    SWITCH,
+    Encoding,
     NumberOptions,
     Parameters,
-    Price,
     Surroundings,
     interval_said_back,
-    limit_price,
     microseconds,
     number,
-    refuse_fixed,
+    packet_size,
+    sent,
     target_said_back,
     target_to_tell,
-    u32_counters,
-    whole,
 )
 from vermilion.scenario.errors import FieldError
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
     from vermilion.routers.base import ParameterValue
-    from vermilion.routers.linux.options import Parameters, Surroundings
 
 BUILT_IN: Final[Parameters] = {"burst_allowance": 0.15}
 """Parameters without an option in the kernel."""
-
-EXACT: Final = 1e-9
-"""By so much a number may miss one that the kernel has."""
 
 SETTABLE: Final = (
     "limit",
@@ -62,10 +58,32 @@ SETTABLE: Final = (
 )
 """Parameters that both can be set to."""
 
-_MICROSECOND: Final = 1e-6
 _GAIN_UNIT: Final = 16
-_LARGEST_GAIN: Final = 32
-_SWITCHES: Final = {"byte_mode": "bytemode", "ecn": "ecn", "estimate_rate": "dq_rate_estimator"}
+_EXACT: Final = 1e-9
+
+
+def _steps(size: int, most: float, word: str) -> Encoding:
+    def told(name: str, value: ParameterValue) -> int:
+        exact = number(name, value)
+        nearest = min(max(round(size * exact), 0), most)
+        if abs(nearest / size - exact) > _EXACT:
+            raise FieldError(
+                name, exact, f"a whole number of {word}; the nearest is {nearest / size}"
+            )
+        return int(nearest)
+
+    return Encoding(told, lambda said: said / size)
+
+
+_GAIN: Final = _steps(_GAIN_UNIT, 2 * _GAIN_UNIT, "sixteenths up to 2")
+_PERCENTS: Final = _steps(100, math.inf, "percents")
+_TARGET: Final = Encoding(
+    microseconds,
+    lambda said: target_to_tell(said) * 1e-6,
+    lambda told, _: target_said_back(told),
+    target_to_tell,
+)
+_INTERVAL: Final = Encoding(microseconds, lambda said: said * 1e-6, interval_said_back)
 _WORDS: Final = {
     "ecn": "ECN marks",
     "bytemode": "probability by size",
@@ -75,89 +93,23 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class PieFamilyOptions(NumberOptions):
-    """The options that both have.
+    """What ``pie`` and ``fq_pie`` have in common.
 
     Attributes:
         built_in: parameters that the kernel has fixed.
-        target_us: queueing delay to hold.
-        limit: packets the buffer holds, of all flows together.
-        tupdate_us: time between two updates.
-        alpha: gain for the distance from the target, in sixteenths.
-        beta: gain for the growth of the delay, likewise.
-        ecn: whether packets are marked.
-        bytemode: whether the probability follows the packet's size.
-        dq_rate_estimator: whether the delay is estimated from the departure rate.
     """
 
     settable: ClassVar[Sequence[str]] = SETTABLE
     marks: ClassVar[Sequence[str] | None] = ("ecn_mark",)
     built_in: ClassVar[Parameters] = BUILT_IN
 
-    target_us: int | None = None
-    limit: int | None = None
-    tupdate_us: int | None = None
-    alpha: int | None = None
-    beta: int | None = None
-    ecn: int | None = None
-    bytemode: int | None = None
-    dq_rate_estimator: int | None = None
+    def fixed(self, around: Surroundings) -> Parameters:
+        """What is built in, and the largest packet."""
+        return {**self.built_in, **packet_size(around)}
 
-    def said_back(self, name: str, told: int, timer_hz: int) -> int | None:
-        """The target in scheduler ticks, the interval in ticks of the timer."""
-        if name == "target_us":
-            return target_said_back(told)
-        return interval_said_back(told, timer_hz) if name == "tupdate_us" else told
-
-    def to_tell(self, name: str, said: int) -> int:
-        """Inverse of the above."""
-        return target_to_tell(said) if name == "target_us" else said
-
-    def parameters(self, around: Surroundings) -> Parameters:
-        """Parameters of PIE's controller that the kernel says."""
-        own = self.numbers()
-        found: Parameters = {}
-        if "limit" in own:
-            found["limit"] = own["limit"]
-        if "target_us" in own:
-            found["target"] = target_to_tell(own["target_us"]) * _MICROSECOND
-        if "tupdate_us" in own:
-            found["interval"] = own["tupdate_us"] * _MICROSECOND
-        found.update({name: own[name] / _GAIN_UNIT for name in ("alpha", "beta") if name in own})
-        found.update({name: bool(own[word]) for name, word in _SWITCHES.items() if word in own})
-        return {**found, **self._fixed_parameters(around)}
-
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """The options that have to be told."""
-        own = refuse_fixed(
-            changes, self._fixed_parameters(around), "the kernel has no option for it"
-        )
-        told: dict[str, int | None] = {}
-        for name, value in own.items():
-            option, number_told = self._option(name, value)
-            told[option] = number_told
-        return self.changed_only(told)
-
-    def _option(self, name: str, value: ParameterValue) -> tuple[str, int]:
-        """The option for a parameter, and what to tell the kernel.
-
-        Raises:
-            FieldError: a value that the kernel does not have, or a parameter that it does not.
-        """
-        if name == "limit":
-            return "limit", whole(name, value)
-        if name == "target":
-            return "target_us", microseconds(name, value)
-        if name == "interval":
-            return "tupdate_us", microseconds(name, value)
-        if name in {"alpha", "beta"}:
-            return name, _sixteenths(name, number(name, value))
-        if name in _SWITCHES:
-            return _SWITCHES[name], int(bool(value))
-        raise FieldError(name, value, "nothing: the kernel has no such option")
-
-    def price(self, request: Self, waiting: int) -> Price:
-        """A lower limit drops what it has no room for."""
-        return limit_price(request.limit, waiting)
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
+        """What is fixed."""
+        yield self.fixed(around), "the kernel has no option for it"
 
     def words(self) -> str:
         """The settings in plain words."""
@@ -176,20 +128,6 @@ class PieFamilyOptions(NumberOptions):
             parts.append("no ECN marks")
         return ", ".join(parts)
 
-    def _fixed_parameters(self, around: Surroundings) -> Parameters:
-        """Parameters that the kernel, or the interface, decides."""
-        if around.maximum_packet_bytes is None:
-            return dict(self.built_in)
-        return {**self.built_in, "maximum_packet_size": around.maximum_packet_bytes}
-
-
-def _sixteenths(name: str, value: float) -> int:
-    nearest = min(max(round(_GAIN_UNIT * value), 0), _LARGEST_GAIN)
-    if abs(nearest / _GAIN_UNIT - value) > EXACT:
-        accepted = f"a whole number of sixteenths up to 2; the nearest is {nearest / _GAIN_UNIT}"
-        raise FieldError(name, value, accepted)
-    return nearest
-
 
 _STATISTICS: Final = struct.Struct("=Q8I")
 _COUNTERS: Final = (
@@ -207,25 +145,36 @@ _COUNTERS: Final = (
 
 @dataclass(frozen=True, kw_only=True)
 class PieOptions(PieFamilyOptions):
-    """The options of one ``pie``."""
+    """The options of one ``pie``.
+
+    Attributes:
+        limit: packets the buffer holds, of all flows together.
+        tupdate_us: time between two updates.
+        target_us: queueing delay to hold.
+        alpha: gain for the distance from the target, in sixteenths.
+        beta: gain for the growth of the delay, likewise.
+        ecn: whether packets are marked.
+        bytemode: whether the probability follows the packet's size.
+        dq_rate_estimator: whether the delay is estimated from the departure rate.
+    """
 
     kind: ClassVar[str] = "pie"
     discipline: ClassVar[str | None] = "pie"
     built_in: ClassVar[Parameters] = {**BUILT_IN, "mark_probability": 0.1}
-    numbers_sent: ClassVar[Mapping[str, int]] = {
-        "limit": 2,
-        "tupdate_us": 3,
-        "target_us": 1,
-        "alpha": 4,
-        "beta": 5,
-        "ecn": 6,
-        "bytemode": 7,
-        "dq_rate_estimator": 8,
-    }
 
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """The options that have to be told."""
-        return super().request(refuse_fixed(changes, {"dialect": "linux"}, "it is Linux"), around)
+    limit: int | None = field(default=None, metadata=sent(2, "limit"))
+    tupdate_us: int | None = field(default=None, metadata=sent(3, "interval", _INTERVAL))
+    target_us: int | None = field(default=None, metadata=sent(1, "target", _TARGET))
+    alpha: int | None = field(default=None, metadata=sent(4, "alpha", _GAIN))
+    beta: int | None = field(default=None, metadata=sent(5, "beta", _GAIN))
+    ecn: int | None = field(default=None, metadata=sent(6, "ecn", SWITCH))
+    bytemode: int | None = field(default=None, metadata=sent(7, "byte_mode", SWITCH))
+    dq_rate_estimator: int | None = field(default=None, metadata=sent(8, "estimate_rate", SWITCH))
+
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
+        """The dialect too."""
+        yield {"dialect": "linux"}, "it is Linux"
+        yield from super().refused(around)
 
     @classmethod
     def counters(cls, told: bytes) -> dict[str, int]:
@@ -238,23 +187,9 @@ class PieOptions(PieFamilyOptions):
         return dict(zip(_COUNTERS, _STATISTICS.unpack_from(told), strict=True))
 
 
-_PERCENT: Final = 100
-_FQ_COUNTERS: Final = (
-    "packets_in",
-    "dropped",
-    "overlimit",
-    "overmemory",
-    "ecn_mark",
-    "new_flow_count",
-    "new_flows",
-    "old_flows",
-    "memory_usage",
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class FqPieOptions(PieFamilyOptions):
-    """The options of one ``fq_pie``.
+    """The options of one ``fq_pie``: as ``pie``, and those of its flows.
 
     Attributes:
         flows: queues into which flows are hashed.
@@ -267,64 +202,38 @@ class FqPieOptions(PieFamilyOptions):
     discipline: ClassVar[str | None] = "fq-pie"
     settable: ClassVar[Sequence[str]] = (*SETTABLE, "quantum", "mark_probability")
     attribute: ClassVar[int] = OPTIONS | NESTED
-    numbers_sent: ClassVar[Mapping[str, int]] = {
-        "limit": 1,
-        "flows": 2,
-        "target_us": 3,
-        "tupdate_us": 4,
-        "alpha": 5,
-        "beta": 6,
-        "quantum": 7,
-        "memory_limit": 8,
-        "ecn_prob": 9,
-        "ecn": 10,
-        "bytemode": 11,
-        "dq_rate_estimator": 12,
-    }
+    counter_names: ClassVar[Sequence[str]] = (
+        "packets_in",
+        "dropped",
+        "overlimit",
+        "overmemory",
+        "ecn_mark",
+        "new_flow_count",
+        "new_flows",
+        "old_flows",
+        "memory_usage",
+    )
 
-    flows: int | None = None
-    quantum: int | None = None
-    memory_limit: int | None = None
-    ecn_prob: int | None = None
+    limit: int | None = field(default=None, metadata=sent(1, "limit"))
+    flows: int | None = field(default=None, metadata=sent(2, "flows"))
+    target_us: int | None = field(default=None, metadata=sent(3, "target", _TARGET))
+    tupdate_us: int | None = field(default=None, metadata=sent(4, "interval", _INTERVAL))
+    alpha: int | None = field(default=None, metadata=sent(5, "alpha", _GAIN))
+    beta: int | None = field(default=None, metadata=sent(6, "beta", _GAIN))
+    quantum: int | None = field(default=None, metadata=sent(7, "quantum"))
+    memory_limit: int | None = field(default=None, metadata=sent(8))
+    ecn_prob: int | None = field(default=None, metadata=sent(9, "mark_probability", _PERCENTS))
+    ecn: int | None = field(default=None, metadata=sent(10, "ecn", SWITCH))
+    bytemode: int | None = field(default=None, metadata=sent(11, "byte_mode", SWITCH))
+    dq_rate_estimator: int | None = field(default=None, metadata=sent(12, "estimate_rate", SWITCH))
 
-    @classmethod
-    def counters(cls, told: bytes) -> dict[str, int]:
-        """The counters."""
-        return u32_counters(told, _FQ_COUNTERS, cls.kind)
-
-    def parameters(self, around: Surroundings) -> Parameters:
-        """Parameters of Vermilion's ``fq-pie``."""
-        found = super().parameters(around)
-        if self.flows is not None:
-            found["flows"] = self.flows
-        if self.quantum is not None:
-            found["quantum"] = self.quantum
-        if self.ecn_prob is not None:
-            found["mark_probability"] = self.ecn_prob / _PERCENT
-        return found
-
-    def request(self, changes: Parameters, around: Surroundings) -> Self | None:
-        """The options that have to be told."""
-        own = refuse_fixed(changes, {"flows": self.flows}, "it is fixed once the queue is there")
-        return super().request(own, around)
-
-    def _option(self, name: str, value: ParameterValue) -> tuple[str, int]:
-        if name == "quantum":
-            return "quantum", whole(name, value)
-        if name == "mark_probability":
-            return "ecn_prob", _percents(number(name, value))
-        return super()._option(name, value)
+    def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
+        """The number of flows too."""
+        yield {"flows": self.flows}, "it is fixed once the queue is there"
+        yield from super().refused(around)
 
     def words(self) -> str:
         """The settings in plain words."""
         flows = "" if self.flows is None else f"{self.flows} flow queues, "
         turn = "" if self.quantum is None else f", {self.quantum} bytes in a turn"
         return f"{flows}{super().words()}{turn}"
-
-
-def _percents(value: float) -> int:
-    nearest = round(_PERCENT * value)
-    if abs(nearest / _PERCENT - value) > EXACT:
-        accepted = f"a whole number of percents; the nearest is {nearest / _PERCENT}"
-        raise FieldError("mark_probability", value, accepted)
-    return nearest

@@ -32,7 +32,6 @@ from vermilion.routers.linux.options import (
     Parameters,
     QueueOptions,
     number,
-    u32_counters,
     whole,
 )
 from vermilion.scenario.errors import FieldError
@@ -232,7 +231,6 @@ class RedFamilyOptions(QueueOptions):
     switches: ClassVar[Mapping[str, int]]
     weight: ClassVar[str]
     counted: ClassVar[str]
-    counter_names: ClassVar[Sequence[str]]
 
     block: RedBlock | None = None
     table: bytes | None = None
@@ -302,11 +300,6 @@ class RedFamilyOptions(QueueOptions):
             "flags": self.flags,
         }
         return {name: value for name, value in own.items() if value is not None}
-
-    @classmethod
-    def counters(cls, told: bytes) -> dict[str, int]:
-        """Early drops, those of a full buffer, others, marks, and what the kind has besides."""
-        return u32_counters(told, cls.counter_names, cls.kind)
 
     def common_parameters(self) -> Parameters:
         """The parameters that both have under one name."""
