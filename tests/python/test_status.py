@@ -129,7 +129,7 @@ KEPT = (DecisionKind.KEPT, {})
         ([BLIND, REFUSED], "waiting for the router to answer"),
         ([BLIND, FELL_BACK], "waiting for the router to answer, under the setting for blind"),
         ([BLIND, REFUSED, PERSON_PAUSED], "waiting for the router to answer"),
-        ([BLIND, REFUSED, SIGHTED], "waiting for a steady picture"),
+        ([BLIND, REFUSED, SIGHTED], "waiting for a steady traffic estimate"),
         ([BLIND, HANDS_OFF], "hands off"),
         ([HANDS_OFF, PERSON_PAUSED], "hands off"),
         ([HANDS_OFF, PERSON_PAUSED, PERSON_RESUMED, RESUMED], "watching"),

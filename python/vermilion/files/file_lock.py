@@ -20,7 +20,7 @@ except ImportError:  # a system that has none: there is nothing to hold
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HELD: Final = {errno.EAGAIN, errno.EACCES}
+_HELD_ERRORS: Final = {errno.EAGAIN, errno.EACCES}
 _LONGEST_NUMBER: Final = 20
 _TRIES: Final = 3
 _BETWEEN_TRIES_S: Final = 0.01
@@ -48,7 +48,7 @@ def take(lock: Path, *, waits: bool = False) -> int | None:
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | (0 if waits else fcntl.LOCK_NB))
         except OSError as error:
-            if error.errno not in _HELD:
+            if error.errno not in _HELD_ERRORS:
                 return opened  # a file system without locks: there is nothing to hold
             os.close(opened)
             if tries > 1 and not waits:
@@ -90,7 +90,7 @@ def is_held(lock: Path) -> bool | None:
     try:
         fcntl.flock(opened, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError as error:
-        return True if error.errno in _HELD else None
+        return True if error.errno in _HELD_ERRORS else None
     finally:
         os.close(opened)
     return False

@@ -50,7 +50,7 @@ LIMIT 1
 """What is no plain table, by the text that SQLite makes it of: ``type`` may say anything."""
 
 _PATIENCE_S: Final = 30.0
-_AGAIN_AFTER_S: Final = 0.01
+_RETRY_INTERVAL_S: Final = 0.01
 _PRIMARY_CODE: Final = 0xFF
 """The bits of an SQLite error code that are the same for all its reasons."""
 
@@ -188,6 +188,6 @@ def use_write_ahead_log(database: sqlite3.Connection) -> None:
             is_busy = error.sqlite_errorcode & _PRIMARY_CODE == sqlite3.SQLITE_BUSY
             if not is_busy or time.monotonic() >= gives_up_at:
                 raise
-            time.sleep(_AGAIN_AFTER_S)
+            time.sleep(_RETRY_INTERVAL_S)
         else:
             return

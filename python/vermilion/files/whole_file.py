@@ -88,7 +88,7 @@ def _open_target(
         return beside.open(f"x{kind}", encoding=encoding), beside
     file = open(beside, f"x{kind}", encoding=encoding, opener=_open_private)  # noqa: SIM115 - closed by whoever writes
     try:
-        _give_the_same_rights(beside, there)
+        _copy_rights(beside, there)
     except BaseException:
         file.close()
         beside.unlink()
@@ -116,7 +116,7 @@ def _open_private(name: str, flags: int) -> int:
     return os.open(name, flags, 0o600)
 
 
-def _give_the_same_rights(beside: Path, there: os.stat_result) -> None:
+def _copy_rights(beside: Path, there: os.stat_result) -> None:
     ours = beside.stat()
     if (ours.st_uid, ours.st_gid) != (there.st_uid, there.st_gid):
         with suppress(PermissionError):  # only root may give files away

@@ -49,7 +49,7 @@ _PREFERRED_SOURCE, _METRICS = 7, 8
 _LOCAL_TABLE, _HOST_SCOPE, _LOCAL_KIND = 255, 254, 2
 _MAIN_TABLE, _STATIC, _LINK_SCOPE, _UNICAST = 254, 4, 253, 1
 
-_SILENT: Final = {"addr_gen_mode": "1", "accept_ra": "0", "router_solicitations": "0"}
+_NO_IPV6_MESSAGES: Final = {"addr_gen_mode": "1", "accept_ra": "0", "router_solicitations": "0"}
 """So that an end of a link sends nothing by itself."""
 
 QUEUE_PACKETS: Final = 4096
@@ -135,7 +135,7 @@ def set_up(name: str, ends: tuple[Ends, ...], mtu: int, *, default_route: bool) 
         LinkError: the kernel refuses.
     """
     number = socket.if_nametoindex(name)
-    for key, value in _SILENT.items():
+    for key, value in _NO_IPV6_MESSAGES.items():
         with suppress(OSError):
             Path("/proc/sys/net/ipv6/conf", name, key).write_text(value, encoding="ascii")
     try:
@@ -228,7 +228,7 @@ class Addresses:
 
     def __init__(self) -> None:
         self._taken = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        here = _numbers_here()
+        here = _used_numbers()
         free = (each for each in range(1, _MOST) if each not in here)
         self.number = next(filter(self._reserve, free), 0)
         if self.number == 0:
@@ -271,7 +271,7 @@ def _ends_6(number: int) -> Ends:
     return Ends(IPv6Address(first + 1), IPv6Address(first + 2))
 
 
-def _numbers_here() -> set[int]:
+def _used_numbers() -> set[int]:
     """The numbers of links that end here: from here, and the one around here."""
     found = set()
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:

@@ -157,7 +157,7 @@ class _Running:
             self._control = Control(surroundings.control, scenario, recorder, surroundings.mtu)
             stack.callback(self._control.close)
         if not surroundings.isolated:
-            _check_may_lead_out()
+            _check_capabilities()
         addresses = Addresses()
         stack.callback(addresses.close)
         self._channel, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -174,7 +174,7 @@ class _Running:
         )
         with theirs:
             self._inside = fork_inside(orders, theirs)
-        stack.callback(self._end_inside)
+        stack.callback(self._remove_namespaces)
         devices = self._devices(stack)
         if not surroundings.isolated:
             outer = open_device(INTERFACE, offload=surroundings.offload)
@@ -355,7 +355,7 @@ class _Running:
         self._interrupted = before or number in _FROM_TERMINALS
         return before and number in _FROM_TERMINALS
 
-    def _end_inside(self) -> None:
+    def _remove_namespaces(self) -> None:
         """Remove the namespaces and everything in them."""
         with suppress(OSError):
             self._channel.shutdown(socket.SHUT_RDWR)
@@ -385,7 +385,7 @@ def _may_make_namespaces() -> bool:
     return _has_in_force(CAP_SYS_ADMIN, CAP_NET_ADMIN)
 
 
-def _check_may_lead_out() -> None:
+def _check_capabilities() -> None:
     if not _has_in_force(CAP_NET_ADMIN):
         message = (
             "a link that leads out of this machine needs the capability CAP_NET_ADMIN; run it as "

@@ -102,12 +102,12 @@ def _leave_and_run(orders: Orders, channel: socket.socket, parent: int) -> None:
         channel.close()
         _, status = os.waitpid(first, 0)
         os._exit(os.waitstatus_to_exitcode(status) & 0xFF)
-    kernel.die_with(_parent_seen_from_within())
-    _be_first(orders, channel)
+    kernel.die_with(_no_parent())
+    _run_init(orders, channel)
     os._exit(0)
 
 
-def _parent_seen_from_within() -> int:
+def _no_parent() -> int:
     """A parent outside of the namespace of processes has no number in it."""
     return 0
 
@@ -127,7 +127,7 @@ def _ignore_signal(_number: int, _frame: FrameType | None) -> None:
     """Handle a signal meant for the command; ignoring would be inherited by it."""
 
 
-def _be_first(orders: Orders, channel: socket.socket) -> None:
+def _run_init(orders: Orders, channel: socket.socket) -> None:
     woken, wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, _ignore_signal)
@@ -137,8 +137,8 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
     try:
         if orders.isolated:
             outer = tuple(Ends(each.other, each.own) for each in inner)
-            devices.append(_end_of_link(orders, outer, namespaces))
-        devices.append(_end_of_link(orders, inner, namespaces))
+            devices.append(_open_end(orders, outer, namespaces))
+        devices.append(_open_end(orders, inner, namespaces))
     except (OSError, LinkError) as error:
         _send_message(channel, {"error": _error_message(error)})
         return
@@ -168,7 +168,7 @@ def _be_first(orders: Orders, channel: socket.socket) -> None:
     channel.recv(_LARGEST_MESSAGE)
 
 
-def _end_of_link(orders: Orders, ends: tuple[Ends, ...], namespaces: list[int]) -> int:
+def _open_end(orders: Orders, ends: tuple[Ends, ...], namespaces: list[int]) -> int:
     """A fresh network namespace with a device: its descriptor."""
     kernel.leave(kernel.NEW_NETWORK)
     namespaces.append(os.open("/proc/thread-self/ns/net", os.O_RDONLY | os.O_CLOEXEC))

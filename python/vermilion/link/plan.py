@@ -36,7 +36,7 @@ _NO_QUEUE: Final = {
     "queue": {"discipline": "drop-tail", "limit": "1000000 packets"},
 }
 _LONGEST_DELAY: Final = "1 h"
-_UNTIL_IT_ENDS: Final = "1000000 s"
+_ENDLESS: Final = "1000000 s"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ def plan_of_options(options: Options) -> Scenario:
         link["loss"] = {"model": "bernoulli", "probability": options.loss}
     document: dict[str, Any] = {
         "title": "an emulated link",
-        "duration": _UNTIL_IT_ENDS,
+        "duration": _ENDLESS,
         "links": {name: deepcopy(link) for name in WAYS},
     }
     return _plan_scenario(document, ORIGIN, options)
@@ -151,7 +151,7 @@ def _plan_scenario(document: dict[str, Any], origin: str, options: Options) -> S
             )
         for way, overrides in ((UPLINK, options.uplink), (DOWNLINK, options.downlink)):
             for override in overrides:
-                _forget_other_rates(document["links"][way], override)
+                _drop_other_rates(document["links"][way], override)
                 apply_overrides(document, [f"links.{way}.{override}"])
     except FieldError as error:
         raise error.at(origin) from None
@@ -172,7 +172,7 @@ def _names_link(override: str) -> bool:
     return override.partition(".")[0].strip() == "links" or "=" not in override
 
 
-def _forget_other_rates(link: dict[str, Any], override: str) -> None:
+def _drop_other_rates(link: dict[str, Any], override: str) -> None:
     """A way of its own kind of rate does not keep the one that both ways were given."""
     given = override.partition("=")[0].strip()
     if given in _RATES:

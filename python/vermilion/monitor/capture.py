@@ -112,8 +112,8 @@ def read_capture(
             try:
                 while piece := _read_piece(stream, name):
                     monitor.feed(piece)
-                    _hand_over(monitor, round_trips)
-                    _hand_over_volumes(monitor, volumes)
+                    _feed(monitor, round_trips)
+                    _feed_volumes(monitor, volumes)
                     read += len(piece)
                     if progress is not None and size:
                         progress(read / size)
@@ -123,7 +123,7 @@ def read_capture(
                 interrupted()
                 cut_short = True
             monitor.finish(cut_short)
-            _hand_over_volumes(monitor, volumes, is_all=True)
+            _feed_volumes(monitor, volumes, is_all=True)
         except CaptureError as error:
             hint = "; only its end is missing, and it can be read up to there" * bool(error.args[1])
             message = f'"{name}": {error.args[0]}{hint}'
@@ -190,7 +190,7 @@ def _read_error(name: str, error: OSError | ValueError) -> CaptureFileError:
     return CaptureFileError(f'"{name}" cannot be read ({reason}); expected a capture file')
 
 
-def _hand_over(monitor: CaptureMonitor, receiver: Callable[[RoundTrips], object] | None) -> None:
+def _feed(monitor: CaptureMonitor, receiver: Callable[[RoundTrips], object] | None) -> None:
     if receiver is None:
         return
     columns = monitor.take_round_trips()
@@ -198,7 +198,7 @@ def _hand_over(monitor: CaptureMonitor, receiver: Callable[[RoundTrips], object]
         receiver(RoundTrips(**columns))  # type: ignore[arg-type] # columns by name
 
 
-def _hand_over_volumes(
+def _feed_volumes(
     monitor: CaptureMonitor,
     receiver: Callable[[Volumes], object] | None,
     *,

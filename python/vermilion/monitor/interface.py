@@ -35,7 +35,7 @@ ACTIVE_S: Final = 60.0
 RESAMPLED_S: Final = 10.0
 """After so long every active flow that is looked at since then has sent something."""
 
-_BEHIND_NS: Final = 5_000_000 * CLOSED_AFTER_MS
+_CLOCK_DELAY_NS: Final = 5_000_000 * CLOSED_AFTER_MS
 """Packets may come so much after their time: the monitor's clock stays behind by that."""
 
 
@@ -178,7 +178,7 @@ class InterfaceWatch:
                 self._monitor.feed(block)
             except CaptureError:
                 self._unreadable += 1
-        self._monitor.advance(max(0, self._wall_ns() - _BEHIND_NS))
+        self._monitor.advance(max(0, self._wall_ns() - _CLOCK_DELAY_NS))
         lost = self._ring.count_losses()
         if self._emptied:
             self._adapt_sampling(lost, blocks)

@@ -99,7 +99,7 @@ MARGINS: Final[tuple[Margin, ...]] = (
 FLOWS_FOR_A_STARVED_ONE: Final = 100
 """For each full number of these at a time, one further flow may starve; one in any case."""
 
-_THERE: Final = 0.5
+_PRESENT_SHARE: Final = 0.5
 """The part of a phase in which flows have to be there to belong to it."""
 
 _STARVED: Final = "starved"
@@ -107,7 +107,7 @@ _DELAY: Final = "delay_p95"
 _DELAY_MS: Final = 5.0
 _ROUND_TRIPS: Final = 0.5
 """What packets may wait longer in any case, in milliseconds, and at most in round trips."""
-_WAITING: Final = frozenset({"queue_packets", "queue_bytes", "sojourn_ms"})
+_DELAY_METRICS: Final = frozenset({"queue_packets", "queue_bytes", "sojourn_ms"})
 _FIELD: Final = "tuning.harm"
 _ACCEPTED: Final = (
     '"none", or METRIC=MARGIN like "jain_index=0.1", "flows.*.goodput_bit_per_s.total=5 %" or '
@@ -233,7 +233,7 @@ def _tells_delay(path: MetricPath, link: str) -> bool:
     if path.room == "flows":
         return kind == "delay_ms"
     # A queue that does not swing may be a long one.
-    return path.name == link and kind in _WAITING and statistic != "sd"
+    return path.name == link and kind in _DELAY_METRICS and statistic != "sd"
 
 
 def _flows_at_a_time(scenario: Scenario) -> int:
@@ -242,7 +242,7 @@ def _flows_at_a_time(scenario: Scenario) -> int:
     ends = [0, *core.instants(), core.duration_ns]
     groups = [each for each in core.flows if each.traffic["kind"] == "bulk"]
     return max(
-        sum(each.count for each in groups if each.share_of(begin, end) > _THERE)
+        sum(each.count for each in groups if each.share_of(begin, end) > _PRESENT_SHARE)
         for begin, end in pairwise(ends)
     )
 

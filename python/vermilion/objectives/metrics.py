@@ -243,10 +243,10 @@ class UnitOfMetric:
 STEADY_QUEUE: Final = "links.{link}.queue_packets.sd <= 1 of reference"
 """With ``{link}`` for the link."""
 
-_OWN: Final = "average_queue_packets"
+_DISCIPLINE_METRIC: Final = "average_queue_packets"
 
 
 def guards_of(path: MetricPath) -> tuple[str, ...]:
     """The constraints without which a metric could be gamed; of most there is none."""
-    own = path.room == "links" and path.metric.partition(".")[0] == _OWN
+    own = path.room == "links" and path.metric.partition(".")[0] == _DISCIPLINE_METRIC
     return (STEADY_QUEUE.format(link=path.name),) if own else ()

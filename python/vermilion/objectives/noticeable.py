@@ -70,7 +70,7 @@ def of_transfers(floor_s: float) -> Noticeable:
     return Noticeable(floor_s, round_trips=_ROUND_TRIPS_OF_A_TRANSFER)
 
 
-_CARRIED: Final = Noticeable(0.0, SHARE_OF_GOODPUT)
+_GOODPUT: Final = Noticeable(0.0, SHARE_OF_GOODPUT)
 _RATE_OF_LOSS: Final = Noticeable(0.001)
 _PACKET: Final = Noticeable(1.0)
 
@@ -88,8 +88,8 @@ OF_METRICS: Final[Mapping[str, Noticeable]] = {
     "delay_ms": of_delay(1.0),
     "jitter_ms": of_delay(1.0),
     "goodput_bit_per_s": Noticeable(0.0),
-    "goodput_bit_per_s.total": _CARRIED,
-    "goodput_bit_per_s.mean": _CARRIED,
+    "goodput_bit_per_s.total": _GOODPUT,
+    "goodput_bit_per_s.mean": _GOODPUT,
     "jain_index": Noticeable(0.01, SHARE_OF_GOODPUT),
     "goodput_cov": Noticeable(0.01),
     "slowest_share": Noticeable(0.01),

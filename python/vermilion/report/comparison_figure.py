@@ -56,7 +56,7 @@ _COLOURS = (
 _LINES: Final[Sequence[Any]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1.2, 1.2)))
 _MARKERS = ("o", "s", "^", "D", "v")
 
-_LEFT: Final = (
+_TRADE_OFF_CAPTION: Final = (
     "The trade-off: every point is one run (seed), its mean queueing delay and the goodput of all "
     "flows across the link; the large sign is at a variant's mean. Better is up and to the left."
 )
@@ -143,7 +143,7 @@ def _sheet(names: Sequence[str], rows: int, *, narrow: bool) -> tuple[Figure, li
 def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
     """Caption of :func:`comparison_figure`."""
     seeds = len(comparison.seeds)
-    sentences = [_LEFT]
+    sentences = [_TRADE_OFF_CAPTION]
     if seeds >= _FEWEST_FOR_AN_ELLIPSE:
         sentences.append(
             "The ellipse is the one-sigma contour of the Gaussian that explains a variant's "

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.front import FrontPoint
 
 _WIDTH_IN: Final = 9.6
-_FEW: Final = 6
+_LARGE_FIGURES: Final = 6
 """Parameters that get half a page each."""
 
 
@@ -41,7 +41,7 @@ def front_parameters_figure(front: Front, *, narrow: bool = False) -> Figure:
     """
     from matplotlib.figure import Figure
 
-    columns = 1 if narrow else 2 if len(front.parameters) <= _FEW else 3
+    columns = 1 if narrow else 2 if len(front.parameters) <= _LARGE_FIGURES else 3
     rows = -(-len(front.parameters) // columns)
     unit = typeset(front.units[0])
     names = parameter_names(front.parameters)

@@ -78,7 +78,7 @@ _COLOURS: Final = (
     drawing.GREY,
     drawing.SKY_BLUE,
 )
-_CARRIED: Final = "#DCE3EA"
+_THROUGHPUT_COLOUR: Final = "#DCE3EA"
 _LINES: Final = ("-", (0, (6, 2)), (0, (2, 2)))
 _LONG_LABEL: Final = 20
 """Letters; two such do not stand beside each other on a phone."""
@@ -245,7 +245,9 @@ class RunFigure:
 
         series = self.result.series(self.link)
         edges, carried = _bin_values(series["time_s"], series["throughput_bit_per_s"], np.nanmean)
-        axes.stairs(carried / 1e6, edges, color=_CARRIED, fill=True, label="the link carries")
+        axes.stairs(
+            carried / 1e6, edges, color=_THROUGHPUT_COLOUR, fill=True, label="the link carries"
+        )
         axes.set_title("Goodput of each group")
         axes.set_ylabel("Mbit/s")
         lines: dict[str, tuple[list[float], list[float]]] = {}

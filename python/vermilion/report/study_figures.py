@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.memory import Used
 
 _WIDTH_IN: Final = 9.6
-_MUCH_LONGER: Final = 3.0
+_SCALE_FACTOR: Final = 3.0
 """Times: a scale that would become longer than that for one setting more leaves it out."""
 
 _RACE_MARGIN: Final = 0.06
@@ -158,7 +158,7 @@ def _near_the_best(intervals: Sequence[Interval]) -> tuple[list[bool], float, fl
     near = [True] * len(ends)
     for row, (left, right) in enumerate(ends[1:], start=1):
         wider_low, wider_high = min(low, left), max(high, right)
-        if row > 1 and wider_high - wider_low > _MUCH_LONGER * (high - low) > 0.0:
+        if row > 1 and wider_high - wider_low > _SCALE_FACTOR * (high - low) > 0.0:
             near[row] = False
             continue
         low, high = wider_low, wider_high

@@ -126,7 +126,7 @@ def _ranks(values: Numbers) -> Numbers:
 
 _PRICE: Final = {row.metric: row for row in PRICE}
 
-_IN_WORDS: Final = {
+_VERDICTS: Final = {
     "better": "better, and recommended",
     "no difference": "no difference that is proven and worth a change",
     "worse": "worse",
@@ -142,7 +142,7 @@ def decision(outcome: Mapping[str, Any]) -> dict[str, object]:
         headline = "No change: the best found is refused" if outcome.get("refused") else "No change"
     return {
         "headline": headline,
-        "verdict": _IN_WORDS.get(verdict) if isinstance(verdict, str) else None,
+        "verdict": _VERDICTS.get(verdict) if isinstance(verdict, str) else None,
         "reason": str(outcome["reason"]),
         "warnings": [str(each) for each in outcome.get("warnings", ())],
     }

@@ -99,7 +99,7 @@ def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[st
     return {
         "go_on": shlex.join(["vermilion", "tune", "--study", str(record.path), *named]),
         "anew": None
-        if _needs_more_than_a_command(record)
+        if _is_beyond_command_line(record)
         else shlex.join(_command_to_repeat(record, files)),
         "show": "\n".join(show),
         "save": " and ".join(written),
@@ -142,7 +142,7 @@ def _command_to_repeat(record: StudyRecord, files: Sequence[str]) -> list[str]:
     return words
 
 
-def _needs_more_than_a_command(record: StudyRecord) -> bool:
+def _is_beyond_command_line(record: StudyRecord) -> bool:
     """Return whether the command line cannot repeat it."""
     plan = record.plan
     unsaid = (

@@ -26,7 +26,7 @@ from vermilion.scenario.quantities import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-_SAME: Final[Mapping[str, str]] = {
+_SYNONYMS: Final[Mapping[str, str]] = {
     "pfifo": "drop-tail",
     "bfifo": "drop-tail",
     "pfifo_fast": "drop-tail",
@@ -72,7 +72,7 @@ def accepted_algorithm(given: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     plain = given.lower().replace("_", "-")
-    same = plain if plain in names else _SAME.get(given.lower(), _SAME.get(plain, ""))
+    same = plain if plain in names else _SYNONYMS.get(given.lower(), _SYNONYMS.get(plain, ""))
     if same in names:
         return f'{one_of(names)} (here it is called "{same}")'
     missing = _MISSING.get(plain)

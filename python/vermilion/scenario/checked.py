@@ -186,7 +186,7 @@ def _field_error(detail: ErrorDetails) -> FieldError:
         known = fields_at(location[:-1])
         place = ".".join(location[:-1]) or "a scenario"
         expected = f"a key of {place}: {did_you_mean(location[-1], known)}"
-        return FieldError(path, detail["input"], expected + _where_it_goes(location))
+        return FieldError(path, detail["input"], expected + _right_table(location))
     if kind == "missing":
         fields = fields_at(location[:-1])
         return FieldError(path, MISSING, _describe_accepted(fields.get(location[-1])))
@@ -201,7 +201,7 @@ _NAMED: Final = ("links", "flows")
 """Tables of tables, each with a name of its own."""
 
 
-def _where_it_goes(location: Sequence[str]) -> str:
+def _right_table(location: Sequence[str]) -> str:
     """Name the table within this one that has the key: `` "limit" goes into links.a.queue``."""
     *table, key = location
     for name in fields_at(table):

@@ -109,7 +109,7 @@ class Distribution(Table):
         return tuple(entries)
 
     @model_validator(mode="after")
-    def _keys_fit(self) -> Distribution:
+    def _check_keys(self) -> Distribution:
         name, required = self.distribution, _KEYS[self.distribution]
         for key in type(self).model_fields:
             value = getattr(self, key)

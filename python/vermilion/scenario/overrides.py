@@ -98,13 +98,13 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
             accepted = "path=value, like links.bottleneck.rate='8 Mbit/s'"
             raise FieldError("--set", override, accepted)
         try:
-            for one in _paths_meant(document, path):
+            for one in _expand_path(document, path):
                 set_value(document, one, value_of_text(text))
         except FieldError as error:
             raise FieldError("--set", error.value, error.accepted) from None
 
 
-def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
+def _expand_path(document: dict[str, Any], path: str) -> list[str]:
     """Expand a path with ``*`` for a name."""
     table, _, rest = path.partition(".")
     pattern, dot, below = rest.partition(".")
@@ -115,7 +115,7 @@ def _paths_meant(document: dict[str, Any], path: str) -> list[str]:
     # Only "*" is special here: names have no other letters that fnmatch knows.
     meant = fnmatch.filter(names, pattern)
     if not meant:
-        raise _leads_nowhere(path, [table], pattern, names)
+        raise _unknown_path_error(path, [table], pattern, names)
     unfit = {name: why_unfit(document[table][name], below) for name in meant}
     if all(unfit.values()):
         accepted = f"a path that one of them has; in {table}.{meant[0]} {unfit[meant[0]]}"
@@ -142,7 +142,7 @@ def set_value(document: dict[str, Any], path: str, value: object) -> None:
     if isinstance(here, list):
         here[_index(here, last, walked, path)] = value
     elif not isinstance(here, dict) or (walked in _NAMED_TABLES and last not in here):
-        raise _leads_nowhere(path, walked, last, here)
+        raise _unknown_path_error(path, walked, last, here)
     else:
         here[last] = value
 
@@ -151,25 +151,25 @@ def _descend(here: Any, part: str, walked: list[str], path: str) -> Any:  # noqa
     if isinstance(here, list):
         return here[_index(here, part, walked, path)]
     if not isinstance(here, dict):
-        raise _leads_nowhere(path, walked, part, here)
+        raise _unknown_path_error(path, walked, part, here)
     below = here.get(part)
     if isinstance(below, str) and part in _SHORT_FORMS:
         below = here[part] = {_SHORT_FORMS[part]: below}
     if below is None and part in _OPTIONAL_TABLES:
         below = here[part] = {}
     if not isinstance(below, dict | list):
-        raise _leads_nowhere(path, walked, part, here)
+        raise _unknown_path_error(path, walked, part, here)
     return below
 
 
 def _index(here: list[Any], part: str, walked: list[str], path: str) -> int:
     indices = [str(index) for index in range(len(here))]
     if part not in indices:
-        raise _leads_nowhere(path, walked, part, indices)
+        raise _unknown_path_error(path, walked, part, indices)
     return int(part)
 
 
-def _leads_nowhere(path: str, walked: list[str], part: str, here: object) -> FieldError:
+def _unknown_path_error(path: str, walked: list[str], part: str, here: object) -> FieldError:
     names = [str(name) for name in here] if isinstance(here, dict | list) else []
     place = f"in {'.'.join(walked)}: " if walked else ""
     return FieldError("path", path, f"a path that exists, {place}{did_you_mean(part, names)}")

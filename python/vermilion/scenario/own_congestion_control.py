@@ -36,7 +36,7 @@ _KIND: Final = OwnKind(
     algorithms.senders.cache_clear,
 )
 
-_SEES_EVERY_SEGMENT: Final = ("rack", "sack")
+_SELECTIVE_RECOVERIES: Final = ("rack", "sack")
 """The recoveries under which a rule can govern its window."""
 
 
@@ -160,7 +160,7 @@ def _with_defaults(
     defaults: dict[str, object] = dict(own.defaults)
     if own.governs_window:
         rows["recovery"] = replace(
-            rows["recovery"], choices=_SEES_EVERY_SEGMENT, default=_SEES_EVERY_SEGMENT[0]
+            rows["recovery"], choices=_SELECTIVE_RECOVERIES, default=_SELECTIVE_RECOVERIES[0]
         )
     if own.answers_marks:
         defaults.setdefault("ecn_feedback", "accurate")

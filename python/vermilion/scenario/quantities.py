@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     Sizes = Mapping[str, tuple[float, float]]
     Readings = Mapping[str, tuple[str, str]]
 
-_OF_RATES: Final = ("", "k", "m", "g", "t")
-_OF_SIZES: Final = ("k", "m", "g")
+_RATE_PREFIXES: Final = ("", "k", "m", "g", "t")
+_SIZE_PREFIXES: Final = ("k", "m", "g")
 _SI: Final = {"": "", "k": "k", "m": "M", "g": "G", "t": "T"}
 _IEC: Final = {"k": "Ki", "m": "Mi", "g": "Gi", "t": "Ti"}
 
@@ -39,7 +39,7 @@ def _case_variants(spelling: str) -> list[str]:
 
 TC_RATES: Final[Sizes] = {
     spelling: (base**power, 1.0)
-    for power, prefix in enumerate(_OF_RATES)
+    for power, prefix in enumerate(_RATE_PREFIXES)
     for infix, base in (("", 1e3), ("i", 1024.0))[: 2 if prefix else 1]
     for spelling in _case_variants(f"{prefix}{infix}bit")
 }
@@ -49,7 +49,7 @@ TC_SIZES: Final[Sizes] = {
     "b": (1.0, 1.0),
     **{
         spelling: (1024.0**power, 1.0)
-        for power, prefix in enumerate(_OF_SIZES, 1)
+        for power, prefix in enumerate(_SIZE_PREFIXES, 1)
         # Not in capitals throughout: MB is a million bytes.
         for spelling in (f"{prefix}b", f"{prefix.upper()}b", prefix, prefix.upper())
     },
@@ -65,7 +65,7 @@ TC_TIMES: Final[Sizes] = {
 
 TC_DOUBTFUL_RATES: Final[Readings] = {
     spelling: (f"{si}B/s", f"{si}bit/s")
-    for prefix in _OF_RATES
+    for prefix in _RATE_PREFIXES
     for infix, si in (("", _SI[prefix]), ("i", _IEC.get(prefix, "")))[: 2 if prefix else 1]
     for spelling in _case_variants(f"{prefix}{infix}bps")
 }
@@ -73,7 +73,7 @@ TC_DOUBTFUL_RATES: Final[Readings] = {
 
 TC_DOUBTFUL_SIZES: Final[Readings] = {
     spelling: (f"{_IEC[prefix]}{unit}", f"{_SI[prefix]}{unit}")
-    for prefix in _OF_SIZES
+    for prefix in _SIZE_PREFIXES
     for unit in ("B", "bit")
     for spelling in _case_variants(f"{prefix}{unit}")
 }
@@ -446,7 +446,7 @@ def _pint_registry() -> Any:  # noqa: ANN401 - pint is imported late, and its ty
     return pint.UnitRegistry(cache_folder=None)
 
 
-_SHOWN: Final[Mapping[str, tuple[str, float]]] = {
+_DISPLAY_UNITS: Final[Mapping[str, tuple[str, float]]] = {
     "seconds": ("ms", 1e3),
     "bit/s": ("Mbit/s", 1e-6),
     "probability": ("", 1.0),
@@ -460,7 +460,7 @@ def shown_unit(unit: str) -> tuple[str, float]:
     >>> shown_unit("seconds"), shown_unit("packets"), shown_unit("1")
     (('ms', 1000.0), ('packets', 1.0), ('', 1.0))
     """
-    return _SHOWN.get(unit, (unit, 1.0))
+    return _DISPLAY_UNITS.get(unit, (unit, 1.0))
 
 
 def with_shown_unit(name: str, unit: str) -> str:

@@ -67,7 +67,7 @@ class Loss(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _keys_fit_the_model(cls, value: object) -> object:
+    def _check_keys(cls, value: object) -> object:
         if not isinstance(value, dict):
             raise FieldError("", value, 'a table, like { model = "bernoulli", probability = 0.01 }')
         given = dict(value)
@@ -222,7 +222,7 @@ class Link(Table):
     loss: Loss | None = None
 
     @model_validator(mode="after")
-    def _has_one_rate(self) -> Link:
+    def _check_rate(self) -> Link:
         """Refuse two rates, and none."""
         given = [key for key in ("rate", "rate_schedule", "trace") if key in self.model_fields_set]
         if not given:
@@ -233,7 +233,7 @@ class Link(Table):
         return self
 
     @model_validator(mode="after")
-    def _only_a_schedule_repeats(self) -> Link:
+    def _check_repeat(self) -> Link:
         if self.repeat is None:
             return self
         if self.rate_schedule is None:

@@ -25,7 +25,7 @@ _TOKEN: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _LINE: Final = re.compile(r"\(at line (\d+), column \d+\)$")
-_WITH_A_UNIT: Final = re.compile(
+_UNQUOTED_QUANTITY: Final = re.compile(
     r"(?P<key>[\w.-]+)\s*=\s*(?P<value>[-+]?\d[\d_.]*\s*(?:[A-Za-z][\w/^]*|%))\s*(?:[,}#]|$)"
 )
 _BARE_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
@@ -81,7 +81,7 @@ def _hint(words: str, text: str) -> str:
     lines = text.splitlines()
     if place is None or int(place[1]) > len(lines):
         return ""
-    found = _WITH_A_UNIT.search(lines[int(place[1]) - 1])
+    found = _UNQUOTED_QUANTITY.search(lines[int(place[1]) - 1])
     if found is None:
         return ""
     return f'; a number with a unit is written in quotes: {found["key"]} = "{found["value"]}"'

@@ -126,7 +126,7 @@ class Traffic(Table):
         return value
 
     @model_validator(mode="after")
-    def _keys_fit_the_kind(self) -> Traffic:
+    def _check_keys(self) -> Traffic:
         given = {key: getattr(self, key) for key in type(self).model_fields if key != "kind"}
         given = {key: value for key, value in given.items() if value is not None}
         required, example = _keys_and_example(self.kind, given)

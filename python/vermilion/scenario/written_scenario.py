@@ -68,7 +68,7 @@ class WrittenScenario(Table):
 
     @model_validator(mode="before")
     @classmethod
-    def _settle_follows_warm_up(cls, value: object) -> object:
+    def _default_settle(cls, value: object) -> object:
         if isinstance(value, dict) and "settle" not in value and "warm_up" in value:
             return {**value, "settle": value["warm_up"]}
         return value

@@ -19,7 +19,7 @@ LARGEST_SEED: Final = 2**64 - 1
 MOST_THREADS: Final = 4096
 """More runs at a time than any machine has use for."""
 
-_A_SCENARIO: Final = (
+_ACCEPTED_SCENARIO: Final = (
     "the name of a shipped scenario, the path of a TOML file, or a Scenario, which "
     "vermilion.load_scenario(NAME), parse_scenario(TEXT) and Network.scenario() make"
 )
@@ -35,7 +35,7 @@ def given_scenario(given: object, field: str = "scenario") -> Scenario:
         return given
     if isinstance(given, str | Path):
         return load_scenario(given)
-    raise ScenarioError(field, given, _A_SCENARIO)
+    raise ScenarioError(field, given, _ACCEPTED_SCENARIO)
 
 
 def check_several(scenarios: object) -> None:

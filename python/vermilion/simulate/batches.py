@@ -242,7 +242,7 @@ class BatchRunner:
         lost: list[int] = []
         try:
             for number, some in enumerate(arguments):
-                waiting[self._hand_over(_run_task, _core.VERSION, task, some)] = number
+                waiting[self._submit_task(_run_task, _core.VERSION, task, some)] = number
             while waiting:
                 ready, _ = wait(waiting, timeout=_LOOK_S, return_when=FIRST_COMPLETED)
                 for future in ready:
@@ -339,14 +339,14 @@ class BatchRunner:
 
         needed = {index: place for place, index in enumerate(dict.fromkeys(j for j, _ in jobs))}
         task = partial(run_batch, flow_delays=True) if round_.flow_delays else run_batch
-        return self._hand_over(
+        return self._submit_task(
             task,
             [texts[index] for index in needed],
             [(needed[index], seed) for index, seed in jobs],
             _core.VERSION,
         )
 
-    def _hand_over(self, task: Callable[..., Any], *arguments: Any) -> Future[Any]:  # noqa: ANN401 - a task's own
+    def _submit_task(self, task: Callable[..., Any], *arguments: Any) -> Future[Any]:  # noqa: ANN401 - a task's own
         """Submit a task; one that the executor refuses is lost, like one that does not come back.
 
         A pool whose worker has died refuses everything from then on.

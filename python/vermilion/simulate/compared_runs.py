@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
     from vermilion.simulate.result import Result
 
-_OF_THE_RUN_ITSELF: Final = {"seed", "wall_s", "cpu_s"}
+_RUN_KEYS: Final = {"seed", "wall_s", "cpu_s"}
 
-_OF_A_MOMENT: Final = {"queued_at_start", "queued_at_end"}
+_INSTANTANEOUS: Final = {"queued_at_start", "queued_at_end"}
 """Metrics that a single packet may double."""
 
 _NEARLY: Final = 1e-3
@@ -50,7 +50,7 @@ def are_the_same_run(results: Sequence[Result]) -> bool:
         results: one for each seed.
     """
     measured = [
-        {key: value for key, value in result.data.items() if key not in _OF_THE_RUN_ITSELF}
+        {key: value for key, value in result.data.items() if key not in _RUN_KEYS}
         for result in results
     ]
     return len(measured) > 1 and all(each == measured[0] for each in measured[1:])
@@ -77,7 +77,7 @@ def _numbers(result: Result) -> dict[object, float]:
     return {
         (kind, name, phase, metric): value
         for kind, name, phase, _, _, metric, _, value in rows_of(result)
-        if isinstance(value, float) and metric not in _OF_A_MOMENT
+        if isinstance(value, float) and metric not in _INSTANTANEOUS
     }
 
 
@@ -278,10 +278,14 @@ class ComparedRuns:
                 {
                     "name": name,
                     "same_for_all_seeds": same[variant],
-                    "links": {link: self._entry(variant, "links", link) for link in self.links},
-                    "flows": {group: self._entry(variant, "flows", group) for group in self.groups},
+                    "links": {
+                        link: self._to_document(variant, "links", link) for link in self.links
+                    },
+                    "flows": {
+                        group: self._to_document(variant, "flows", group) for group in self.groups
+                    },
                     **(
-                        {"bulk_flows": self._entry(variant, "bulk_flows", BULK_FLOWS)}
+                        {"bulk_flows": self._to_document(variant, "bulk_flows", BULK_FLOWS)}
                         if self.bulk_groups
                         else {}
                     ),
@@ -320,7 +324,7 @@ class ComparedRuns:
     def _metrics_of(self, kind: Kind) -> tuple[str, ...]:
         return (*METRICS, GOODPUT, *self.measures) if kind == "links" else FLOW_METRICS
 
-    def _entry(self, variant: int, kind: Kind, name: str) -> dict[str, object]:
+    def _to_document(self, variant: int, kind: Kind, name: str) -> dict[str, object]:
         windows = []
         for index, window in self._numbered_windows(kind, name):
             place = {"start_s": window["start_s"], "end_s": window["end_s"]}

@@ -74,8 +74,8 @@ FLOW_ROWS: Final = (
     Row("packets lost (%)", "packet_loss_rate", 100.0, 2),
 )
 
-_AMONG_FLOWS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STARVED}
-_NOTHING_IF_ZERO: Final = {"mark_rate", "loss_rate"}
+_FAIRNESS_METRICS: Final = {"goodput_bit_per_s.min", SLOWEST_SHARE, "jain_index", STARVED}
+_OMITTED_IF_ZERO: Final = {"mark_rate", "loss_rate"}
 
 
 def tables(comparison: ComparedRuns) -> list[ShownTable]:
@@ -117,7 +117,7 @@ def _flow_rows(comparison: ComparedRuns, group: str) -> Sequence[Row]:
     groups = [each.flows[group] for each in comparison.scenarios]
     silent: set[str] = set()
     if groups and all(each.count == 1 for each in groups):
-        silent |= _AMONG_FLOWS
+        silent |= _FAIRNESS_METRICS
     if not any(each.traffic.is_open_loop for each in groups):
         silent.add("jitter_ms")
     return [row for row in FLOW_ROWS if row.metric not in silent]
@@ -221,7 +221,7 @@ def _section(
         intervals = [interval_of(variant, name, window, row.metric) for variant in variants]
         # A mark rate of zero throughout, or a metric that no variant has, says nothing.
         if all(interval is None for interval in intervals) or (
-            row.metric in _NOTHING_IF_ZERO
+            row.metric in _OMITTED_IF_ZERO
             and not any(interval and interval.mean for interval in intervals)
         ):
             continue

@@ -106,7 +106,7 @@ def bulk_flows(windows: Iterable[GroupMetrics]) -> BulkFlows:
     return together
 
 
-_ASKED_FOR: Final = {
+_OPTIONAL_METRICS: Final = {
     **dict.fromkeys(
         WITH_FLOW_DELAYS,
         "runs measure it only with flow_delays=True, and a tuning whose objective is a function "
@@ -128,7 +128,7 @@ class WindowMetrics(dict[str, Any]):
         Raises:
             KeyError: always.
         """
-        why = _ASKED_FOR.get(str(name))
+        why = _OPTIONAL_METRICS.get(str(name))
         if why is None:
             known = did_you_mean(str(name), self)
             why = f"it could not be computed, or there is none of this name; expected {known}"

@@ -25,8 +25,8 @@ AMONG_FLOWS: Final = frozenset(
 """Compare the flows of a group with each other."""
 
 _ON_THE_WIRE: Final = ("losses", "loss_rate")
-_OF_SENDERS: Final = ("timeouts", "retransmissions")
-_WITH_A_SENDER: Final = (STARVED, "transfers_begun")
+_SENDER_METRICS: Final = ("timeouts", "retransmissions")
+_CLOSED_LOOP_METRICS: Final = (STARVED, "transfers_begun")
 """What is measured only of flows that have a sender."""
 
 
@@ -53,15 +53,15 @@ def silent_of_group(windows: Sequence[Mapping[str, object]]) -> frozenset[str]:
     if all(window.get("flows", 0) in {0, 1} for window in windows):
         nothing |= AMONG_FLOWS
     if _is_open_loop(windows):
-        nothing |= {*_OF_SENDERS}
+        nothing |= {*_SENDER_METRICS}
     else:
         nothing.add("jitter_ms")
     return frozenset(nothing)
 
 
 def _is_open_loop(windows: Sequence[Mapping[str, object]]) -> bool:
-    return not any(key in window for window in windows for key in _WITH_A_SENDER) and not any(
-        window.get(key) for window in windows for key in _OF_SENDERS
+    return not any(key in window for window in windows for key in _CLOSED_LOOP_METRICS) and not any(
+        window.get(key) for window in windows for key in _SENDER_METRICS
     )
 
 

@@ -101,14 +101,14 @@ def result_of(
     """Make a result from the core's JSON, the identifying keys first."""
     measured: Measured = json.loads(text)
     for link in measured["links"].values():
-        _say_what_is_absent(link)
+        _explain_absent_metrics(link)
     for group in measured["flows"].values():
-        _say_what_is_absent(group)
+        _explain_absent_metrics(group)
     data: ResultData = {"seed": seed, "version": version, **timing, **measured}
     return Result(data, series, recorded or Recorded())
 
 
-def _say_what_is_absent(place: LinkData | GroupData) -> None:
+def _explain_absent_metrics(place: LinkData | GroupData) -> None:
     """Make the metrics of every window explain an absent one."""
     windows: Any = place
     windows["total"] = WindowMetrics(windows["total"])

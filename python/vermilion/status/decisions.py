@@ -11,7 +11,7 @@ from vermilion.online.entries import DecisionKind
 if TYPE_CHECKING:
     from vermilion.online.entries import Decision
 
-_WAITS: Final = "waiting for a steady picture of the traffic"
+_WAITS: Final = "waiting for a steady traffic estimate"
 _SEARCHES: Final = "searching settings in a model of the traffic"
 _VERIFIES: Final = "verifying the new setting on the network"
 _WATCHES: Final = "watching; the setting stays"

@@ -71,7 +71,7 @@ SILENT_S: Final = 5.0
 """A controller that has not looked for so long is not running, or cannot see its router."""
 
 _SAYS_MORE: Final = {DecisionKind.BLIND, DecisionKind.FELL_BACK}
-_WHILE_BLIND: Final = {*_SAYS_MORE, DecisionKind.REFUSED, DecisionKind.LOST}
+_BLIND_KINDS: Final = {*_SAYS_MORE, DecisionKind.REFUSED, DecisionKind.LOST}
 """Kinds of decisions about a router that does not answer."""
 
 _MINUTE_S = 60.0
@@ -306,7 +306,7 @@ def _blind_since(database: sqlite3.Connection, run: int) -> DecisionKind | None:
         " WHERE run = ? AND kind = ?) ORDER BY id",
         (run, run, DecisionKind.BLIND),
     ):
-        if kind in _WHILE_BLIND:
+        if kind in _BLIND_KINDS:
             doing = doing if kind not in _SAYS_MORE else DecisionKind(kind)
         elif kind not in {DecisionKind.PAUSED, DecisionKind.RESUMED} or "by" not in json.loads(
             details or "{}"

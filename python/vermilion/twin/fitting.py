@@ -55,7 +55,9 @@ def fitting_depth(wait_ms: float, deepest: int, mean_wait_ms: Callable[[int], fl
 FEWEST: Final = 30
 """Fewer sizes are not fitted."""
 
-_FARTHEST: Final = 1.63  # over the root of their number: 1 % of samples of the law are further off
+_KOLMOGOROV_LIMIT: Final = (
+    1.63  # over the root of their number: 1 % of samples of the law are further off
+)
 _QUANTILES: Final = 40  # in a table of sizes
 _LEAST_SHAPE: Final = 1.05  # a Pareto law with less has no mean to speak of
 _NARROW: Final = 1e-3  # a spread of logarithms below this is none
@@ -142,7 +144,7 @@ def fit_sizes(sizes: list[int]) -> FittedSizes:
     best = min(candidates, key=lambda each: 2 * each[1] - 2 * float(each[0].logpdf(values).sum()))
     law, _, table = best
     distance = float(stats.kstest(values, law.cdf).statistic)
-    if distance > _FARTHEST / math.sqrt(len(values)):
+    if distance > _KOLMOGOROV_LIMIT / math.sqrt(len(values)):
         return FittedSizes(_empirical(values), "empirical", None, mean, mean, len(values))
     name = str(table["distribution"])
     return FittedSizes(table, name, distance, mean, float(law.mean()), len(values))

@@ -24,8 +24,8 @@ WARM_UP_S: Final = 10.0
 
 _LONG: Final = 0.5  # of the capture: what lasts longer is a long flow
 _FEWEST_PACKETS: Final = 50  # of a long flow
-_IDLE: Final = 0.05  # of the median long flow's bytes: a connection that is open, not busy
-_SEEN_FROM_THE_START: Final = 0.05  # of the capture
+_IDLE_SHARE: Final = 0.05  # of the median long flow's bytes: a connection that is open, not busy
+_START_SHARE: Final = 0.05  # of the capture
 _MOST_ROUND_TRIPS: Final = 32  # dealt to the flows of a group
 _FULL: Final = 0.9  # of the highest rates: the link is full in such a stretch
 _FULL_SHARE: Final = 0.2  # of all stretches that have to be full to tell the rate
@@ -33,10 +33,10 @@ _SHORTEST_S: Final = 1e-4
 _MOMENT_S: Final = 0.5  # flows that begin within so long begin at once: no phase of their own
 _DEEPEST: Final = 100_000  # packets
 _SHORTEST_CAPTURE_S: Final = 1.0
-_LIKE_POISSON: Final = (0.5, 2.0)  # times a Poisson process's dispersion: a capture is short
-_ANOTHER_LOAD: Final = 0.1  # of the mean: a law that is nearer carries the capture's load
-_MERGED: Final = 0.01  # of the packets: fewer are not worth a word
-_SPARE: Final = 4.0  # times as deep as the longest wait: more is not tried
+_POISSON_DISPERSION: Final = (0.5, 2.0)  # times a Poisson process's dispersion: a capture is short
+_LOAD_TOLERANCE: Final = 0.1  # of the mean: a law that is nearer carries the capture's load
+_MERGED_SHARE: Final = 0.01  # of the packets: fewer are not worth a word
+_DEPTH_FACTOR: Final = 4.0  # times as deep as the longest wait: more is not tried
 _FITTING_SEED: Final = 1_000_003  # none of those that are compared later
 
 
@@ -157,7 +157,7 @@ def _classify_flows(evidence: Evidence) -> _Kinds:
         if each.lasted_s >= _LONG * evidence.duration_s and each.packets >= _FEWEST_PACKETS
     ]
     usual = float(np.median([each.payload_bytes for each in lasting])) if lasting else 0.0
-    long = tuple(each for each in lasting if each.payload_bytes >= _IDLE * usual)
+    long = tuple(each for each in lasting if each.payload_bytes >= _IDLE_SHARE * usual)
     chosen = set(map(id, long))
     return _Kinds(long, tuple(each for each in others if id(each) not in chosen), unresponsive)
 
@@ -221,7 +221,7 @@ class _Span:
     def of(cls, evidence: Evidence, kinds: _Kinds) -> _Span:
         """Choose it by the times at which flows begin."""
         first_s = min(each.begun_s for each in evidence.flows)
-        early_until = _SEEN_FROM_THE_START * evidence.duration_s
+        early_until = _START_SHARE * evidence.duration_s
         early = any(
             each.begun_s <= early_until and not each.opening_seen
             for each in (*kinds.long, *kinds.unresponsive)
@@ -244,7 +244,7 @@ def _long_groups(
 ) -> dict[str, Any]:
     """Long flows: those that were there from the start, and those that came later."""
     groups: dict[str, Any] = {}
-    early_until = span.silence_s + _SEEN_FROM_THE_START * evidence.duration_s
+    early_until = span.silence_s + _START_SHARE * evidence.duration_s
     for name, chosen in (
         ("long", [each for each in flows if each.begun_s <= early_until]),
         ("later", [each for each in flows if each.begun_s > early_until]),
@@ -280,7 +280,7 @@ def _long_group(
         "start": "0 s .. 1 s" if running else _range(min(begun), max(begun)),
     }
     ended = [each.ended_s for each in flows if each.closed]
-    if len(ended) == len(flows) and max(ended) < (1.0 - _SEEN_FROM_THE_START) * evidence.duration_s:
+    if len(ended) == len(flows) and max(ended) < (1.0 - _START_SHARE) * evidence.duration_s:
         group["stop"] = _range(span.place(min(ended)), span.place(max(ended)))
     return group
 
@@ -315,12 +315,12 @@ def _short_group(
         f"{arrivals.count} short transfers, one every {1e3 * arrivals.mean_gap_s:.3g} ms, of "
         f"{sizes.mean_bytes / 1e3:.3g} kB in the mean ({sizes.name}{far})"
     )
-    if abs(sizes.law_mean_bytes - sizes.mean_bytes) > _ANOTHER_LOAD * sizes.mean_bytes:
+    if abs(sizes.law_mean_bytes - sizes.mean_bytes) > _LOAD_TOLERANCE * sizes.mean_bytes:
         notes.unknown.append(
             f"the mean size of more transfers: these have {sizes.mean_bytes / 1e3:.3g} kB, and the "
             f"law that fits them, by which the twin draws, has {sizes.law_mean_bytes / 1e3:.3g} kB"
         )
-    least, most = _LIKE_POISSON
+    least, most = _POISSON_DISPERSION
     if arrivals.dispersion is not None and not least <= arrivals.dispersion <= most:
         notes.unknown.append(
             "when transfers come: their number in a stretch of time varies "
@@ -444,7 +444,7 @@ def _fit_depth(document: dict[str, Any], evidence: Evidence, rate: float, notes:
         weights=[each.packets for each in evidence.flows],
     )
     longest_s = evidence.longest_wait_s or 0.0
-    deepest = min(_DEEPEST, max(8, round(_SPARE * longest_s * rate / 8.0 / float(size))))
+    deepest = min(_DEEPEST, max(8, round(_DEPTH_FACTOR * longest_s * rate / 8.0 / float(size))))
     queue = document["links"][LINK]["queue"]
 
     def mean_wait_ms(depth: int) -> float:
@@ -513,7 +513,7 @@ def _add_general_notes(evidence: Evidence, sender: str, notes: _Notes) -> None:
             f"{100 * evidence.other_way_share:.0f} % of the bytes go the other way; its queue is "
             "left away"
         )
-    if evidence.merged_share > _MERGED:
+    if evidence.merged_share > _MERGED_SHARE:
         notes.unknown.append(
             f"packets as they were on the link: {100 * evidence.merged_share:.0f} % of the "
             "captured ones are several merged into one"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-_SETTLES: Final = (
+_SETTLING_KINDS: Final = (
     DecisionKind.START,
     DecisionKind.CHANGE_DETECTED,
     DecisionKind.MODEL_BUILT,
@@ -55,7 +55,7 @@ def open_questions(database: sqlite3.Connection, run: int) -> dict[str, Any]:
         says "resume", or ``None``.
     """
     proposal = _last(database, run, (DecisionKind.PROPOSED,))
-    settled = _last(database, run, _SETTLES)
+    settled = _last(database, run, _SETTLING_KINDS)
     change = _last(database, run, _REPLACES)
     chain = list(chain_of(database, run))
     return {

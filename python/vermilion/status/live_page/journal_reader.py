@@ -386,29 +386,29 @@ def _round_for_page(value: float | None) -> float | None:
 
 
 # A sample's time is its interval's end, so that one at a bucket's end belongs to it.
-_COUNTED: Final = (
+_COUNTERS: Final = (
     "SELECT CAST((time_s - ?1 - 1e-6) / ?2 AS INTEGER) AS bucket, sum(interval_s) AS seconds,"
     " avg(backlog_packets) AS queue, max(backlog_packets) AS most,"
     " avg(backlog_bytes) AS waiting, sum(bytes) AS bytes, sum(packets) AS packets,"
     " sum(drops) AS drops, sum(marks) AS marks,"
 )
-_BETWEEN: Final = " WHERE run = ?3 AND time_s > ?1 + 1e-6 AND time_s <= ?4 + 1e-6"
+_IN_INTERVAL: Final = " WHERE run = ?3 AND time_s > ?1 + 1e-6 AND time_s <= ?4 + 1e-6"
 _IN_BUCKETS: Final = " GROUP BY bucket ORDER BY bucket"
 _SERIES_OF_ALL: Final = (
-    f"{_COUNTED} avg(nullif(active_flows, -1)) AS flows,"
+    f"{_COUNTERS} avg(nullif(active_flows, -1)) AS flows,"
     " sum(mean_rtt_s * rtt_samples) AS round_trips,"
     " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
-    f" FROM sample{_BETWEEN}{_IN_BUCKETS}"
+    f" FROM sample{_IN_INTERVAL}{_IN_BUCKETS}"
 )
 _SERIES_OF_ONE: Final = (
-    f"{_COUNTED} NULL AS flows, sum(mean_rtt_s * rtt_samples) AS round_trips,"
+    f"{_COUNTERS} NULL AS flows, sum(mean_rtt_s * rtt_samples) AS round_trips,"
     " sum(CASE WHEN mean_rtt_s IS NULL THEN 0 ELSE rtt_samples END) AS rtt_samples"
-    f" FROM queue_sample{_BETWEEN} AND link = ?5{_IN_BUCKETS}"
+    f" FROM queue_sample{_IN_INTERVAL} AND link = ?5{_IN_BUCKETS}"
 )
 # Earlier journals do not have the round trips that were measured at each queue.
 _SERIES_OF_ONE_BEFORE: Final = (
-    f"{_COUNTED} NULL AS flows, NULL AS round_trips, 0 AS rtt_samples FROM queue_sample"
-    f"{_BETWEEN} AND link = ?5{_IN_BUCKETS}"
+    f"{_COUNTERS} NULL AS flows, NULL AS round_trips, 0 AS rtt_samples FROM queue_sample"
+    f"{_IN_INTERVAL} AND link = ?5{_IN_BUCKETS}"
 )
 
 

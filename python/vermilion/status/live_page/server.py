@@ -279,7 +279,7 @@ class Connection(H11Protocol):
 
 _LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "[::1]", "::1"})
 _PATIENCE_S: Final = 1
-_QUEUED: Final = 1024
+_BACKLOG: Final = 1024
 """Connections that the kernel keeps until they are accepted."""
 
 
@@ -369,7 +369,7 @@ class PageServer:
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
                 for each in sockets or ():
-                    each.listen(_QUEUED)
+                    each.listen(_BACKLOG)
                 if ready is not None:
                     ready()
 
@@ -406,7 +406,7 @@ def _open_socket(listener: Listener) -> socket.socket:
     opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         opened.bind((listener.address, listener.port))
-        opened.listen(_QUEUED)
+        opened.listen(_BACKLOG)
     except OSError as error:
         opened.close()
         where = f"{listener.address}:{listener.port}"
