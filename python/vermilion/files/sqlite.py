@@ -38,7 +38,7 @@ _LONGEST_VALUE: Final = 1 << 26
 """Bytes of one text or blob."""
 
 _INSTRUCTIONS: Final = 10_000
-"""Of SQLite's machine, between two looks at the clock and at signals: some milliseconds."""
+"""SQLite instructions between two looks at the clock and at signals: some milliseconds."""
 
 _FOREIGN: Final = """
 SELECT name FROM sqlite_master WHERE sql IS NOT NULL AND NOT (sql LIKE 'CREATE TABLE %'

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _RANDOM_BYTES: Final = 6
-"""Of the name under which a file is written; as a text they have eight characters."""
+"""Random bytes in the name of a temporary file; eight characters as a text."""
 
 
 @overload

@@ -50,7 +50,7 @@ _LOCAL_TABLE, _HOST_SCOPE, _LOCAL_KIND = 255, 254, 2
 _MAIN_TABLE, _STATIC, _LINK_SCOPE, _UNICAST = 254, 4, 253, 1
 
 _NO_IPV6_MESSAGES: Final = {"addr_gen_mode": "1", "accept_ra": "0", "router_solicitations": "0"}
-"""So that an end of a link sends nothing by itself."""
+"""Settings with which an end of a link sends nothing by itself."""
 
 QUEUE_PACKETS: Final = 4096
 """Packets that the kernel keeps for a device until they are taken; more are lost and counted."""

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 UPLINK: Final = "uplink"
 DOWNLINK: Final = "downlink"
 WAYS: Final = (UPLINK, DOWNLINK)
-"""From the command to the world, and back; their order is that of the core's ways."""
+"""Directions from the command to the world, and back, in the core's order."""
 
 ORIGIN: Final = "link"
 """Name of the scenario made of options, for messages."""

@@ -175,7 +175,7 @@ def encoded(program: list[Instruction]) -> bytes:
 
 
 QUIET_S: Final = 10.0
-"""So long the ring is to be nearly empty before more flows are looked at."""
+"""Time for which the ring is nearly empty before more flows are monitored."""
 
 _FULL: Final = 0.5  # of the ring: it is about to lose packets
 _NEARLY_EMPTY: Final = 0.1

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 BLOCK_BYTES: Final = 1 << 16
 BLOCKS: Final = 256
-"""So that the ring holds 16 MiB: 2.5 s of little traffic, about 70,000 packets of much."""
+"""Blocks of the ring, 16 MiB in all: 2.5 s of little traffic, about 70,000 packets of much."""
 
 ALL_INTERFACES: Final = "any"
 """Name of a ring that listens to every interface."""
 
 CLOSED_AFTER_MS: Final = 10
-"""So old a block gets at most before it is closed."""
+"""Age at which a block is closed."""
 
 HOW_TO_ALLOW: Final = (
     "the capability CAP_NET_RAW is missing. Run it as root, or give it just this capability: "

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
 
     ReadTable = Callable[[Mapping[str, Any], Scenario], Any]
-    """From an objective's table to the objective."""
+    """Function that reads an objective from its table."""
 
 _KIND: Final = "objective field"
 

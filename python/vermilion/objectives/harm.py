@@ -94,7 +94,7 @@ MARGINS: Final[tuple[Margin, ...]] = (
         "95 % of the packets wait at most a quarter longer and 5 ms besides",
     ),
 )
-"""What is bounded unless a user says otherwise, and by how much."""
+"""Default margins."""
 
 FLOWS_FOR_A_STARVED_ONE: Final = 100
 """For each full number of these at a time, one further flow may starve; one in any case."""

@@ -241,7 +241,7 @@ class UnitOfMetric:
 
 
 STEADY_QUEUE: Final = "links.{link}.queue_packets.sd <= 1 of reference"
-"""With ``{link}`` for the link."""
+"""Constraint, with ``{link}`` for the link."""
 
 _DISCIPLINE_METRIC: Final = "average_queue_packets"
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
 
 NOTICEABLE_SHARE: Final = 0.05
-"""Of what the setting in force reaches, where nothing else is said."""
+"""Default fraction of the incumbent's value."""
 
 SHARE_OF_GOODPUT: Final = 0.005
 """The same of what a link carries: nobody gives half a percent of it away for nothing."""

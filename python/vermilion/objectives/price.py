@@ -66,7 +66,7 @@ PRICE: Final[tuple[PriceRow, ...]] = (
     PriceRow("queue_packets.sd", "queue, standard deviation", "packets", 1.0, 1),
     PriceRow("queue_packets.p95", "queue, 95th percentile", "packets", 1.0, 1),
 )
-"""What is shown, in this order; what a run has not measured is left out."""
+"""Metrics of the price, in this order; those that a run has not measured are left out."""
 
 
 def over_of(objective: Objective) -> Over:
@@ -128,7 +128,7 @@ METRIC_WORDS: Final = {
     "queue_packets.sd": "standard deviation of the queue",
     **{f"queue_packets.{key}": f"{word} queue" for key, word in _QUEUE.items()},
 }
-"""What a narrow heading calls a metric, by its name in docs/metrics.md."""
+"""Short heading of a metric, by its name in docs/metrics.md."""
 
 _UNITS: Final = {row.metric: (row.unit, row.factor) for row in PRICE}
 

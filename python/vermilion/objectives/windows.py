@@ -48,7 +48,7 @@ Window = LinkMetrics | FlowsWindow
 """Metrics over a stretch of time: a result's ``total`` or one of its ``phases``."""
 
 Over = Literal["phases", "total"]
-"""Which windows are meant: the measured phases, or the whole run after the warm-up."""
+"""Choice of windows: the measured phases, or the whole run after the warm-up."""
 
 ALL_FLOWS = "*"
 

@@ -157,7 +157,7 @@ def _extremes(values: NDArray[np.float64]) -> Iterator[int]:
 
 
 _LONG: Final = 200.0
-"""From here on, a little more than two decades, powers of ten are enough."""
+"""Ratio, a little more than two decades, above which powers of ten are enough."""
 
 _SHORT: Final = 6.0
 """Up to here, less than a decade, 1, 2 and 5 would leave the axis almost bare."""

@@ -48,7 +48,7 @@ _SYNONYMS: Final[Mapping[str, str]] = {
     "new-reno": "newreno",
     "tcp-prague": "prague",
 }
-"""What Vermilion calls the same thing."""
+"""Names in Vermilion of synonyms."""
 
 _MISSING: Final[Mapping[str, str]] = {
     "cake": 'CAKE as a whole is not there; its parts are "fq-codel" for the queues of flows and '
@@ -60,7 +60,7 @@ _MISSING: Final[Mapping[str, str]] = {
     "vegas": 'Vegas is not there; "ledbat" also backs off when it has to wait',
     "compound": 'Compound is not there; "cubic" and "newreno" are nearest',
 }
-"""What is not simulated, and what comes near it."""
+"""Algorithms that are not simulated, and the nearest ones."""
 
 
 def accepted_algorithm(given: str, known: Iterable[str]) -> str:
@@ -85,7 +85,7 @@ ParameterValue = float | int | bool | str | None
 """A number in the table's unit, a switch, a choice, or ``None`` for "automatic"."""
 
 AUTOMATIC: Final = "automatic"
-"""How a scenario says that the algorithm's own rule decides (TOML has no null)."""
+"""Value that leaves a parameter to the algorithm's own rule (TOML has no null)."""
 
 COLOURS: Final = ("green", "yellow", "red")
 """Drop precedences of packets."""

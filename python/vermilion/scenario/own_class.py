@@ -161,7 +161,7 @@ class OwnKind:
 
 
 UNITS: Final = ("packets", "bytes", "seconds", "bit/s", "probability", "1")
-"""What a parameter can be measured in."""
+"""Units of parameters."""
 
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 

@@ -30,7 +30,7 @@ LONGEST_LIST: Final = 1_000_000
 _TIME: Final = Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)
 _SIGMA: Final = Quantity(RATIO, minimum=0.0, maximum=10.0, minimum_excluded=True)
 _KEYS: Final = {"uniform": (), "exponential": ("mean",), "lognormal": ("median", "sigma")}
-"""What each distribution needs besides its bounds."""
+"""Keys that each distribution needs besides its bounds."""
 
 
 class RoundTripDistribution(Table):

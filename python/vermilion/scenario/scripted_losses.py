@@ -21,7 +21,7 @@ ACCEPTED: Final = (
     'the name of a group ("early", "web-*"), one of its flows ("early:3"), some ("early:0..4", '
     '"early:every 10"), every so many of all ("every 10"), or a flow\'s number in the scenario (7)'
 )
-"""What a choice of flows may be."""
+"""Accepted choices of flows."""
 
 _LARGEST: Final = 2**32 - 1
 _CHOICE: Final = re.compile(

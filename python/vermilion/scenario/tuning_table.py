@@ -28,7 +28,7 @@ TARGET_PACKETS: Final = Quantity(PACKETS, minimum=0.0, maximum=LARGEST_TARGET)
 _DELAY: Final = Quantity(TIME, minimum=0.0)
 
 ACCEPTED_TARGET: Final = f'{TARGET_PACKETS.accepted()}, or a time, like "20 ms"'
-"""What a target may be, in words."""
+"""Description of accepted targets."""
 
 
 def target_delay(value: object) -> float | None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 NANOSECONDS: Final = 1_000_000_000
 
 OPPORTUNITY_BYTES: Final = 1500
-"""What an opportunity of a trace can deliver; Mahimahi's own 1504 include a header of 4 bytes."""
+"""Bytes per opportunity of a trace; Mahimahi's own 1504 include a header of 4 bytes."""
 
 LARGEST_TRACE_BYTES: Final = 64 * 1024 * 1024
 LONGEST_TRACE_MS: Final = 10**9

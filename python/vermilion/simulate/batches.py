@@ -45,7 +45,7 @@ def cores() -> int:
 
 
 Jobs = list[tuple[int, int]]
-"""Which text, and which seed."""
+"""Numbers of the text and the seed of each simulation."""
 
 Outcome = tuple[list["Result | None"] | ScenarioError, float]
 """The results in the order of the jobs, or why one was refused; and the seconds that it took."""
@@ -57,7 +57,7 @@ _LOOK_S: Final = 0.2
 """Seconds between two looks at the executor's health."""
 
 _FORGET: Final = 0.5
-"""How fast the latest durations replace earlier ones."""
+"""Weight of the latest duration in the moving average."""
 
 
 class ClusterError(Exception):
@@ -388,7 +388,7 @@ _PATIENCE_S: Final = 15.0
 """Seconds without any worker after which waiting is given up; one that is restarted needs a few."""
 
 _RETRIES: Final = 2
-"""How often a batch that fails on a worker is given to another."""
+"""Number of retries of a batch that fails on a worker."""
 
 
 @contextmanager

@@ -105,10 +105,10 @@ METRICS: Final = (
     "mark_rate",
     "loss_rate",
 )
-"""What is compared of links: paths into a link's metrics."""
+"""Compared metrics of links: paths into a link's metrics."""
 
 GOODPUT: Final = "goodput_bit_per_s"
-"""Of a link: the goodput of all groups of flows whose data cross it, together."""
+"""Goodput of a link: that of all groups of flows whose data cross it, together."""
 
 FLOW_METRICS: Final = (
     "goodput_bit_per_s.total",
@@ -123,7 +123,7 @@ FLOW_METRICS: Final = (
     "jitter_ms",
     "packet_loss_rate",
 )
-"""What is compared of groups of flows: paths into a group's metrics, where they were measured."""
+"""Compared metrics of groups of flows: paths into a group's metrics, where measured."""
 
 COMPLETION_TIME: Final = "completion_time_s"
 """Of a group: where no transfer completes there is none, and the mean is over the other seeds."""

@@ -13,7 +13,7 @@ EXTRAS: Final = {
     "frames": ("pandas", "pyarrow"),
     "dask": ("dask[distributed]",),
 }
-"""What each extra brings, as in pyproject.toml."""
+"""Packages of each extra, as in pyproject.toml."""
 
 
 class MissingPackageError(ImportError):

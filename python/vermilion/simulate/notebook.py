@@ -27,7 +27,7 @@ AMONG_FLOWS: Final = frozenset(
 _ON_THE_WIRE: Final = ("losses", "loss_rate")
 _SENDER_METRICS: Final = ("timeouts", "retransmissions")
 _CLOSED_LOOP_METRICS: Final = (STARVED, "transfers_begun")
-"""What is measured only of flows that have a sender."""
+"""Metrics of flows that have a sender."""
 
 
 def silent_of_link(windows: Sequence[Mapping[str, object]]) -> frozenset[str]:

@@ -34,10 +34,10 @@ ALL: Final = "all"
 """In place of a discipline's name: every one there is."""
 
 DISCIPLINE: Final = "discipline"
-"""What :func:`grid` takes for the discipline of all links."""
+"""Path of :func:`grid` for the discipline of all links."""
 
 SENDER: Final = "sender"
-"""What :func:`grid` takes for the sender of all flows that have one."""
+"""Path of :func:`grid` for the sender of all flows that have one."""
 
 
 def make_variants(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 FORMATS: Final = ("csv", "parquet")
-"""What a trace can be written as."""
+"""Formats of tables."""
 
 
 def format_of(path: str | os.PathLike[str]) -> str:

@@ -78,7 +78,7 @@ STRETCH_S: Final = 0.1
 """Rates are told for stretches of so long."""
 
 MOST_FLOWS: Final = 20_000
-"""So many of the largest flows are looked at one by one."""
+"""Number of largest flows that are examined one by one."""
 
 _MEAN_S: Final = 0.2  # waits are averaged over so long first: where a queue overflows few are taken
 

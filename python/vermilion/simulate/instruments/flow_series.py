@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
 
 STATES: Final = ("open", "disorder", "reduced", "recovery", "loss", "")
-"""What a sender is about, in the words of Linux; "" is a flow without a sender."""
+"""States of a sender, as Linux names them; "" is a flow without a sender."""
 
 COLUMNS: Final = (
     Column("time_s", "s", "when, by the sender's clock"),

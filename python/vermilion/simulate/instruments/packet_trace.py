@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
 
 FORMATS: Final = ("csv", "parquet", "pcapng")
-"""What a trace can be written as."""
+"""Formats of traces."""
 
 COLUMNS: Final = (
     Column("time_ns", "ns", "when, by the clock of the place"),

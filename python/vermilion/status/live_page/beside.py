@@ -117,7 +117,7 @@ def _fields(message: bytes, kinds: Mapping[str, Any]) -> dict[str, Any]:
 
 _STARTS_WITHIN_S: Final = 30.0
 _LAST_NEWS_S: Final = 1.2
-"""For so long the page goes on after the controller, so that browsers hear of the end."""
+"""Time for which the page outlives the controller, so that browsers hear of the end."""
 _ENDS_WITHIN_S: Final = 5.0
 _SCRAPE_WITHIN_S: Final = 2.0
 
