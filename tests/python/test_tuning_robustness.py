@@ -13,6 +13,7 @@ from vermilion.scenario.variation import with_flow_counts, with_senders
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning.checks import box_warnings
+from vermilion.tuning.json_form import as_json, json_text
 from vermilion.tuning.robustness import check_robustness
 
 QUEUE = "links.bottleneck.queue"
@@ -210,7 +211,7 @@ def test_a_gain_that_breaks_a_bound_is_called_that_and_is_no_narrow_one(monkeypa
     assert {each.verdict for each in robustness.lost} == {"worse"}  # JSON's word stays
     rows = [line for line in str(robustness).splitlines() if line.endswith("  breaks a bound")]
     assert len(rows) == 4
-    assert all(each["gains"] for each in robustness.to_data()["conditions"])
+    assert all(each["gains"] for each in as_json(robustness)["conditions"])
 
     def also_lost(threshold, groups, seed):
         queue, used = metrics(threshold, groups, seed)
@@ -218,7 +219,7 @@ def test_a_gain_that_breaks_a_bound_is_called_that_and_is_no_narrow_one(monkeypa
 
     both, _ = check(monkeypatch, also_lost, ["links.bottleneck.utilization >= 0.95"])
     assert sum(each.gains for each in both.outcomes) == 5
-    assert both.to_data()["conditions"][0]["gains"] is False
+    assert as_json(both)["conditions"][0]["gains"] is False
 
 
 def test_most_conditions_may_break_a_bound_without_making_the_gain_a_narrow_one(monkeypatch):
@@ -281,7 +282,7 @@ def test_of_a_bound_that_nobody_can_tell_it_is_said_that_it_may_be_broken(monkey
     text = str(robustness)
     assert "may break links.bottleneck.utilization >= 0.95: 95.1 +- 0.97 %" in text
     assert "40 seeds cannot tell, more than a thousand could" in text
-    data = json.loads(json.dumps(robustness.to_data(), allow_nan=False))
+    data = json.loads(json_text(robustness, None))
     [row] = [each for each in data["conditions"] if each["verdict"] == "undecided"]
     assert row["may_break"]["constraint"] == "links.bottleneck.utilization >= 0.95"
     assert row["may_break"]["seeds"] == row["seeds"] == 40
@@ -357,7 +358,7 @@ def test_json_and_table_have_every_condition(monkeypatch):
         return (29.0 if threshold == 20.0 else 20.0) + noise(seed), 1.0
 
     robustness, _ = check(monkeypatch, metrics)
-    data = json.loads(json.dumps(robustness.to_data(), allow_nan=False))
+    data = json.loads(json_text(robustness, None))
     assert data["holds"] is True
     assert data["conditions"][0]["key"] == "flows-doubled"
     assert data["conditions"][0]["difference"]["high"] < 0

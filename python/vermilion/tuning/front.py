@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +13,8 @@ from vermilion.scenario.quantities import how_many, shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.evaluation import Seeds
-from vermilion.tuning.recommendation import ABSENT, ended_by, interval_data
+from vermilion.tuning.json_form import json_text, pick
+from vermilion.tuning.recommendation import ABSENT, ended_by, interval_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,19 +35,6 @@ class NearestSetting:
 
     parameters: Setting
     missed: tuple[str, ...]
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> NearestSetting:
-        """The one whose :meth:`to_data` these are.
-
-        Raises:
-            KeyError: they are of something else.
-        """
-        return cls(dict(data["parameters"]), tuple(data["missed"]))
-
-    def to_data(self) -> dict[str, object]:
-        """Return the JSON form."""
-        return {"parameters": dict(self.parameters), "missed": list(self.missed)}
 
 
 def why_empty(tried: int, dropped: int, constraints: Sequence[str], *, beaten: bool = False) -> str:
@@ -121,6 +108,19 @@ class FrontPoint:
     metrics: Mapping[str, Interval] = field(default_factory=dict)
     harm: tuple[str, ...] = ()
 
+    def to_data(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        more = pick(self, "metrics", "harm", "command")
+        return {
+            **pick(self, "parameters", "values", "better"),
+            **{name: value for name, value in more.items() if value},
+        }
+
+
+_PLAIN: Final = ("scenario", "version", "dropped", "evaluations", "simulations", "end", "fresh")
+_LISTS: Final = ("constraints", "parameters", "parameter_units")
+"""Fields of a front that are the same in its JSON."""
+
 
 @dataclass(frozen=True, slots=True)
 class Front:
@@ -183,29 +183,23 @@ class Front:
         Raises:
             KeyError: they are of something else; also ValueError or TypeError.
         """
+        same: dict[str, Any] = {name: data[name] for name in _PLAIN}
+        same |= {name: tuple(data[name]) for name in _LISTS}
         first, second = data["objectives"]
         now = data.get("incumbent")
         nearest = data.get("nearest")  # older ones have none
         return cls(
-            scenario=data["scenario"],
+            **same,
             objectives=(first["name"], second["name"]),
             units=(first["unit"], second["unit"]),
             maximised=(first["goal"] == "maximise", second["goal"] == "maximise"),
-            constraints=tuple(data["constraints"]),
             points=tuple(map(_point_from_data, data["points"])),
             incumbent=None if now is None else _point_from_data(now),
-            dropped=data["dropped"],
             tried=tuple((float(one), float(other)) for one, other in data["tried"]),
-            evaluations=data["evaluations"],
-            simulations=data["simulations"],
             seeds=Seeds(tuple(data["seeds"]["search"]), (), tuple(data["seeds"]["comparison"])),
             search=data["search"]["name"],
-            end=data["end"],
-            version=data["version"],
-            parameters=tuple(data["parameters"]),
-            parameter_units=tuple(data["parameter_units"]),
-            fresh=data["fresh"],
-            nearest=None if nearest is None else NearestSetting.from_data(nearest),
+            nearest=nearest
+            and NearestSetting(dict(nearest["parameters"]), tuple(nearest["missed"])),
             warnings=tuple(data.get("warnings", ())),
             beaten=data.get("beaten_by_incumbent", 0),
         )
@@ -294,47 +288,33 @@ class Front:
 
     def beside_cells(self, point: FrontPoint) -> list[str]:
         """Means of :attr:`beside` for a setting, in the units of the headings."""
+        means = ((row, point.metrics.get(row.metric)) for _, row in self.beside)
         return [
-            ABSENT
-            if row.metric not in point.metrics
-            else f"{point.metrics[row.metric].mean * row.factor:.{row.decimals}f}"
-            for _, row in self.beside
+            ABSENT if each is None else f"{each.mean * row.factor:.{row.decimals}f}"
+            for row, each in means
         ]
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return strict JSON."""
-        data: dict[str, Any] = {
-            "scenario": self.scenario,
-            "version": self.version,
+        data = {
+            **pick(self, *_PLAIN, *_LISTS),
             "objectives": [
                 {"name": name, "unit": unit, "goal": "maximise" if high else "minimise"}
                 for name, unit, high in zip(
                     self.objectives, self.units, self.maximised, strict=True
                 )
             ],
-            "constraints": list(self.constraints),
-            "points": [_point(point) for point in self.points],
-            "nothing_keeps_constraints": self.nothing_keeps_constraints,
-            "warnings": list(self.warnings),
-            "dropped": self.dropped,
+            **pick(self, "points", "nothing_keeps_constraints", "warnings", "tried"),
             "beaten_by_incumbent": self.beaten,
-            "tried": [list(values) for values in self.tried],
-            "evaluations": self.evaluations,
-            "simulations": self.simulations,
-            "seeds": {
-                key: value for key, value in asdict(self.seeds).items() if key != "re_evaluation"
-            },
+            "seeds": pick(self.seeds, "search", "comparison"),
             "search": {"name": self.search},
-            "end": self.end,
-            "fresh": self.fresh,
-            "parameters": list(self.parameters),
-            "parameter_units": list(self.parameter_units),
         }
-        if self.incumbent is not None:
-            data["incumbent"] = _point(self.incumbent)
-        if self.nearest is not None:
-            data["nearest"] = self.nearest.to_data()
-        return json.dumps(data, indent=indent, allow_nan=False)
+        data |= {
+            name: each
+            for name, each in pick(self, "incumbent", "nearest").items()
+            if each is not None
+        }
+        return json_text(data, indent, whole=True)
 
     def shown(self) -> Front:
         """The same in the words and units of a reader: "mean queueing delay", "%"."""
@@ -434,11 +414,10 @@ class Front:
 
 
 def _objectives(point: FrontPoint) -> list[str]:
-    cells = []
-    for interval, better in zip(point.values, point.better, strict=True):
-        half = "" if interval.half_width is None else f" +- {interval.half_width:.2g}"
-        cells.append(f"{interval.mean:.4g}{half}{'*' if better else ' '}")
-    return cells
+    return [
+        f"{interval_text(interval)}{'*' if better else ' '}"
+        for interval, better in zip(point.values, point.better, strict=True)
+    ]
 
 
 def _is_same_metric(points: Sequence[FrontPoint], row: PriceRow, axis: int) -> bool:
@@ -464,19 +443,6 @@ def _shown_point(point: FrontPoint, objectives: Sequence[ShownObjective]) -> Fro
         value.scaled(each.factor) for value, each in zip(point.values, objectives, strict=True)
     )
     return replace(point, values=(first, second))
-
-
-def _point(point: FrontPoint) -> Mapping[str, Any]:
-    data: dict[str, Any] = {
-        "parameters": dict(point.parameters),
-        "values": [interval_data(each) for each in point.values],
-        "better": list(point.better),
-    }
-    if point.metrics:
-        data["metrics"] = {name: interval_data(each) for name, each in point.metrics.items()}
-    if point.harm:
-        data["harm"] = list(point.harm)
-    return {**data, "command": point.command} if point.command else data
 
 
 def _interval_from_data(data: Mapping[str, Any]) -> Interval:

@@ -32,6 +32,7 @@ from vermilion.scenario.variation import (
     with_senders,
     with_web_traffic,
 )
+from vermilion.tuning.json_form import pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -179,34 +180,22 @@ class NeighbourOutcome:
         return high is not None and high < 0.0
 
     def to_data(self) -> dict[str, Any]:
-        """Return the JSON form; what could not be computed is absent."""
-        data: dict[str, Any] = {
+        """Return it for JSON; what could not be computed is ``None``."""
+        ruling = self.may_break
+        return {
             "key": self.key,
             "condition": self.label,
-            "verdict": self.verdict,
-            "reason": self.reason,
-            "gains": self.gains,
+            **pick(self, "verdict", "reason", "gains"),
+            "breaks": self.breaks and pick(self.breaks, "constraint", "figures"),
+            "may_break": ruling
+            and {
+                **pick(ruling.verdict, "constraint", "figures"),
+                "seeds": ruling.seeds,
+                "seeds_needed": ruling.needed,
+            },
+            "seeds": self.seeds or None,
+            **pick(self, "best", "incumbent", "difference"),
         }
-        if self.breaks is not None:
-            broken = {"constraint": self.breaks.constraint, "figures": self.breaks.figures}
-            data["breaks"] = broken
-        if self.may_break is not None:
-            data["may_break"] = {
-                "constraint": self.may_break.verdict.constraint,
-                "figures": self.may_break.verdict.figures,
-                "seeds": self.may_break.seeds,
-            }
-            if self.may_break.needed is not None:
-                data["may_break"]["seeds_needed"] = self.may_break.needed
-        if self.seeds:
-            data["seeds"] = self.seeds
-        for name in ("best", "incumbent", "difference"):
-            interval: Interval | None = getattr(self, name)
-            if interval is not None:
-                data[name] = {"mean": interval.mean, "count": interval.count}
-                if interval.half_width is not None:
-                    data[name] |= {"low": interval.low, "high": interval.high}
-        return data
 
 
 def shown(verdict: str, *, breaks: bool, may_break: bool) -> str:

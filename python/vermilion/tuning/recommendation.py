@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
@@ -11,10 +10,11 @@ from vermilion.objectives.constraint import path_in
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
+from vermilion.tuning.json_form import json_text, pick
 from vermilion.tuning.verdict import at_confidence
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
@@ -33,46 +33,55 @@ ABSENT: Final = "-"
 """What stands where a number was not measured."""
 
 
-def price_text(interval: Interval | None, row: PriceRow, plus_minus: str = " +- ") -> str:
-    """A number of the price in the unit and with the decimals of its row.
+def price_rows(prices: Sequence[Mapping[str, Interval]]) -> list[tuple[str, ...]]:
+    """The heading and the cells of each row of the price that says something of these settings.
+
+    Rows that none has measured are left out, and marks where nothing is marked.
 
     Args:
-        interval: of it, in the metric's unit; ``None`` where it was not measured.
-        row: of the price.
-        plus_minus: between the mean and the half width of its interval.
+        prices: by metric, one for each column.
     """
+    rows: list[tuple[str, ...]] = []
+    for row in PRICE:
+        known = [price[row.metric] for price in prices if row.metric in price]
+        if known and (row.metric != "mark_rate" or any(each.mean for each in known)):
+            cells = (_price_text(price.get(row.metric), row) for price in prices)
+            rows.append((row.heading, *cells))
+    return rows
+
+
+def _price_text(interval: Interval | None, row: PriceRow) -> str:
+    """A number of the price in the unit and with the decimals of its row."""
     if interval is None:
         return ABSENT
     text = f"{interval.mean * row.factor:.{row.decimals}f}"
     if interval.half_width is not None:
         half = interval.half_width * row.factor
         # What is far below the last decimal is the rounding of equal numbers.
-        text += f"{plus_minus}{half if half > _ROUNDING else 0.0:.2g}"
+        text += f" +- {half if half > _ROUNDING else 0.0:.2g}"
     return text
 
 
-def shown_rows(prices: Sequence[Mapping[str, Interval]]) -> Iterator[PriceRow]:
-    """The rows of the price that say something of these settings, in their order.
-
-    Those that none has measured are left out, and marks where nothing is marked.
-    """
-    for row in PRICE:
-        known = [price[row.metric] for price in prices if row.metric in price]
-        unmarked = row.metric == "mark_rate" and all(each.mean == 0.0 for each in known)
-        if known and not unmarked:
-            yield row
-
-
-def price_rows(prices: Sequence[Mapping[str, Interval]]) -> list[tuple[str, ...]]:
-    """The heading and the cells of each row of the price.
+def fresh_rows(
+    metrics: Mapping[str, tuple[Interval, Interval]],
+    others: Sequence[tuple[str, Mapping[str, Interval]]],
+    reached: Sequence[tuple[str, ...]],
+) -> list[tuple[str, ...]]:
+    """Table of all settings on the fresh seeds, its heading first.
 
     Args:
-        prices: by metric, one for each column.
+        metrics: the price of the best and of the incumbent.
+        others: heading and price of each setting beside them.
+        reached: rows about the objective.
     """
-    return [
-        (row.heading, *(price_text(price.get(row.metric), row) for price in prices))
-        for row in shown_rows(prices)
-    ]
+    best, incumbent = ({name: pair[place] for name, pair in metrics.items()} for place in (0, 1))
+    heading = ("on fresh seeds", "incumbent", "best found", *(name for name, _ in others))
+    return [heading, *reached, *price_rows([incumbent, best, *(price for _, price in others)])]
+
+
+def objective_row(name: str, unit: str, reached: Sequence[Interval]) -> tuple[str, ...]:
+    """The row of the objective in such a table."""
+    return (f"{name} ({unit})" if unit else name, *map(interval_text, reached))
 
 
 def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
@@ -115,11 +124,14 @@ class OnDevice:
 
     def to_data(self) -> dict[str, Any]:
         """Return it for JSON."""
-        return {
-            "profile": self.profile,
-            "command": self.command or None,
-            "notes": list(self.notes),
-        }
+        return {**pick(self, "profile", "notes"), "command": self.command or None}
+
+    def lines(self, what: str) -> list[str]:
+        """Lines of text with the command and its notes; none without a command."""
+        if not self.command:
+            return []
+        notes = [f"note: {note}" for note in self.notes]
+        return ["", f"{what} on {self.profile}:", self.command, *notes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,10 +161,7 @@ class BaselineOutcome:
         """Return it for JSON."""
         return {
             "name": self.label,
-            "parameters": dict(self.parameters),
-            "objective": interval_data(self.objective),
-            "metrics": {name: interval_data(each) for name, each in self.metrics.items()},
-            "missed": list(self.missed),
+            **pick(self, "parameters", "objective", "metrics", "missed"),
         }
 
 
@@ -174,17 +183,15 @@ class OfferedAlternative:
         """Return the JSON form."""
         comparison = self.found.comparison
         return {
-            "parameters": dict(self.found.setting),
+            "parameters": self.found.setting,
             "objective": {
-                "value": interval_data(comparison.best),
-                "difference": interval_data(comparison.difference),
-                "confidence": comparison.confidence,
+                "value": comparison.best,
+                **pick(comparison, "difference", "confidence"),
             },
-            "harm": verdicts_data(comparison.best_verdicts, of_harm=True),
-            "constraints": verdicts_data(comparison.best_verdicts, of_harm=False),
-            "metrics": {name: interval_data(each) for name, each in self.found.metrics.items()},
-            "robustness": self.found.robustness.to_data(),
-            "device": self.device and self.device.to_data(),
+            "harm": verdicts_of(comparison.best_verdicts, of_harm=True),
+            "constraints": verdicts_of(comparison.best_verdicts, of_harm=False),
+            **pick(self.found, "metrics", "robustness"),
+            "device": self.device,
         }
 
 
@@ -279,55 +286,29 @@ class Recommendation:
         """Return strict JSON; what could not be computed is absent."""
         comparison = self.comparison
         data = {
-            "scenario": self.scenario,
-            "version": self.version,
-            "accepted": self.accepted,
-            "verdict": self.verdict,
-            "refused": self.refused,
-            "reason": self.reason,
-            "warnings": list(self.warnings),
-            "parameters": dict(self.parameters),
-            "incumbent": dict(self.incumbent),
+            **pick(self, "scenario", "version", "accepted", "verdict", "refused", "reason"),
+            **pick(self, "warnings", "parameters", "incumbent"),
             "objective": {
                 "name": self.objective,
                 "unit": self.unit or None,
-                "least_gain": comparison and comparison.least_gain,
-                "best": comparison and interval_data(comparison.best),
-                "incumbent": comparison and interval_data(comparison.incumbent),
-                "difference": comparison and interval_data(comparison.difference),
-                "improvement": comparison
-                and comparison.improvement
-                and asdict(comparison.improvement),
-                "confidence": comparison and comparison.confidence,
-                "among": comparison and comparison.among,
+                **pick(comparison, *COMPARED, "confidence", "among"),
             },
             "constraints": comparison
             and {
-                "best": verdicts_data(comparison.best_verdicts, of_harm=False),
-                "incumbent": verdicts_data(comparison.incumbent_verdicts, of_harm=False),
+                "best": verdicts_of(comparison.best_verdicts, of_harm=False),
+                "incumbent": verdicts_of(comparison.incumbent_verdicts, of_harm=False),
             },
-            "harm": comparison and verdicts_data(comparison.best_verdicts, of_harm=True),
-            "metrics": {
-                name: {"best": interval_data(best), "incumbent": interval_data(incumbent)}
-                for name, (best, incumbent) in self.metrics.items()
-            },
-            "rivals": [each.to_data() for each in self.rivals],
-            "robustness": self.robustness and self.robustness.to_data(),
-            "sturdier": self.sturdier and self.sturdier.to_data(),
-            "evaluations": self.evaluations,
-            "simulations": self.simulations,
-            "seconds": self.seconds,
-            "end": self.end,
-            "seeds": asdict(self.seeds),
-            "race": self.race and asdict(self.race),
-            "fidelity": self.fidelity and asdict(self.fidelity),
+            "harm": comparison and verdicts_of(comparison.best_verdicts, of_harm=True),
+            "metrics": metrics_data(self.metrics),
+            **pick(self, "rivals", "robustness", "sturdier", "evaluations", "simulations"),
+            **pick(self, "seconds", "end", "seeds", "race", "fidelity"),
             "warm_starts": [
                 {"scenario": source, "distance": apart} for source, apart in self.warm_starts
             ],
-            "device": self.device and self.device.to_data(),
+            "device": self.device,
             "search": {"name": self.search, "state": self.search_state},
         }
-        return json.dumps(present(data), indent=indent, allow_nan=False)
+        return json_text(data, indent)
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
@@ -365,13 +346,11 @@ class Recommendation:
             f"{how_many(self.simulations, 'simulation')} in {self.seconds:.1f} s"
             + ended_by(self.end),
         ]
-        if self.device is not None and self.device.command:
-            what = "the best found" if self.accepted else "the incumbent"
-            lines += ["", f"{what} on {self.device.profile}:", self.device.command]
-            lines += [f"note: {note}" for note in self.device.notes]
-        also = None if self.sturdier is None else self.sturdier.device
-        if also is not None and also.command:
-            lines += ["", f"the robust alternative on {also.profile}:", also.command]
+        if self.device is not None:
+            lines += self.device.lines("the best found" if self.accepted else "the incumbent")
+        if self.sturdier is not None and self.sturdier.device is not None:
+            also = replace(self.sturdier.device, notes=())
+            lines += also.lines("the robust alternative")
         return "\n".join(lines)
 
     def _warning_lines(self) -> list[str]:
@@ -404,30 +383,15 @@ class Recommendation:
     def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
         """Table of all settings on the fresh seeds."""
         also = [] if self.sturdier is None else [self.sturdier.found]
-        rows: list[tuple[str, ...]] = [
-            (
-                "on fresh seeds",
-                "incumbent",
-                "best found",
-                *("robust alternative" for _ in also),
-                *(each.heading for each in self.rivals),
-            )
-        ]
-        name = f"{self.objective} ({self.unit})" if self.unit else self.objective
-        others = [interval_text(each.comparison.best) for each in also]
-        others += [interval_text(each.objective) for each in self.rivals]
-        rows += [
-            (name, interval_text(comparison.incumbent), interval_text(comparison.best), *others)
-        ]
+        reached = [comparison.incumbent, comparison.best, *(each.comparison.best for each in also)]
+        reached += [each.objective for each in self.rivals]
+        rows = [objective_row(self.objective, self.unit, reached)]
         gains = [_improvement(comparison), *(_improvement(each.comparison) for each in also)]
         if gains[0]:
             rows += [("improvement", "", *gains, *("" for _ in self.rivals))]
-        best, incumbent = (
-            {name: pair[number] for name, pair in self.metrics.items()} for number in (0, 1)
-        )
-        prices = [incumbent, best, *(each.metrics for each in also)]
-        rows += price_rows([*prices, *(each.metrics for each in self.rivals)])
-        return rows
+        others = [("robust alternative", each.metrics) for each in also]
+        others += [(each.heading, each.metrics) for each in self.rivals]
+        return fresh_rows(self.metrics, others, rows)
 
     def _repr_html_(self) -> str:
         """Render the decision, both settings and their figures for a notebook."""
@@ -495,39 +459,17 @@ def _range(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds))
 
 
-def interval_data(interval: Interval) -> dict[str, float | None]:
-    """Return it for JSON."""
+COMPARED: Final = ("best", "incumbent", "difference", "improvement", "least_gain")
+"""What the JSON of an objective has of a comparison."""
+
+
+def metrics_data(metrics: Mapping[str, tuple[Interval, Interval]]) -> dict[str, Any]:
+    """The price of the best and of the incumbent for JSON."""
     return {
-        "mean": interval.mean,
-        "low": interval.low,
-        "high": interval.high,
-        "count": interval.count,
+        name: {"best": best, "incumbent": incumbent} for name, (best, incumbent) in metrics.items()
     }
 
 
-def verdicts_data(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[dict[str, Any]]:
-    """Return the verdicts on harm, or on what a user asked for, for JSON."""
-    return [verdict_data(verdict) for verdict in verdicts if verdict.of_harm is of_harm]
-
-
-def verdict_data(verdict: ConstraintVerdict) -> dict[str, Any]:
-    """A verdict for machines; what there is not is ``None``."""
-    return {
-        "constraint": verdict.constraint,
-        "holds": verdict.holds,
-        "value": verdict.value and interval_data(verdict.value),
-        "bound": verdict.bound,
-        "phase": verdict.phase or None,
-        "confidence": verdict.confidence,
-    }
-
-
-def present(value: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Drop the keys whose value is absent; settings keep theirs ("automatic")."""
-    if not isinstance(value, dict):
-        return [present(entry) for entry in value] if isinstance(value, list) else value
-    return {
-        key: entry if key in {"parameters", "incumbent", "state"} else present(entry)
-        for key, entry in value.items()
-        if entry is not None
-    }
+def verdicts_of(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[ConstraintVerdict]:
+    """Return the verdicts on harm, or on what a user asked for."""
+    return [verdict for verdict in verdicts if verdict.of_harm is of_harm]

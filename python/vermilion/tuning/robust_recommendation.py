@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 
 from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
+from vermilion.tuning.json_form import json_text, pick
 from vermilion.tuning.recommendation import (
+    COMPARED,
     Recommendation,
     aligned,
     ended_by,
-    interval_data,
+    fresh_rows,
     interval_text,
     kept_lines,
+    metrics_data,
     missed_lines,
-    present,
-    price_rows,
-    verdicts_data,
+    objective_row,
+    verdicts_of,
 )
 
 if TYPE_CHECKING:
@@ -145,34 +146,18 @@ class RobustRecommendation:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return strict JSON; what could not be computed is absent."""
-        data: dict[str, Any] = {
+        best, incumbent = self.together or (None, None)
+        data = {
             "version": self.version,
             "robust": self.over,
-            "accepted": self.accepted,
-            "verdict": self.verdict,
-            "refused": self.refused,
-            "reason": self.reason,
-            "warnings": list(self.warnings),
-            "parameters": dict(self.parameters),
+            **pick(self, "accepted", "verdict", "refused", "reason", "warnings", "parameters"),
             "scenarios": [_case(case) for case in self.cases],
-            "evaluations": self.evaluations,
-            "simulations": self.simulations,
-            "end": self.end,
-            "seeds": asdict(self.seeds),
+            **pick(self, "evaluations", "simulations", "end", "seeds"),
             "search": {"name": self.search},
+            "objective": best and {"best": best, "incumbent": incumbent},
+            **pick(self, "fidelity", "race", "change", "device"),
         }
-        if self.together is not None:
-            best, incumbent = self.together
-            data["objective"] = {"best": interval_data(best), "incumbent": interval_data(incumbent)}
-        if self.fidelity is not None:
-            data["fidelity"] = asdict(self.fidelity)
-        if self.race is not None:
-            data["race"] = asdict(self.race)
-        if self.change is not None:
-            data["change"] = interval_data(self.change)
-        if self.device is not None:
-            data["device"] = self.device.to_data()
-        return json.dumps(present(data), indent=indent, allow_nan=False)
+        return json_text(data, indent)
 
     def _repr_html_(self) -> str:
         """Render the decision, the setting and its figures in each scenario for a notebook."""
@@ -221,8 +206,7 @@ class RobustRecommendation:
             f"{tried} tried by {self.search}; {seeds}; {simulations}{ended_by(self.end)}",
         ]
         if self.device is not None:
-            lines += ["", f"the best found on {self.device.profile}:", self.device.command]
-            lines += [f"note: {note}" for note in self.device.notes]
+            lines += self.device.lines("the best found")
         return "\n".join(lines)
 
 
@@ -237,55 +221,27 @@ def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:
     """Table of both settings and the baselines in a scenario."""
     if not case.metrics:
         return []
-    best, incumbent = (
-        {name: pair[place] for name, pair in case.metrics.items()} for place in (0, 1)
-    )
-    rivals = case.rivals
-    rows: list[tuple[str, ...]] = [
-        (
-            "on fresh seeds",
-            "incumbent",
-            "best found",
-            *(each.heading for each in rivals),
-        )
-    ]
-    if rivals and case.comparison is not None:
-        each = case.comparison
-        reached = (each.incumbent, each.best, *(each.objective for each in rivals))
-        name = f"{case.objective} ({case.unit})" if case.unit else case.objective
-        rows.append((name, *map(interval_text, reached)))
-    return rows + price_rows([incumbent, best, *(each.metrics for each in rivals)])
+    each, rows = case.comparison, []
+    if case.rivals and each is not None:
+        reached = [each.incumbent, each.best, *(rival.objective for rival in case.rivals)]
+        rows = [objective_row(case.objective, case.unit, reached)]
+    return fresh_rows(case.metrics, [(each.heading, each.metrics) for each in case.rivals], rows)
 
 
 def _case(case: RobustCase) -> dict[str, Any]:
-    data: dict[str, Any] = {
-        "scenario": case.scenario,
-        "weight": case.weight,
-        "incumbent": dict(case.incumbent),
-        "objective": {"name": case.objective, "unit": case.unit or None},
-    }
     each = case.comparison
-    if each is not None:
-        data["objective"] |= {
-            "best": interval_data(each.best),
-            "incumbent": interval_data(each.incumbent),
-            "difference": interval_data(each.difference),
-        }
-        data["constraints"] = verdicts_data(each.best_verdicts, of_harm=False)
-        data["harm"] = verdicts_data(each.best_verdicts, of_harm=True)
-        data["objective"] |= {
-            "improvement": each.improvement and asdict(each.improvement),
-            "least_gain": each.least_gain,
-        }
-    if case.metrics:
-        data["metrics"] = {
-            name: {"best": interval_data(best), "incumbent": interval_data(incumbent)}
-            for name, (best, incumbent) in case.metrics.items()
-        }
-    data["rivals"] = [each.to_data() for each in case.rivals]
-    if case.robustness is not None:
-        data["robustness"] = case.robustness.to_data()
-    return data
+    return {
+        **pick(case, "scenario", "weight", "incumbent"),
+        "objective": {
+            "name": case.objective,
+            "unit": case.unit or None,
+            **pick(each, *COMPARED),
+        },
+        "constraints": each and verdicts_of(each.best_verdicts, of_harm=False),
+        "harm": each and verdicts_of(each.best_verdicts, of_harm=True),
+        "metrics": metrics_data(case.metrics) if case.metrics else None,
+        **pick(case, "rivals", "robustness"),
+    }
 
 
 Conclusion = Literal["recommended", "kept", "refused"]
@@ -300,10 +256,4 @@ def conclusion_of(outcome: Recommendation | RobustRecommendation) -> Conclusion:
     """
     if outcome.accepted:
         return "recommended"
-    compared = (
-        [outcome.comparison]
-        if isinstance(outcome, Recommendation)
-        else [case.comparison for case in outcome.cases]
-    )
-    refused = any(each is not None and each.decision.refused for each in compared)
-    return "refused" if refused else "kept"
+    return "refused" if outcome.refused else "kept"

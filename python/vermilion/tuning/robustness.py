@@ -36,6 +36,7 @@ from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.certainty import Certainty, bounds_asked, rule
 from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.json_form import pick
 from vermilion.tuning.neighbourhood import NeighbourOutcome, neighbours
 from vermilion.tuning.simulations import needs_flow_delays
 
@@ -207,16 +208,14 @@ class Robustness:
         )
 
     def to_data(self) -> dict[str, Any]:
-        """Return the JSON form; what could not be computed is absent."""
+        """Return it for JSON."""
         return {
             "holds": self.holds,
             "narrow": self.is_narrow,
             "margin": self.margin,
-            "seeds": list(self.seeds),
-            "conditions": [each.to_data() for each in self.outcomes],
-            "untried": list(self.untried),
-            "simulations": self.simulations,
-            "warnings": list(self.warnings),
+            "seeds": self.seeds,
+            "conditions": self.outcomes,
+            **pick(self, "untried", "simulations", "warnings"),
         }
 
     def __str__(self) -> str:

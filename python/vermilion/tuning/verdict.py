@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.objectives.constraint import Constraint, path_in, relative_violation
 from vermilion.objectives.metrics import MetricPath, metric_in_words
 from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.tuning.json_form import pick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,11 @@ class ConstraintVerdict:
         if self.value is None or self.bound is None:
             return f"{self.constraint} is {self.figures}"
         return f"{self.constraint} is {self.holds} ({self.figures})"
+
+    def to_data(self) -> dict[str, Any]:
+        """Return it for JSON; what there is not is ``None``."""
+        given = pick(self, "constraint", "holds", "value", "bound", "confidence")
+        return {**given, "phase": self.phase or None}
 
     @property
     def figures(self) -> str:
