@@ -24,7 +24,7 @@ from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import Refusal
 from vermilion.routers.snmp import mib
 from vermilion.routers.snmp.linux_queues import LinuxQueues, QueuePlace, SeenTraffic, TrafficSeen
-from vermilion.routers.snmp.mib import FACTS, TABLE_OF, TABLES, TOP, number_said
+from vermilion.routers.snmp.mib import TABLE_OF, TABLES, TOP, Fact, number_said
 from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects, diffserv_numbers, rows
 from vermilion.scenario.errors import FieldError
 
@@ -73,8 +73,8 @@ SYNTAX = {
 
 def test_the_file_and_the_program_know_the_same_objects():
     told = objects_of_the_file()
-    for each in FACTS:
-        syntax, access, parent, number = told.pop(each.name)
+    for each in Fact:
+        syntax, access, parent, number = told.pop(each.title)
         assert (access, parent, number) == ("read-only", "vermilionQueueEntry", each.number)
         if each.type == ValueType.GAUGE32:
             assert syntax in {"Gauge32", "Unsigned32"}

@@ -8,8 +8,8 @@ payload exactly is refused.
 from __future__ import annotations
 
 import struct
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.agentx.protocol import (
     LONGEST,
@@ -39,7 +39,7 @@ from vermilion.agentx.protocol import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
 
 
 HEADER_BYTES: Final = 20
@@ -57,12 +57,25 @@ _OCTETS: Final = {ValueType.OCTET_STRING, ValueType.IP_ADDRESS, ValueType.OPAQUE
 _WITH_CONTEXT: Final = {
     each.number for each in (Register, Unregister, Get, GetNext, GetBulk, TestSet, Notify, Ping)
 }
-_HEADER_ONLY: Final[dict[int, Callable[[], Body]]] = {
-    CommitSet.number: CommitSet,
-    UndoSet.number: UndoSet,
-    CleanupSet.number: CleanupSet,
-    Ping.number: Ping,
+_FORMS: Final[Mapping[type[Body], tuple[str, ...]]] = {
+    Open: ("Bxxx", "name", "octets"),
+    Close: ("Bxxx",),
+    Register: ("BBBx", "name", "upper"),
+    Unregister: ("xBBx", "name", "upper"),
+    Get: ("ranges",),
+    GetNext: ("ranges",),
+    GetBulk: ("HH", "ranges"),
+    TestSet: ("bindings",),
+    CommitSet: (),
+    UndoSet: (),
+    CleanupSet: (),
+    Notify: ("bindings",),
+    Ping: (),
+    Response: ("IHH", "bindings"),
 }
+"""The fields of each message in their order: numbers by their form, or a method's name."""
+
+_KINDS: Final = {kind.number: kind for kind in _FORMS}
 
 
 class ParseError(ValueError):
@@ -251,54 +264,24 @@ class _Reader:
 
 
 def _body(number: int, reader: _Reader) -> Body:
-    """Body of a message after its header and context."""
-    if number in _HEADER_ONLY:
-        return _HEADER_ONLY[number]()
-    if number not in _PARSERS:
+    if number not in _KINDS:
         message = f"a message of the kind {number}, which no subagent is sent"
         raise ParseError(message)
-    return _PARSERS[number](reader)
+    kind = _KINDS[number]
+    values: list[Any] = []
+    for part in _FORMS[kind]:
+        if part == "name":
+            values.append(reader.name()[0])
+        elif part == "upper":  # after the number that says whether it is there, and the subtree
+            values += reader.numbers("I") if values[-2] else [None]
+        elif part in _METHODS:
+            values.append(getattr(reader, part)())
+        else:
+            values += reader.numbers(part)
+    return kind(*values)
 
 
-def _open(reader: _Reader) -> Open:
-    timeout_s, *_ = reader.numbers("BBBB")
-    return Open(timeout_s, reader.name()[0], reader.octets())
-
-
-def _register(reader: _Reader) -> Register:
-    timeout_s, priority, range_subid, _ = reader.numbers("BBBB")
-    subtree, _ = reader.name()
-    upper = reader.numbers("I")[0] if range_subid else None
-    return Register(timeout_s, priority, range_subid, subtree, upper)
-
-
-def _unregister(reader: _Reader) -> Unregister:
-    own = _register(reader)
-    return Unregister(own.priority, own.range_subid, own.subtree, own.upper_bound)
-
-
-def _get_bulk(reader: _Reader) -> GetBulk:
-    non_repeaters, repetitions = reader.numbers("HH")
-    return GetBulk(non_repeaters, repetitions, reader.ranges())
-
-
-def _response(reader: _Reader) -> Response:
-    uptime, status, index = reader.numbers("IHH")
-    return Response(uptime, status, index, reader.bindings())
-
-
-_PARSERS: Final[dict[int, Callable[[_Reader], Body]]] = {
-    Open.number: _open,
-    Close.number: lambda reader: Close(reader.numbers("BBBB")[0]),
-    Register.number: _register,
-    Unregister.number: _unregister,
-    Get.number: lambda reader: Get(reader.ranges()),
-    GetNext.number: lambda reader: GetNext(reader.ranges()),
-    GetBulk.number: _get_bulk,
-    TestSet.number: lambda reader: TestSet(reader.bindings()),
-    Notify.number: lambda reader: Notify(reader.bindings()),
-    Response.number: _response,
-}
+_METHODS: Final = {"name", "octets", "ranges", "bindings"}
 
 
 class _Writer:
@@ -347,31 +330,16 @@ class _Writer:
 
 
 def _write(body: Body, writer: _Writer) -> None:
-    match body:
-        case Open():
-            writer.numbers("BBBB", body.timeout_s, 0, 0, 0)
-            writer.name(body.identity)
-            writer.octets(body.description)
-        case Close():
-            writer.numbers("BBBB", body.reason, 0, 0, 0)
-        case Register() | Unregister():
-            timeout_s = body.timeout_s if isinstance(body, Register) else 0
-            writer.numbers("BBBB", timeout_s, body.priority, body.range_subid, 0)
-            writer.name(body.subtree)
-            if body.range_subid:
-                writer.numbers("I", body.upper_bound or 0)
-        case Get() | GetNext():
-            writer.ranges(body.ranges)
-        case GetBulk():
-            writer.numbers("HH", body.non_repeaters, body.max_repetitions)
-            writer.ranges(body.ranges)
-        case TestSet() | Notify():
-            writer.bindings(body.bindings)
-        case Response():
-            writer.numbers("IHH", body.uptime_ticks, body.status, body.index)
-            writer.bindings(body.bindings)
-        case _:
-            return
+    values = [getattr(body, each.name) for each in fields(body)]
+    for part in _FORMS[type(body)]:
+        if part in _METHODS:
+            getattr(writer, part)(values.pop(0))
+        elif part != "upper":
+            count = len(part.replace("x", ""))
+            writer.numbers(part, *values[:count])
+            del values[:count]
+        elif isinstance(body, Register | Unregister) and body.range_subid:
+            writer.numbers("I", body.upper_bound or 0)
 
 
 class MessageStream:

@@ -9,15 +9,12 @@ list of constraints is empty.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from vermilion.objectives.fields import AT_MOST, LINK, UPPER_PERCENTILE
-from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.interface import FlowsObjective
 from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
 from vermilion.scenario.quantities import TIME, format_quantity
-
-if TYPE_CHECKING:
-    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -39,6 +36,7 @@ class DelayBound(FlowsObjective):
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.0
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
+    metric: ClassVar[str] = "goodput_bit_per_s.total"
 
     link: str = field(kw_only=True, metadata=LINK)
     at_most: float = field(kw_only=True, metadata=AT_MOST)
@@ -59,7 +57,3 @@ class DelayBound(FlowsObjective):
         """The bound."""
         bound = format_quantity(self.at_most, TIME)
         return (f"links.{self.link}.sojourn_ms.{self.percentile} <= {bound}",)
-
-    def value(self, window: FlowsWindow) -> float:
-        """The goodput of all flows together in the window, bit/s."""
-        return measured(self.name, window, "goodput_bit_per_s", "total")

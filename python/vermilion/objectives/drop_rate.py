@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
-from vermilion.objectives.interface import LinkObjective, measured
-
-if TYPE_CHECKING:
-    from vermilion.simulate.result_data import LinkMetrics
+from vermilion.objectives.interface import LinkObjective
 
 
 @dataclass(frozen=True)
@@ -17,9 +14,5 @@ class DropRate(LinkObjective):
 
     name: ClassVar[str] = "drop-rate"
     summary: ClassVar[str] = "drops per arrival at the queue"
-    unit: ClassVar[str] = ""
     noticeable: ClassVar[float] = 0.001
-
-    def value(self, window: LinkMetrics) -> float:
-        """Drops per arrival in the window, 0 to 1."""
-        return measured(self.name, window, "drop_rate")
+    metric: ClassVar[str] = "drop_rate"

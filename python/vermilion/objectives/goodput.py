@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from vermilion.objectives.interface import FlowsObjective, measured
+from vermilion.objectives.interface import FlowsObjective
 from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
-
-if TYPE_CHECKING:
-    from vermilion.objectives.windows import FlowsWindow
 
 
 @dataclass(frozen=True)
@@ -22,7 +19,4 @@ class Goodput(FlowsObjective):
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.0
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
-
-    def value(self, window: FlowsWindow) -> float:
-        """The goodput of all flows together in the window, bit/s."""
-        return measured(self.name, window, "goodput_bit_per_s", "total")
+    metric: ClassVar[str] = "goodput_bit_per_s.total"

@@ -30,7 +30,6 @@ class GoodputVariation(FlowsObjective):
 
     name: ClassVar[str] = "goodput-variation"
     summary: ClassVar[str] = "coefficient of variation of the goodputs of flows"
-    unit: ClassVar[str] = ""
     noticeable: ClassVar[float] = 0.01
 
     def value(self, window: FlowsWindow) -> float:

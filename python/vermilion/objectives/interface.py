@@ -59,7 +59,7 @@ class Objective(ABC):
 
     name: ClassVar[str]
     summary: ClassVar[str]
-    unit: ClassVar[str]
+    unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "minimise"
     guards: ClassVar[tuple[str, ...]] = ()
     noticeable: ClassVar[float] = 0.0
@@ -189,8 +189,11 @@ class WindowObjective(Objective, Generic[WindowT]):
     ``vermilion.objectives.registry``.
 
     Attributes:
+        metric: what ``value`` is, like "goodput_bit_per_s.total".
         over: "phases" or "total".
     """
+
+    metric: ClassVar[str] = ""
 
     over: Over = field(default="phases", kw_only=True, metadata=OVER)
 
@@ -198,13 +201,13 @@ class WindowObjective(Objective, Generic[WindowT]):
     def windows(self, result: Result) -> list[WindowT]:
         """The windows of a run that have a value."""
 
-    @abstractmethod
     def value(self, window: WindowT) -> float:
-        """The number for one window.
+        """The number for one window; ``metric`` of it, unless a subclass says otherwise.
 
         Raises:
             NotMeasuredError: the window has no such number.
         """
+        return measured(self.name, window, *self.metric.split("."))
 
     def value_if_measured(self, window: WindowT) -> float | None:
         """Return the same; ``None`` where the window lacks the metrics, as one without packets."""
@@ -330,7 +333,6 @@ class CalledFunction(Objective):
 
     name: ClassVar[str] = "function"
     summary: ClassVar[str] = "a function of a run's result, from Python"
-    unit: ClassVar[str] = ""
     noticeable: ClassVar[float] = 0.0
 
     function: Callable[[Result], float | None]

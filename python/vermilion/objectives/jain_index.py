@@ -26,7 +26,6 @@ class JainIndex(FlowsObjective):
 
     name: ClassVar[str] = "jain-index"
     summary: ClassVar[str] = "Jain's fairness index of the flows' goodputs; maximised"
-    unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.01
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT

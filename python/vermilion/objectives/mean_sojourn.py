@@ -24,7 +24,6 @@ class MeanSojourn(NoticesDelay, LinkObjective):
     summary: ClassVar[str] = "mean queueing delay in the queue"
     unit: ClassVar[str] = "ms"
     measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.mean",)
-    noticeable: ClassVar[float] = 1.0
 
     def value(self, window: LinkMetrics) -> float:
         """The mean queueing delay over the window, ms."""

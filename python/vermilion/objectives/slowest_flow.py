@@ -22,7 +22,6 @@ class SlowestFlow(FlowsObjective):
 
     name: ClassVar[str] = "slowest-flow"
     summary: ClassVar[str] = "goodput of the slowest flow per mean goodput; maximised"
-    unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.01
 

@@ -25,7 +25,6 @@ class SojournPercentile(NoticesDelay, LinkObjective):
     summary: ClassVar[str] = "a percentile of the queueing delay in the queue"
     unit: ClassVar[str] = "ms"
     measures: ClassVar[tuple[str, ...]] = ("sojourn_ms.p95",)
-    noticeable: ClassVar[float] = 1.0
 
     percentile: str = field(default="p99", metadata=PERCENTILE)
 

@@ -7,13 +7,10 @@ the front of both (``vermilion tune --pareto``).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
-from vermilion.objectives.interface import LinkObjective, measured
+from vermilion.objectives.interface import LinkObjective
 from vermilion.objectives.noticeable import SHARE_OF_GOODPUT
-
-if TYPE_CHECKING:
-    from vermilion.simulate.result_data import LinkMetrics
 
 
 @dataclass(frozen=True)
@@ -22,11 +19,7 @@ class Utilization(LinkObjective):
 
     name: ClassVar[str] = "utilization"
     summary: ClassVar[str] = "share of the link's capacity that is used; maximised"
-    unit: ClassVar[str] = ""
     goal: ClassVar[Literal["minimise", "maximise", "either"]] = "maximise"
     noticeable: ClassVar[float] = 0.005
     noticeable_share: ClassVar[float] = SHARE_OF_GOODPUT
-
-    def value(self, window: LinkMetrics) -> float:
-        """The utilisation in the window, 0 to 1."""
-        return measured(self.name, window, "utilization")
+    metric: ClassVar[str] = "utilization"

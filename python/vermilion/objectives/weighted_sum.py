@@ -87,7 +87,6 @@ class WeightedSum(Objective):
 
     name: ClassVar[str] = "weighted-sum"
     summary: ClassVar[str] = "several objectives, each divided by the incumbent's value"
-    unit: ClassVar[str] = ""
     noticeable: ClassVar[float] = 0.0
 
     parts: tuple[Part, ...] = field(metadata=PARTS)

@@ -11,12 +11,13 @@ samples), what the operator configured (name, discipline, propagation delay), an
 
 from __future__ import annotations
 
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
     from typing import Self
 
@@ -262,10 +263,12 @@ class ManagedQueue(ABC):
     reading_interval_s: float = 0.0
     """The least time between two observations, in seconds; more often it should not be asked."""
 
+    _configuration: LinkConfiguration
+
     @property
-    @abstractmethod
     def configuration(self) -> LinkConfiguration:
         """The link's static configuration."""
+        return self._configuration
 
     @abstractmethod
     def read(self) -> Reading:
@@ -375,6 +378,14 @@ class OperatedRouter(ManagedQueue):
     @abstractmethod
     def now_s(self) -> float:
         """The time of a reading that is taken now, seconds."""
+
+    _sleep: Callable[[float], None] = staticmethod(time.sleep)
+
+    def wait(self, until_s: float) -> None:
+        """Sleep."""
+        remaining = until_s - self.now_s()
+        if remaining > 0.0:
+            self._sleep(remaining)
 
     @abstractmethod
     def undo_command(self) -> str | None:

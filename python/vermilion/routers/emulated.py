@@ -150,11 +150,6 @@ class EmulatedRouter(OperatedRouter):
         return cls(address)
 
     @property
-    def configuration(self) -> LinkConfiguration:
-        """The link's static configuration."""
-        return self._configuration
-
-    @property
     def settable(self) -> tuple[str, ...]:
         """Settable parameters: all; the core refuses what cannot change in a run."""
         return tuple(self.parameters())
@@ -221,10 +216,6 @@ class EmulatedRouter(OperatedRouter):
     def now_s(self) -> float:
         """The time of a reading that is taken now, seconds."""
         return time.monotonic() + self._ahead_s
-
-    def wait(self, until_s: float) -> None:
-        """Return when the network's time has reached ``until_s``."""
-        time.sleep(max(0.0, until_s - self.now_s()))
 
     def undo_command(self) -> str | None:
         """Return no command: the link ends with its command."""

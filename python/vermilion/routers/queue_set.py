@@ -15,7 +15,7 @@ setting of the others can be judged.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
 
 from vermilion.routers.base import (
@@ -155,11 +155,6 @@ class QueueSet(ManagedQueue):
             flushes_queue=any(queue.push_price.flushes_queue for queue in known),
             forgets_average=any(queue.push_price.forgets_average for queue in known),
         )
-
-    @property
-    def configuration(self) -> LinkConfiguration:
-        """The links' configurations, and what the set is called."""
-        return self._configuration
 
     @property
     def queues(self) -> Mapping[str, ManagedQueue]:
@@ -310,13 +305,6 @@ def _query(link: str, ask: Callable[[], _Answer]) -> _Answer:
 
 def _sum(readings: list[Reading]) -> Reading:
     """Counters of several queues in one reading."""
-    return replace(
-        readings[0],
-        time_s=max(each.time_s for each in readings),
-        backlog_packets=sum(each.backlog_packets for each in readings),
-        backlog_bytes=sum(each.backlog_bytes for each in readings),
-        forwarded_packets=sum(each.forwarded_packets for each in readings),
-        forwarded_bytes=sum(each.forwarded_bytes for each in readings),
-        drops=sum(each.drops for each in readings),
-        marks=sum(each.marks for each in readings),
-    )
+    latest = max(each.time_s for each in readings)
+    counters = (each.name for each in fields(Reading) if each.name != "time_s")
+    return Reading(latest, *(sum(getattr(each, name) for each in readings) for name in counters))

@@ -95,23 +95,10 @@ class SimulatedRouter(ManagedQueue):
             keeps = self.parameters()["keep_packets"] is True
             self.push_price = PushPrice(flushes_queue=not keeps, forgets_average=True)
 
-    @property
-    def configuration(self) -> LinkConfiguration:
-        """The link's static configuration."""
-        return self._configuration
-
     def read(self) -> Reading:
         """The link's counters now."""
         counters = self._simulation.counters(self._link)
-        return Reading(
-            time_s=counters["now_ns"] / _NS_PER_S,
-            backlog_packets=counters["backlog_packets"],
-            backlog_bytes=counters["backlog_bytes"],
-            forwarded_packets=counters["forwarded_packets"],
-            forwarded_bytes=counters["forwarded_bytes"],
-            drops=counters["drops"],
-            marks=counters["marks"],
-        )
+        return Reading(time_s=counters.pop("now_ns") / _NS_PER_S, **counters)
 
     def active_flows(self) -> int | None:
         """The number of flows that have begun and not ended."""

@@ -231,11 +231,6 @@ class LinuxRouter(OperatedRouter):
         return HOW_TO_ALLOW if may_change_queues(status) is False else None
 
     @property
-    def configuration(self) -> LinkConfiguration:
-        """The link's static configuration."""
-        return self._configuration
-
-    @property
     def settable(self) -> tuple[str, ...]:
         """The names of the parameters that can be changed."""
         return tuple(self._found.state.options.settable)
@@ -356,12 +351,6 @@ class LinuxRouter(OperatedRouter):
         if wrong:
             message = f"the kernel took other values: {'; '.join(wrong)}"
             raise self._failed(planned, message)
-
-    def wait(self, until_s: float) -> None:
-        """Return when the clock has reached ``until_s`` (at once if it has passed)."""
-        remaining = until_s - self.now_s()
-        if remaining > 0.0:
-            self._sleep(remaining)
 
     def _number(self) -> int:
         """Return the number of the interface that has the name now.

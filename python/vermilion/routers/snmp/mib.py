@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from vermilion.agentx.protocol import ValueType
@@ -222,19 +223,36 @@ LONGEST_TEXT: Final = 255
 """Octets of a DisplayString (RFC 2579)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """A column of the table of all queues.
+def _capitals(name: str) -> str:
+    return name.title().replace("_", "")
 
-    Attributes:
-        number: of the column.
-        name: in the MIB file.
-        type: of its values.
-    """
 
-    number: int
-    name: str
-    type: ValueType
+class Fact(Enum):
+    """A column of the table of all queues: its number and the type of its values."""
+
+    INTERFACE = 2, ValueType.OCTET_STRING
+    KIND = 3, ValueType.OCTET_STRING
+    DISCIPLINE = 4, ValueType.OCTET_STRING
+    CHANGEABLE = 5, ValueType.INTEGER
+    BACKLOG_PACKETS = 6, ValueType.GAUGE32
+    BACKLOG_BYTES = 7, ValueType.GAUGE32
+    FORWARDED_PACKETS = 8, ValueType.COUNTER64
+    FORWARDED_BYTES = 9, ValueType.COUNTER64
+    DROPS = 10, ValueType.COUNTER64
+    MARKS = 11, ValueType.COUNTER64
+    MEASURED_AT = 12, ValueType.COUNTER64
+    DIFF_SERV_ID = 13, ValueType.GAUGE32
+    CHANGES = 14, ValueType.COUNTER32
+    LAST_REFUSAL = 15, ValueType.OCTET_STRING
+    FLOWS = 16, ValueType.GAUGE32
+    ROUND_TRIP_MEAN = 17, ValueType.GAUGE32
+    ROUND_TRIP_LEAST = 18, ValueType.GAUGE32
+    TRAFFIC_KNOWN = 19, ValueType.INTEGER
+
+    def __init__(self, number: int, kind: ValueType) -> None:
+        self.number, self.type = number, kind
+        self.title = f"vermilionQueue{_capitals(self.name)}"
+        """Its name in the MIB file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,127 +300,104 @@ QUEUE_ENTRY: Final[ObjectIdentifier] = (*OBJECTS, 1, 1)
 """Of the table of all queues. All tables are indexed by ``ifIndex`` and the class that the queue is
 below, as one number (4294967295 at the root)."""
 
-INTERFACE: Final = Fact(2, "vermilionQueueInterface", ValueType.OCTET_STRING)
-KIND: Final = Fact(3, "vermilionQueueKind", ValueType.OCTET_STRING)
-DISCIPLINE: Final = Fact(4, "vermilionQueueDiscipline", ValueType.OCTET_STRING)
-CHANGEABLE: Final = Fact(5, "vermilionQueueChangeable", ValueType.INTEGER)
-BACKLOG_PACKETS: Final = Fact(6, "vermilionQueueBacklogPackets", ValueType.GAUGE32)
-BACKLOG_BYTES: Final = Fact(7, "vermilionQueueBacklogBytes", ValueType.GAUGE32)
-FORWARDED_PACKETS: Final = Fact(8, "vermilionQueueForwardedPackets", ValueType.COUNTER64)
-FORWARDED_BYTES: Final = Fact(9, "vermilionQueueForwardedBytes", ValueType.COUNTER64)
-DROPS: Final = Fact(10, "vermilionQueueDrops", ValueType.COUNTER64)
-MARKS: Final = Fact(11, "vermilionQueueMarks", ValueType.COUNTER64)
-MEASURED_AT: Final = Fact(12, "vermilionQueueMeasuredAt", ValueType.COUNTER64)
-DIFFSERV_ID: Final = Fact(13, "vermilionQueueDiffServId", ValueType.GAUGE32)
-CHANGES: Final = Fact(14, "vermilionQueueChanges", ValueType.COUNTER32)
-LAST_REFUSAL: Final = Fact(15, "vermilionQueueLastRefusal", ValueType.OCTET_STRING)
-FLOWS: Final = Fact(16, "vermilionQueueFlows", ValueType.GAUGE32)
-ROUND_TRIP_MEAN: Final = Fact(17, "vermilionQueueRoundTripMean", ValueType.GAUGE32)
-ROUND_TRIP_LEAST: Final = Fact(18, "vermilionQueueRoundTripLeast", ValueType.GAUGE32)
-TRAFFIC_KNOWN: Final = Fact(19, "vermilionQueueTrafficKnown", ValueType.INTEGER)
 
-FACTS: Final = (
-    INTERFACE,
-    KIND,
-    DISCIPLINE,
-    CHANGEABLE,
-    BACKLOG_PACKETS,
-    BACKLOG_BYTES,
-    FORWARDED_PACKETS,
-    FORWARDED_BYTES,
-    DROPS,
-    MARKS,
-    MEASURED_AT,
-    DIFFSERV_ID,
-    CHANGES,
-    LAST_REFUSAL,
-    FLOWS,
-    ROUND_TRIP_MEAN,
-    ROUND_TRIP_LEAST,
-    TRAFFIC_KNOWN,
-)
+def _table(
+    number: int, title: str, kinds: tuple[str, ...], scales: Mapping[str, Scale]
+) -> SettingsTable:
+    settings = [
+        Setting(
+            column,
+            f"vermilion{title}{_capitals(_TITLES.get(name, name))}",
+            name,
+            scale,
+            name not in _FIXED,
+        )
+        for column, (name, scale) in enumerate(scales.items(), 1)
+    ]
+    return SettingsTable(number, f"vermilion{title}Table", kinds, tuple(settings))
+
+
+_TITLES: Final = {"weight": "weight_log"}
+_FIXED: Final = {"shaped", "flows", "maximum_packet_size", "candidates"}
+"""Parameters that are only read."""
 
 TABLES: Final = (
-    SettingsTable(
+    _table(
         2,
-        "vermilionRedTable",
+        "Red",
         ("red",),
-        (
-            Setting(1, "vermilionRedLimit", "limit", COUNT),
-            Setting(2, "vermilionRedMinThreshold", "min_threshold", COUNT),
-            Setting(3, "vermilionRedMaxThreshold", "max_threshold", COUNT),
-            Setting(4, "vermilionRedMaxProbability", "max_probability", PROBABILITY),
-            Setting(5, "vermilionRedWeightLog", "weight_log", SHIFT),
-            Setting(6, "vermilionRedEcn", "ecn", TRUTH),
-            Setting(7, "vermilionRedDropAboveMaximum", "drop_above_maximum", TRUTH),
-            Setting(8, "vermilionRedNoDrop", "no_drop", TRUTH),
-            Setting(9, "vermilionRedAdaptive", "adaptive", TRUTH),
-            Setting(10, "vermilionRedShaped", "shaped", TRUTH, writable=False),
-        ),
+        {
+            "limit": COUNT,
+            "min_threshold": COUNT,
+            "max_threshold": COUNT,
+            "max_probability": PROBABILITY,
+            "weight_log": SHIFT,
+            "ecn": TRUTH,
+            "drop_above_maximum": TRUTH,
+            "no_drop": TRUTH,
+            "adaptive": TRUTH,
+            "shaped": TRUTH,
+        },
     ),
-    SettingsTable(
+    _table(
         3,
-        "vermilionPieTable",
+        "Pie",
         ("pie", "fq_pie"),
-        (
-            Setting(1, "vermilionPieLimit", "limit", COUNT),
-            Setting(2, "vermilionPieTarget", "target", MICROSECONDS),
-            Setting(3, "vermilionPieInterval", "interval", MICROSECONDS),
-            Setting(4, "vermilionPieAlpha", "alpha", SIXTEENTHS),
-            Setting(5, "vermilionPieBeta", "beta", SIXTEENTHS),
-            Setting(6, "vermilionPieEcn", "ecn", TRUTH),
-            Setting(7, "vermilionPieByteMode", "byte_mode", TRUTH),
-            Setting(8, "vermilionPieEstimateRate", "estimate_rate", TRUTH),
-            Setting(9, "vermilionPieMarkProbability", "mark_probability", PERCENTS),
-            Setting(10, "vermilionPieQuantum", "quantum", COUNT),
-            Setting(11, "vermilionPieFlows", "flows", COUNT, writable=False),
-            Setting(
-                12, "vermilionPieMaximumPacketSize", "maximum_packet_size", COUNT, writable=False
-            ),
-        ),
+        {
+            "limit": COUNT,
+            "target": MICROSECONDS,
+            "interval": MICROSECONDS,
+            "alpha": SIXTEENTHS,
+            "beta": SIXTEENTHS,
+            "ecn": TRUTH,
+            "byte_mode": TRUTH,
+            "estimate_rate": TRUTH,
+            "mark_probability": PERCENTS,
+            "quantum": COUNT,
+            "flows": COUNT,
+            "maximum_packet_size": COUNT,
+        },
     ),
-    SettingsTable(
+    _table(
         4,
-        "vermilionCodelTable",
+        "Codel",
         ("codel", "fq_codel"),
-        (
-            Setting(1, "vermilionCodelLimit", "limit", COUNT),
-            Setting(2, "vermilionCodelTarget", "target", MICROSECONDS),
-            Setting(3, "vermilionCodelInterval", "interval", MICROSECONDS),
-            Setting(4, "vermilionCodelCeThreshold", "ce_threshold", MICROSECONDS_OR_OFF),
-            Setting(5, "vermilionCodelEcn", "ecn", TRUTH),
-            Setting(6, "vermilionCodelQuantum", "quantum", COUNT),
-            Setting(7, "vermilionCodelMemoryLimit", "memory_limit", COUNT),
-            Setting(8, "vermilionCodelDropBatch", "drop_batch", COUNT),
-            Setting(9, "vermilionCodelFlows", "flows", COUNT, writable=False),
-            Setting(
-                10, "vermilionCodelMaximumPacketSize", "maximum_packet_size", COUNT, writable=False
-            ),
-        ),
+        {
+            "limit": COUNT,
+            "target": MICROSECONDS,
+            "interval": MICROSECONDS,
+            "ce_threshold": MICROSECONDS_OR_OFF,
+            "ecn": TRUTH,
+            "quantum": COUNT,
+            "memory_limit": COUNT,
+            "drop_batch": COUNT,
+            "flows": COUNT,
+            "maximum_packet_size": COUNT,
+        },
     ),
-    SettingsTable(
+    _table(
         5,
-        "vermilionFifoTable",
+        "Fifo",
         ("pfifo", "bfifo", "pfifo_head_drop"),
-        (
-            Setting(1, "vermilionFifoLimit", "limit", COUNT),
-            Setting(2, "vermilionFifoLimitBytes", "limit_bytes", COUNT),
-        ),
+        {
+            "limit": COUNT,
+            "limit_bytes": COUNT,
+        },
     ),
-    SettingsTable(
+    _table(
         6,
-        "vermilionChokeTable",
+        "Choke",
         ("choke",),
-        (
-            Setting(1, "vermilionChokeLimit", "limit", COUNT),
-            Setting(2, "vermilionChokeMinThreshold", "min_threshold", COUNT),
-            Setting(3, "vermilionChokeMaxThreshold", "max_threshold", COUNT),
-            Setting(4, "vermilionChokeMaxProbability", "max_probability", PROBABILITY),
-            Setting(5, "vermilionChokeWeightLog", "weight", LOG_OF_WEIGHT),
-            Setting(6, "vermilionChokeEcn", "ecn", TRUTH),
-            Setting(7, "vermilionChokeDropAboveMaximum", "drop_above_maximum", TRUTH),
-            Setting(8, "vermilionChokeCandidates", "candidates", COUNT, writable=False),
-        ),
+        {
+            "limit": COUNT,
+            "min_threshold": COUNT,
+            "max_threshold": COUNT,
+            "max_probability": PROBABILITY,
+            "weight": LOG_OF_WEIGHT,
+            "ecn": TRUTH,
+            "drop_above_maximum": TRUTH,
+            "candidates": COUNT,
+        },
     ),
 )
 

@@ -19,39 +19,21 @@ from vermilion.routers.linux.message import ROOT
 from vermilion.routers.snmp.linux_queues import QueuePlace, TrafficSeen
 from vermilion.routers.snmp.mib import (
     ALGORITHMIC_DROP,
-    BACKLOG_BYTES,
-    BACKLOG_PACKETS,
-    CHANGEABLE,
-    CHANGES,
     DATA_PATH,
     DIFFSERV,
-    DIFFSERV_ID,
-    DISCIPLINE,
-    DROPS,
-    FACTS,
-    FLOWS,
-    FORWARDED_BYTES,
-    FORWARDED_PACKETS,
-    INTERFACE,
-    KIND,
     LARGEST_32,
-    LAST_REFUSAL,
     LONGEST_TEXT,
-    MARKS,
-    MEASURED_AT,
     NEXT_FREE,
     QUEUE_ELEMENT,
     QUEUE_ENTRY,
     RANDOM_DROP,
     RANDOM_DROP_SETTINGS,
-    ROUND_TRIP_LEAST,
-    ROUND_TRIP_MEAN,
     TABLE_OF,
     TABLES,
     THRESHOLD,
     TOP,
-    TRAFFIC_KNOWN,
     TRUTH,
+    Fact,
 )
 
 if TYPE_CHECKING:
@@ -60,7 +42,7 @@ if TYPE_CHECKING:
     from vermilion.agentx.protocol import ObjectIdentifier, Value
     from vermilion.routers.base import ParameterValue
     from vermilion.routers.snmp.linux_queues import QueueRegistry, ServedQueue
-    from vermilion.routers.snmp.mib import Fact, Setting
+    from vermilion.routers.snmp.mib import Setting
 
 _US_PER_S: Final = 1e6
 _LARGEST_64: Final = 2**64 - 1
@@ -88,7 +70,7 @@ _DATA_PATH_COLUMNS: Final = (2, 3, 4)
 
 KINDS_OF_OBJECTS: Final = frozenset(
     [
-        *((*QUEUE_ENTRY, each.number) for each in FACTS),
+        *((*QUEUE_ENTRY, each.number) for each in Fact),
         *((*table.entry, each.number) for table in TABLES for each in table.settings),
         *((*ALGORITHMIC_DROP, each) for each in _ALGORITHMIC_COLUMNS),
         *((*RANDOM_DROP, each) for each in _RANDOM_COLUMNS),
@@ -135,24 +117,24 @@ def _index(place: QueuePlace) -> ObjectIdentifier:
 def _queue_bindings(queue: ServedQueue, diffserv: int) -> Iterator[Binding]:
     reading, traffic = queue.reading, queue.traffic
     said: Mapping[Fact, Value] = {
-        INTERFACE: _text(queue.interface),
-        KIND: _text(queue.kind),
-        DISCIPLINE: _text(queue.discipline),
-        CHANGEABLE: TRUTH.said(queue.may_change),
-        BACKLOG_PACKETS: _gauge(reading.backlog_packets),
-        BACKLOG_BYTES: _gauge(reading.backlog_bytes),
-        FORWARDED_PACKETS: reading.forwarded_packets & _LARGEST_64,
-        FORWARDED_BYTES: reading.forwarded_bytes & _LARGEST_64,
-        DROPS: reading.drops & _LARGEST_64,
-        MARKS: reading.marks & _LARGEST_64,
-        MEASURED_AT: round(reading.time_s * _US_PER_S) & _LARGEST_64,
-        DIFFSERV_ID: diffserv,
-        CHANGES: queue.changes & LARGEST_32,
-        LAST_REFUSAL: _text(queue.last_refusal),
-        TRAFFIC_KNOWN: TRUTH.said(traffic != TrafficSeen()),
-        FLOWS: None if traffic.flows is None else _gauge(traffic.flows),
-        ROUND_TRIP_MEAN: _microseconds(traffic.mean_round_trip_s),
-        ROUND_TRIP_LEAST: _microseconds(traffic.least_round_trip_s),
+        Fact.INTERFACE: _text(queue.interface),
+        Fact.KIND: _text(queue.kind),
+        Fact.DISCIPLINE: _text(queue.discipline),
+        Fact.CHANGEABLE: TRUTH.said(queue.may_change),
+        Fact.BACKLOG_PACKETS: _gauge(reading.backlog_packets),
+        Fact.BACKLOG_BYTES: _gauge(reading.backlog_bytes),
+        Fact.FORWARDED_PACKETS: reading.forwarded_packets & _LARGEST_64,
+        Fact.FORWARDED_BYTES: reading.forwarded_bytes & _LARGEST_64,
+        Fact.DROPS: reading.drops & _LARGEST_64,
+        Fact.MARKS: reading.marks & _LARGEST_64,
+        Fact.MEASURED_AT: round(reading.time_s * _US_PER_S) & _LARGEST_64,
+        Fact.DIFF_SERV_ID: diffserv,
+        Fact.CHANGES: queue.changes & LARGEST_32,
+        Fact.LAST_REFUSAL: _text(queue.last_refusal),
+        Fact.TRAFFIC_KNOWN: TRUTH.said(traffic != TrafficSeen()),
+        Fact.FLOWS: None if traffic.flows is None else _gauge(traffic.flows),
+        Fact.ROUND_TRIP_MEAN: _microseconds(traffic.mean_round_trip_s),
+        Fact.ROUND_TRIP_LEAST: _microseconds(traffic.least_round_trip_s),
     }
     for fact, value in said.items():
         if value is not None:

@@ -35,25 +35,13 @@ from vermilion.routers.linux.kinds import options_of
 from vermilion.routers.linux.state import Unwrapped
 from vermilion.routers.snmp.linux_queues import QueuePlace
 from vermilion.routers.snmp.mib import (
-    BACKLOG_BYTES,
-    BACKLOG_PACKETS,
     BUILT_INTO,
-    CHANGEABLE,
-    DISCIPLINE,
-    DROPS,
-    FLOWS,
-    FORWARDED_BYTES,
-    FORWARDED_PACKETS,
-    INTERFACE,
-    KIND,
-    LAST_REFUSAL,
-    MARKS,
-    MEASURED_AT,
     PRICE_OF,
     QUEUE_ENTRY,
     TABLE_OF,
     TABLES,
     TRUTH,
+    Fact,
     number_said,
 )
 from vermilion.routers.snmp.session import (
@@ -72,14 +60,20 @@ if TYPE_CHECKING:
 
     from vermilion.agentx.protocol import ObjectIdentifier, Value
     from vermilion.routers.snmp.credentials import Credentials
-    from vermilion.routers.snmp.mib import Fact, Setting
+    from vermilion.routers.snmp.mib import Setting
     from vermilion.routers.snmp.session import SnmpAgent
 
 READING_INTERVAL_S: Final = 1.0
 """Between two readings: an agent is a guest on the machine whose packets it counts."""
 
-_NEEDED: Final = (BACKLOG_PACKETS, BACKLOG_BYTES, FORWARDED_PACKETS, FORWARDED_BYTES, DROPS)
-_READ: Final = (*_NEEDED, MARKS, MEASURED_AT, FLOWS)
+_NEEDED: Final = (
+    Fact.BACKLOG_PACKETS,
+    Fact.BACKLOG_BYTES,
+    Fact.FORWARDED_PACKETS,
+    Fact.FORWARDED_BYTES,
+    Fact.DROPS,
+)
+_READ: Final = (*_NEEDED, Fact.MARKS, Fact.MEASURED_AT, Fact.FLOWS)
 _OTHER_CLOCK_S: Final = 1.0
 """By so much the agent's clock may be off before it counts as another one."""
 
@@ -137,11 +131,6 @@ class SnmpRouter(OperatedRouter):
         except BaseException:
             agent.close()
             raise
-
-    @property
-    def configuration(self) -> LinkConfiguration:
-        """The link's static configuration."""
-        return self._configuration
 
     @property
     def settable(self) -> tuple[str, ...]:
@@ -202,17 +191,17 @@ class SnmpRouter(OperatedRouter):
         told = self._told(_READ)
         now_s = self.now_s()
         counted = {each: self._counted(told, each) for each in _NEEDED}
-        wrapping = {"drops": counted[DROPS], "packets": counted[FORWARDED_PACKETS]}
-        marks = told.get(self._named(MARKS))
+        wrapping = {"drops": counted[Fact.DROPS], "packets": counted[Fact.FORWARDED_PACKETS]}
+        marks = told.get(self._named(Fact.MARKS))
         wrapping["marks"] = marks if isinstance(marks, int) and marks >= 0 else 0
-        whole = self._unwrapped.take(wrapping, counted[FORWARDED_BYTES], 0)
-        flows = told.get(self._named(FLOWS))
+        whole = self._unwrapped.take(wrapping, counted[Fact.FORWARDED_BYTES], 0)
+        flows = told.get(self._named(Fact.FLOWS))
         reading = Reading(
-            time_s=self._measured_s(told.get(self._named(MEASURED_AT)), now_s),
-            backlog_packets=counted[BACKLOG_PACKETS],
-            backlog_bytes=counted[BACKLOG_BYTES],
+            time_s=self._measured_s(told.get(self._named(Fact.MEASURED_AT)), now_s),
+            backlog_packets=counted[Fact.BACKLOG_PACKETS],
+            backlog_bytes=counted[Fact.BACKLOG_BYTES],
             forwarded_packets=whole["packets"],
-            forwarded_bytes=counted[FORWARDED_BYTES],
+            forwarded_bytes=counted[Fact.FORWARDED_BYTES],
             drops=whole["drops"],
             marks=whole["marks"],
         )
@@ -290,12 +279,6 @@ class SnmpRouter(OperatedRouter):
             message = f"{message}. The rest of the change is in force"
             raise RouterSilent(message)
 
-    def wait(self, until_s: float) -> None:
-        """Return when the clock has reached ``until_s`` (at once if it has passed)."""
-        remaining = until_s - self.now_s()
-        if remaining > 0.0:
-            self._sleep(remaining)
-
     # --- what there is ---------------------------------------------------------------------
 
     def _find(self) -> QueuePlace:
@@ -304,7 +287,7 @@ class SnmpRouter(OperatedRouter):
         Raises:
             RouterError: it is not there; the message names those that are.
         """
-        column = (*QUEUE_ENTRY, INTERFACE.number)
+        column = (*QUEUE_ENTRY, Fact.INTERFACE.number)
         rows = {
             QueuePlace(*name[len(column) :]): value.decode("utf-8", errors="replace")
             for name, value in self._agent.walk(column).items()
@@ -333,18 +316,20 @@ class SnmpRouter(OperatedRouter):
         Raises:
             RouterError: of a kind that is not known, or the agent does not show enough of it.
         """
-        told = self._agent.get([self._named(each) for each in (KIND, DISCIPLINE, CHANGEABLE)])
-        kind = _text(told.get(self._named(KIND)))
+        told = self._agent.get(
+            [self._named(each) for each in (Fact.KIND, Fact.DISCIPLINE, Fact.CHANGEABLE)]
+        )
+        kind = _text(told.get(self._named(Fact.KIND)))
         self._queue_kind = kind
         known = options_of(kind).discipline
-        if kind not in TABLE_OF or known != _text(told.get(self._named(DISCIPLINE))):
+        if kind not in TABLE_OF or known != _text(told.get(self._named(Fact.DISCIPLINE))):
             message = (
                 f"{self.address}: a queue of the kind {printable(kind) or 'unknown'}; expected "
                 f"{did_you_mean(kind, TABLE_OF)}"
             )
             raise RouterError(message)
         self._settings = tuple(TABLE_OF[kind].settings)
-        self._may_change = told.get(self._named(CHANGEABLE)) == TRUTH.lowest
+        self._may_change = told.get(self._named(Fact.CHANGEABLE)) == TRUTH.lowest
         self._configuration = LinkConfiguration(str(self.address), known or "", delay_s)
         self.push_price = PRICE_OF.get(kind, PushPrice())
         self.held = LinuxValues(discipline=self._configuration.discipline)
@@ -361,10 +346,12 @@ class SnmpRouter(OperatedRouter):
             RouterError: another kind of queue has taken its place.
         """
         for is_last in (False, True):
-            names = [self._named(each) for each in (*facts, KIND, INTERFACE)]
+            names = [self._named(each) for each in (*facts, Fact.KIND, Fact.INTERFACE)]
             told = self._agent.get([*(self._column(each) for each in settings), *names])
-            name = _text(told.get(self._named(INTERFACE)))
-            is_here = told.get(self._named(KIND)) is not None and name == self.address.interface
+            name = _text(told.get(self._named(Fact.INTERFACE)))
+            is_here = (
+                told.get(self._named(Fact.KIND)) is not None and name == self.address.interface
+            )
             if is_here or is_last or not self._is_found_again():
                 break
         self._check_kind(told, is_here=is_here)
@@ -382,7 +369,7 @@ class SnmpRouter(OperatedRouter):
         return True
 
     def _check_kind(self, told: Mapping[ObjectIdentifier, Value], *, is_here: bool) -> None:
-        kind = told.get(self._named(KIND))
+        kind = told.get(self._named(Fact.KIND))
         if not is_here:
             message = (
                 f"{self.address}: the agent shows the queue no more; expected vermilion snmp-agent "
@@ -399,7 +386,7 @@ class SnmpRouter(OperatedRouter):
     def _counted(self, told: Mapping[ObjectIdentifier, Value], fact: Fact) -> int:
         value = told.get(self._named(fact))
         if not isinstance(value, int) or not 0 <= value <= _LARGEST:
-            raise self._not_shown(fact.name)
+            raise self._not_shown(fact.title)
         return value
 
     def _not_shown(self, name: str) -> RouterError:
@@ -512,8 +499,8 @@ class SnmpRouter(OperatedRouter):
         reason = ""
         if refusal.status in _REASONED:
             try:
-                told = self._agent.get([self._named(LAST_REFUSAL)])
-                reason = printable(_text(told.get(self._named(LAST_REFUSAL))))
+                told = self._agent.get([self._named(Fact.LAST_REFUSAL)])
+                reason = printable(_text(told.get(self._named(Fact.LAST_REFUSAL))))
             except RouterError:
                 reason = ""
         refuses = f"{self.address}: the agent refuses {which} ({refusal.status})"
