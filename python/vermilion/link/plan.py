@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario import TIME, QuantityError
-from vermilion.scenario.errors import FieldError, ScenarioError, one_of
+from vermilion.scenario.errors import FieldError, ScenarioError, errors_of, one_of
 from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.quantities import Quantity
@@ -144,7 +144,7 @@ def plan_of_scenario(
 def _plan_scenario(document: dict[str, Any], origin: str, options: Options) -> Scenario:
     if options.warm_up is not None:
         document["warm_up"] = options.warm_up
-    try:
+    with errors_of(origin):
         for override in options.overrides:
             apply_overrides(
                 document, [override if _names_link(override) else f"links.*.{override}"]
@@ -153,8 +153,6 @@ def _plan_scenario(document: dict[str, Any], origin: str, options: Options) -> S
             for override in overrides:
                 _drop_other_rates(document["links"][way], override)
                 apply_overrides(document, [f"links.{way}.{override}"])
-    except FieldError as error:
-        raise error.at(origin) from None
     document["flows"] = {
         "command": {
             "count": 1,

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from vermilion.scenario import scenario_from_document
 from vermilion.scenario.checked import check_tables
-from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean
+from vermilion.scenario.errors import ScenarioError, did_you_mean, errors_of
 from vermilion.scenario.own_predicate import registered_predicate
 from vermilion.scenario.plugins import registered_name
 from vermilion.scenario.quantities import whole_number
@@ -175,10 +175,8 @@ class Network:
         return self
 
     def _check(self, document: Mapping[str, Any]) -> None:
-        try:
+        with errors_of(self.title):
             check_tables(document)
-        except FieldError as error:
-            raise error.at(self.title) from None
 
 
 OWN_KEYS = ("duration", "warm_up", "settle", "description")

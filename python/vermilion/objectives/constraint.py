@@ -118,8 +118,7 @@ class Constraint:
             if form["offset"] is not None:
                 offset = float(f"{form['sign']}1") * _bound(form["offset"], path)
         except QuantityError as error:
-            accepted = f"{error.accepted} as the bound"
-            raise ScenarioError(field, text, accepted, origin) from None
+            raise ScenarioError(field, text, f"{error.accepted} as the bound", origin) from None
         return cls(text.strip(), path, form["relation"] == ">=", bound, relative, offset)
 
     def values(self, result: Result) -> list[float | None]:

@@ -202,8 +202,7 @@ def margins_of(
         key, path = (name, name) if known is None else (known.name, known.path)
         if known is None and not name.startswith(("links.", "flows.")):
             listed = did_you_mean(name, [each.name for each in MARGINS])
-            accepted = f"{listed}, or the path of a metric"
-            raise ScenarioError(_FIELD, text, accepted, scenario.origin)
+            raise ScenarioError(_FIELD, text, f"{listed}, or the path of a metric", scenario.origin)
         if amount == NOTHING:
             margins.pop(key, None)
             continue

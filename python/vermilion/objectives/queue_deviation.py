@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from vermilion.objectives.fields import TARGET, QueueDelay
 from vermilion.objectives.interface import LinkObjective, mean_squared_distance
 from vermilion.scenario.checked import in_both_units, packets_sent_in
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import errors_under
 from vermilion.scenario.quantities import PACKETS, TIME, format_quantity
 
 if TYPE_CHECKING:
@@ -44,10 +44,8 @@ class QueueTargetObjective(LinkObjective):
         target = values["target"]
         if not isinstance(target, QueueDelay):
             return super().from_values(values, scenario)
-        try:
+        with errors_under("target"):
             packets = packets_sent_in(scenario, values["link"], target.time_s)
-        except FieldError as error:
-            raise error.under("target") from None
         more = {"target": packets, "target_delay_s": target.time_s}
         return super().from_values({**values, **more}, scenario)
 

@@ -26,7 +26,14 @@ from vermilion.objectives.slowest_flow import SlowestFlow
 from vermilion.objectives.sojourn_percentile import SojournPercentile
 from vermilion.objectives.utilization import Utilization
 from vermilion.objectives.weighted_sum import WeightedSum
-from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean
+from vermilion.scenario.errors import (
+    MISSING,
+    FieldError,
+    ScenarioError,
+    did_you_mean,
+    errors_of,
+    errors_under,
+)
 from vermilion.scenario.toml_text import parse_toml
 
 if TYPE_CHECKING:
@@ -85,10 +92,8 @@ def objective_from_table(table: Mapping[str, Any], scenario: Scenario) -> Object
     Raises:
         ScenarioError: naming the field that is not accepted.
     """
-    try:
+    with errors_of(scenario.origin), errors_under(_PLACE):
         return read_table(table, scenario)
-    except FieldError as error:
-        raise error.under(_PLACE).at(scenario.origin) from None
 
 
 def objective_from_text(text: str, scenario: Scenario) -> tuple[Objective, tuple[str, ...]]:
@@ -232,10 +237,8 @@ def read_table(table: Mapping[str, Any], scenario: Scenario) -> Objective:
             raise FieldError(key, table[key], f"no such field; {did_you_mean(key, kinds)}")
     values = {}
     for field in [*required_fields(objective), *(key for key in table if key in kinds)]:
-        try:
+        with errors_under(field):
             values[field] = kinds[field].read(table.get(field, MISSING), scenario, read_table)
-        except FieldError as error:
-            raise error.under(field) from None
     return objective.from_values(values, scenario)
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from vermilion.objectives.fields import kind_with_tables
 from vermilion.objectives.interface import NotMeasuredError, Objective
-from vermilion.scenario.errors import MISSING, FieldError
+from vermilion.scenario.errors import MISSING, FieldError, errors_under
 from vermilion.scenario.quantities import RATIO, Quantity, QuantityError
 
 if TYPE_CHECKING:
@@ -48,10 +48,8 @@ def _parts(value: object, scenario: Scenario, read_table: ReadTable) -> tuple[Pa
         raise FieldError("", value, accepted)
     parts = []
     for index, table in enumerate(value):
-        try:
+        with errors_under(str(index)):
             parts.append(_part(table, scenario, read_table))
-        except FieldError as error:
-            raise error.under(str(index)) from None
     return tuple(parts)
 
 

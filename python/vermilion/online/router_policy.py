@@ -42,7 +42,7 @@ from vermilion.scenario import (
     disciplines,
     scenario_from_document,
 )
-from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
+from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, errors_of, one_of
 from vermilion.scenario.quantities import Quantity
 from vermilion.scenario.round_trips import LONGEST_DELAY_S
 from vermilion.scenario.toml_text import TomlError, parse_toml
@@ -265,7 +265,7 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
         accepted = "a policy in TOML (https://toml.io)"
         problem = f"is not valid TOML: {error}"
         raise ScenarioError("", problem, accepted, origin) from None
-    try:
+    with errors_of(origin):
         document = {_FORMER.get(name, name): value for name, value in document.items()}
         _check_keys(document, _KEYS, "", "a policy")
         tuning = _table(document, "tuning", _TUNING_KEYS)
@@ -280,8 +280,6 @@ def read_policy(text: str, origin: str = "policy") -> PolicyFile:
                 f"freedom.{each}" for each in _WITHOUT_EFFECT if each in document.get("freedom", {})
             ),
         )
-    except FieldError as error:
-        raise error.at(origin) from None
 
 
 def policy_for(

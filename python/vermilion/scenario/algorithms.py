@@ -124,17 +124,17 @@ class Parameter:
 
     name: str
     kind: str
-    unit: str
-    default: ParameterValue
-    minimum: float | None
-    maximum: float | None
-    minimum_excluded: bool
-    integer: bool
-    scale: str
-    search: tuple[float, float] | None
-    choices: tuple[str, ...] | None
-    meaning: str
-    source: str
+    unit: str = "1"
+    default: ParameterValue = None
+    minimum: float | None = None
+    maximum: float | None = None
+    minimum_excluded: bool = False
+    integer: bool = False
+    scale: str = "linear"
+    search: tuple[float, float] | None = None
+    choices: tuple[str, ...] | None = None
+    meaning: str = ""
+    source: str = ""
     only_with: tuple[str, str] | None = None
 
     @property
@@ -340,34 +340,19 @@ def _tables(text: str) -> dict[str, Algorithm]:
 
 def table_of(row: Mapping[str, Any]) -> Algorithm:
     """An algorithm from its description as JSON; one without option sets has none."""
-    return Algorithm(
-        name=row["name"],
-        title=row["title"],
-        summary=row["summary"],
-        source=row["source"],
-        parameters={entry["name"]: _parameter(entry) for entry in row["parameters"]},
-        ordered=tuple((lower, upper) for lower, upper in row["ordered"]),
-        option_sets=row.get("option_sets", {}),
-    )
+    parameters = {entry["name"]: _parameter(entry) for entry in row["parameters"]}
+    ordered = tuple((lower, upper) for lower, upper in row["ordered"])
+    rest = {"option_sets": {}, **row, "parameters": parameters, "ordered": ordered}
+    return Algorithm(**rest)
 
 
 def _parameter(row: Mapping[str, Any]) -> Parameter:
-    search, choices, default = row["search"], row["choices"], row["default"]
+    default = row["default"]
     if row["integer"] and default is not None:
         default = int(default)
-    return Parameter(
-        name=row["name"],
-        kind=row["kind"],
-        unit=row["unit"],
-        default=default,
-        minimum=row["minimum"],
-        maximum=row["maximum"],
-        minimum_excluded=row["minimum_excluded"],
-        integer=row["integer"],
-        scale=row["scale"],
-        search=None if search is None else (search[0], search[1]),
-        choices=None if choices is None else tuple(choices),
-        meaning=row["meaning"],
-        source=row["source"],
-        only_with=None if row.get("only_with") is None else tuple(row["only_with"]),
-    )
+    lists = {
+        name: tuple(row[name])
+        for name in ("search", "choices", "only_with")
+        if row.get(name) is not None
+    }
+    return Parameter(**{**row, "default": default, **lists})

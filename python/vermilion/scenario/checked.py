@@ -9,7 +9,15 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from vermilion import _core
 from vermilion.scenario.algorithms import disciplines, senders
-from vermilion.scenario.errors import MISSING, FieldError, ScenarioError, did_you_mean, from_core
+from vermilion.scenario.errors import (
+    MISSING,
+    FieldError,
+    ScenarioError,
+    did_you_mean,
+    errors_of,
+    errors_under,
+    from_core,
+)
 from vermilion.scenario.lowering import lowered
 from vermilion.scenario.quantities import (
     TIME,
@@ -43,10 +51,8 @@ def with_target_in_packets(scenario: AnyScenario) -> AnyScenario:
     objective, time_s = tuning.objective, tuning.objective.target_delay_s
     if objective.link is None:
         raise FieldError("tuning.objective.link", MISSING, "the link whose queue has the target")
-    try:
+    with errors_under("tuning.objective.target"):
         packets = packets_sent_in(scenario, objective.link, time_s)
-    except FieldError as error:
-        raise error.under("tuning.objective.target") from None
     objective = objective.model_copy(update={"target": packets})
     return scenario.model_copy(
         update={"tuning": tuning.model_copy(update={"objective": objective})}
@@ -149,10 +155,8 @@ def _build_scenario(kind: type[AnyScenario], document: dict[str, Any], origin: s
     except FieldError as error:
         raise error.at(origin) from None
     _check_with_core(scenario)
-    try:
+    with errors_of(origin):
         return with_target_in_packets(scenario)
-    except FieldError as error:
-        raise error.at(origin) from None
 
 
 def _check_with_core(scenario: WrittenScenario) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from unicodedata import category
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
 LONGEST_VALUE: Final = 80
 """Characters of a refused value that are shown; more would hide the message."""
@@ -89,6 +89,24 @@ class ScenarioError(ValueError):
     def __str__(self) -> str:
         message = describe(self.field, self.value, self.accepted)
         return f"{printable(self.origin)}: {message}" if self.origin else message
+
+
+@contextlib.contextmanager
+def errors_under(prefix: str) -> Iterator[None]:
+    """Put the field errors of a block one level further up."""
+    try:
+        yield
+    except FieldError as error:
+        raise error.under(prefix) from None
+
+
+@contextlib.contextmanager
+def errors_of(origin: str) -> Iterator[None]:
+    """Name the scenario in the field errors of a block."""
+    try:
+        yield
+    except FieldError as error:
+        raise error.at(origin) from None
 
 
 class PluginError(RuntimeError):

@@ -12,7 +12,7 @@ from vermilion.scenario.core_network import (
     CoreSender,
 )
 from vermilion.scenario.core_scenario import CoreScenario
-from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.errors import ScenarioError, errors_of
 from vermilion.scenario.quantities import TIME, Quantity, QuantityError, format_quantity
 from vermilion.scenario.round_trips import to_core
 from vermilion.scenario.wire import nominal_rate, schedule_to_core, trace_to_core
@@ -113,11 +113,9 @@ def _range(ends: tuple[float, float]) -> tuple[int, int]:
 
 
 def _link(scenario: WrittenScenario, name: str, link: Link) -> CoreLink:
-    try:
+    with errors_of(scenario.origin):
         rate = max(1, round(nominal_rate(scenario, name)))
         trace = trace_to_core(scenario, name)
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     return CoreLink(
         name=name,
         rate_bit_per_s=rate,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, get_args
 from vermilion.scenario import algorithms
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.checked import checked
-from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.errors import FieldError, ScenarioError, errors_of
 from vermilion.scenario.overrides import set_value, value_of_text
 from vermilion.scenario.quantities import Quantity, QuantityRange, exact_text
 from vermilion.scenario.structure import fields_at, find_parameter, value_at
@@ -65,10 +65,8 @@ def with_discipline(
     Raises:
         ScenarioError: there is no such discipline, or it refuses a value given or carried over.
     """
-    try:
+    with errors_of(scenario.origin):
         after, own = _parse_algorithm(name, "discipline", algorithms.discipline)
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
     reports = []
     for link in scenario.links if links is None else links:
@@ -101,12 +99,10 @@ def with_sender(
     Raises:
         ScenarioError: there is no such sender, or it refuses a value given or carried over.
     """
-    try:
+    with errors_of(scenario.origin):
         after, own = _parse_algorithm(
             name, "sender", lambda named: algorithms.sender(named, "sender")
         )
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     document = deepcopy(dict(scenario.document))
     chosen = [group for group, table in scenario.flows.items() if table.sender is not None]
     for group in chosen if groups is None else groups:
@@ -183,11 +179,9 @@ def with_values(scenario: AnyScenario, values: Mapping[str, object]) -> AnyScena
         if not rest:
             return scenario
     document = deepcopy(dict(scenario.document))
-    try:
+    with errors_of(scenario.origin):
         for path, value in rest.items():
             set_value(document, path, _to_scenario_value(scenario, path, value))
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     return checked(type(scenario), document, scenario.origin)
 
 

@@ -95,8 +95,7 @@ def apply_overrides(document: dict[str, Any], overrides: Sequence[str]) -> None:
         path, equals, text = override.partition("=")
         path = path.strip()
         if not equals or not path:
-            accepted = "path=value, like links.bottleneck.rate='8 Mbit/s'"
-            raise FieldError("--set", override, accepted)
+            raise FieldError("--set", override, "path=value, like links.bottleneck.rate='8 Mbit/s'")
         try:
             for one in _expand_path(document, path):
                 set_value(document, one, value_of_text(text))

@@ -9,11 +9,18 @@ import keyword
 import math
 import re
 import traceback
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, TypeVar
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import FieldError, ScenarioError, from_core, one_of
+from vermilion.scenario.errors import (
+    FieldError,
+    ScenarioError,
+    errors_of,
+    errors_under,
+    from_core,
+    one_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -123,10 +130,8 @@ class OwnKind:
         from vermilion import _core
 
         origin = f"{self.words} {getattr(own, '__name__', own)}"
-        try:
+        with errors_of(origin):
             table = table_of()
-        except FieldError as error:
-            raise error.at(origin) from None
         try:
             getattr(_core, f"register_{self.core_name}")(json.dumps(table), adapter())
         except _core.ParameterError as error:
@@ -195,54 +200,33 @@ def number(
         meaning: one line.
         source: where its default comes from.
     """
-    plain = _row(name, "number", default, None, meaning, source)
-    return replace(
-        plain,
-        unit=unit,
-        minimum=minimum,
-        maximum=maximum,
-        minimum_excluded=minimum_excluded,
-        integer=whole,
-        scale=scale,
-        search=search,
+    return algorithms.Parameter(
+        name,
+        "number",
+        unit,
+        default,
+        minimum,
+        maximum,
+        minimum_excluded,
+        whole,
+        scale,
+        search,
+        meaning=meaning,
+        source=source,
     )
 
 
 def switch(name: str, default: bool, *, meaning: str = "", source: str = "") -> Parameter:  # noqa: FBT001 - beside the defaults of number() and choice()
     """A parameter that is on or off."""
-    return _row(name, "switch", default, None, meaning, source)
+    return algorithms.Parameter(name, "switch", default=default, meaning=meaning, source=source)
 
 
 def choice(
     name: str, default: str, choices: Sequence[str], *, meaning: str = "", source: str = ""
 ) -> Parameter:
     """A parameter that is one of a few names."""
-    return _row(name, "choice", default, tuple(choices), meaning, source)
-
-
-def _row(
-    name: str,
-    kind: str,
-    default: ParameterValue,
-    choices: tuple[str, ...] | None,
-    meaning: str,
-    source: str,
-) -> Parameter:
-    """A row that has no unit and no range."""
     return algorithms.Parameter(
-        name=name,
-        kind=kind,
-        unit="1",
-        default=default,
-        minimum=None,
-        maximum=None,
-        minimum_excluded=False,
-        integer=False,
-        scale="linear",
-        search=None,
-        choices=choices,
-        meaning=meaning,
-        source=source,
+        name, "choice", default=default, choices=tuple(choices), meaning=meaning, source=source
     )
 
 
@@ -262,8 +246,7 @@ def check_class(own: type, base: type, example: str, methods: dict[str, str]) ->
         raise FieldError("class", str(own), f"a class derived from vermilion.{base.__name__}")
     name = getattr(own, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        accepted = f'small letters, digits and hyphens, like "{example}"'
-        raise FieldError("name", name, accepted)
+        raise FieldError("name", name, f'small letters, digits and hyphens, like "{example}"')
     for method, purpose in methods.items():
         if not has_own(own, base, method):
             raise FieldError(method, None, f"a method that {purpose}")
@@ -301,10 +284,8 @@ def check_table(
         if parameter.name in taken:
             accepted = "a name that no parameter of all senders has"
             raise FieldError("parameters", parameter.name, accepted)
-        try:
+        with errors_under(f"parameters.{parameter.name}"):
             _check_parameter(parameter)
-        except FieldError as error:
-            raise error.under(f"parameters.{parameter.name}") from None
         seen.add(parameter.name)
     for name in (name for pair in ordered for name in pair):
         if name not in seen:

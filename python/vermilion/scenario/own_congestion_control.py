@@ -14,11 +14,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import (
-    CongestionControlError,
-    FieldError,
-    did_you_mean,
-)
+from vermilion.scenario.errors import CongestionControlError, FieldError, did_you_mean, errors_under
 from vermilion.scenario.own_class import OwnClassAdapter, OwnKind, check_class, check_table
 
 if TYPE_CHECKING:
@@ -168,10 +164,8 @@ def _with_defaults(
         if name not in rows:
             accepted = f"a parameter of all senders: {did_you_mean(str(name), rows)}"
             raise FieldError("defaults", name, accepted)
-        try:
+        with errors_under("defaults"):
             rows[name] = replace(rows[name], default=rows[name].parse(value))
-        except FieldError as error:
-            raise error.under("defaults") from None
     return rows
 
 

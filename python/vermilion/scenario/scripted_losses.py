@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from pydantic import BeforeValidator, Field, StrictBool, StrictStr, model_validator
 
-from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.errors import FieldError, did_you_mean, errors_under
 from vermilion.scenario.own_predicate import known_predicate
 from vermilion.scenario.quantities import RATIO, TIME, Quantity, QuantityRange
 from vermilion.scenario.table import Table
@@ -222,10 +222,8 @@ class ScriptedLoss(Table):
         Raises:
             FieldError: a group or a flow that there is not.
         """
-        try:
+        with errors_under("flows"):
             return chosen_flows(self.flows, counts)
-        except FieldError as error:
-            raise error.under("flows") from None
 
     def to_core(self, counts: Mapping[str, int]) -> dict[str, object]:
         """The script as the core reads it.

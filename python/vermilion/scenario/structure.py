@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.algorithms import sender, senders
-from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
+from vermilion.scenario.errors import (
+    MISSING,
+    FieldError,
+    did_you_mean,
+    errors_of,
+    errors_under,
+    one_of,
+)
 from vermilion.scenario.quantities import (
     PACKETS,
     RATE,
@@ -33,18 +40,14 @@ if TYPE_CHECKING:
 
 def value_at(scenario: WrittenScenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
     """The value at a path, in SI units; see :meth:`Scenario.get`."""
-    try:
+    with errors_of(scenario.origin):
         return _find(scenario, path)
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
 
 
 def parameter_at(scenario: WrittenScenario, path: str) -> Parameter:
     """The table row of a parameter; see :meth:`Scenario.parameter`."""
-    try:
+    with errors_of(scenario.origin):
         return find_parameter(scenario, path)
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
 
 
 def find_parameter(scenario: WrittenScenario, path: str) -> Parameter:
@@ -145,10 +148,8 @@ def check_structure(scenario: WrittenScenario) -> None:
         accepted = f"at most {LARGEST_FLOW_COUNT:,} flows in all groups together"
         raise FieldError("flows", f"{total:,} flows", accepted)
     for name, group in scenario.flows.items():
-        try:
+        with errors_under(f"flows.{name}"):
             _check_group(scenario, group)
-        except FieldError as error:
-            raise error.under(f"flows.{name}") from None
     _check_changes(scenario)
     _check_scripted_losses(scenario)
     _check_tuning(scenario)
@@ -226,11 +227,9 @@ def _check_changes(scenario: WrittenScenario) -> None:
     }
     order = sorted(range(len(scenario.changes)), key=lambda index: scenario.changes[index].at)
     for index in order:
-        try:
+        with errors_under(f"changes.{index}"):
             _check_change(scenario, index)
             _check_queue_after(scenario, index, in_force[scenario.changes[index].link])
-        except FieldError as error:
-            raise error.under(f"changes.{index}") from None
 
 
 def _check_change(scenario: WrittenScenario, index: int) -> None:
@@ -253,23 +252,19 @@ def _check_queue_after(
 ) -> None:
     """Add a change to the parameters in force, whose order must still hold."""
     algorithm = scenario.links[scenario.changes[index].link].queue.algorithm
-    try:
+    with errors_under("queue"):
         in_force.update(scenario.change_parameters(index) or {})
         algorithm.check_order(in_force)
-    except FieldError as error:
-        raise error.under("queue") from None
 
 
 def _check_scripted_losses(scenario: WrittenScenario) -> None:
     counts = scenario.flow_counts()
     for index, script in enumerate(scenario.scripted_losses):
-        try:
+        with errors_under(f"scripted_losses.{index}"):
             if script.link is not None:
                 _check_links("link", [script.link], scenario.links)
             for choice in script.chosen(counts):
                 _check_way(scenario, script, choice.group)
-        except FieldError as error:
-            raise error.under(f"scripted_losses.{index}") from None
 
 
 def _check_way(scenario: WrittenScenario, script: ScriptedLoss, name: str) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.distributions import LARGEST_TRANSFER_BYTES, LONGEST_TIME_S
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import FieldError, errors_under
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -68,10 +68,8 @@ def read_traces(files: Mapping[str, str], origin: str) -> dict[str, dict[str, li
     """
     lowered = {}
     for name, file in files.items():
-        try:
+        with errors_under(f"flows.{name}.traffic.file"):
             lowered[name] = _transfers(name, file, list(files), _directory(origin))
-        except FieldError as error:
-            raise error.under(f"flows.{name}.traffic.file") from None
     return lowered
 
 

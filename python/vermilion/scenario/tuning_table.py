@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import FieldError, errors_under
 from vermilion.scenario.quantities import PACKETS, TIME, Quantity, QuantityError
 from vermilion.scenario.table import Table
 from vermilion.scenario.tables import Names, Packets, Share
@@ -98,10 +98,8 @@ class TuningObjective(Table):
             return objective
         if not isinstance(value, dict) or "target" not in value:
             return handler(value)
-        try:
+        with errors_under("target"):
             delay = target_delay(value["target"])
-        except FieldError as error:
-            raise error.under("target") from None
         if delay is None:
             return handler(value)
         # How many packets that are, only the whole scenario knows: see queue_target.

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import disciplines as known_disciplines
 from vermilion.scenario import load_scenario, scenario_from_document
-from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.errors import ScenarioError, errors_of
 from vermilion.scenario.other_values import with_discipline, with_sender
 from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.plugins import registered_name
@@ -158,8 +158,7 @@ def combinations(
 
 def _choices(scenario: Scenario, path: str, given: Iterable[object]) -> list[object]:
     if isinstance(given, str) or not isinstance(given, Iterable):
-        accepted = "a list of values, even of a single one"
-        raise ScenarioError(path, given, accepted, scenario.origin)
+        raise ScenarioError(path, given, "a list of values, even of a single one", scenario.origin)
     choices = [registered_name(value) if isinstance(value, type) else value for value in given]
     if path == DISCIPLINE or path.endswith(f".queue.{DISCIPLINE}"):
         choices = [
@@ -198,10 +197,8 @@ def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> 
     if not settings:
         return scenario
     document = deepcopy(dict(scenario.document))
-    try:
+    with errors_of(scenario.origin):
         apply_overrides(document, settings)
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     return scenario_from_document(document, scenario.origin)
 
 

@@ -29,7 +29,7 @@ from vermilion.scenario import (
     disciplines,
     scenario_from_document,
 )
-from vermilion.scenario.errors import FieldError, did_you_mean
+from vermilion.scenario.errors import did_you_mean, errors_of
 from vermilion.scenario.overrides import apply_overrides
 
 if TYPE_CHECKING:
@@ -166,10 +166,8 @@ def cell_scenario(
         overrides += [
             f"{QUEUE}.{_resolve_targets(text, plan, condition, table)}" for text in _settings(fixed)
         ]
-    try:
+    with errors_of("atlas"):
         apply_overrides(document, overrides)
-    except FieldError as error:
-        raise error.at("atlas") from None
     return scenario_from_document(document, "atlas")
 
 

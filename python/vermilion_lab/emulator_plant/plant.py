@@ -20,7 +20,7 @@ from vermilion.link.recorder import Recorder
 from vermilion.routers.base import RouterError
 from vermilion.routers.emulated import EmulatedRouter
 from vermilion.scenario.core_scenario import windows
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import errors_of
 from vermilion.simulate.accepted import check_seed
 from vermilion.simulate.result import Result
 from vermilion_lab.emulator_plant.acceptance import ways_of
@@ -91,11 +91,9 @@ class _Run:
         seed = check_seed(seed, scenario.origin)
         self.scenario, self.seed = scenario, seed
         self.core: CoreScenario = scenario.core()
-        try:
+        with errors_of(scenario.origin):
             self._there, self._back = ways_of(self.core)
             self._hosts, members = hosts_of(self.core, seed)
-        except FieldError as error:
-            raise error.at(scenario.origin) from None
         self._flows: list[PlannedFlow] = planned_flows(
             self.core, self._hosts, members, seed, frame_bytes=_FRAME_BYTES
         )

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.files.whole_file import whole_file
-from vermilion.scenario.errors import FieldError, ScenarioError, one_of
+from vermilion.scenario.errors import FieldError, ScenarioError, errors_of, one_of
 from vermilion.scenario.toml_text import parse_toml
 from vermilion_lab.interchange.rate_trace import MOST_STEPS, RateTrace, read_file
 
@@ -50,13 +50,11 @@ def read_rattan(path: str | os.PathLike[str]) -> RateTrace:
         problem = " ".join(str(error).split())[:200]
         accepted = f"a bandwidth trace in JSON or TOML: {problem}"
         raise ScenarioError("", str(path), accepted) from None
-    try:
+    with errors_of(str(path)):
         repeats = _is_forever(document)
         if repeats:
             document = {"RepeatedBwPatternConfig": {**_content(document), "count": 1}}
         steps = list(islice(_steps(document, "", 0), MOST_STEPS + 1))
-    except FieldError as error:
-        raise error.at(str(path)) from None
     if not 1 <= len(steps) <= MOST_STEPS:
         accepted = f"from one bandwidth to {MOST_STEPS:,}"
         raise ScenarioError("pattern", f"{len(steps)} of them", accepted, str(path))

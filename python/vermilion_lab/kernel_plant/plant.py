@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from vermilion import _core
 from vermilion.routers.queue_set import QueueSet
 from vermilion.routers.snmp.credentials import UserCredentials
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import errors_of
 from vermilion.simulate.accepted import check_seed
 from vermilion.simulate.result import Result
 from vermilion_lab.kernel_plant.management_channel import ManagementChannel
@@ -146,10 +146,8 @@ def _running(
     user: UserCredentials | None = None,
 ) -> Iterator[RunningNetwork]:
     seed = check_seed(seed, scenario.origin)
-    try:
+    with errors_of(scenario.origin):
         network = RunningNetwork(scenario.core(), seed, watched, managed, user)
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     with network:
         yield network
 

@@ -156,8 +156,7 @@ def parse_credentials(text: str, host: str) -> Credentials:
     name = host if host in tables else "default"
     table = tables.get(name)
     if not isinstance(table, dict):
-        accepted = f'a table ["{host}"] or [default]'
-        raise FieldError(name, MISSING, accepted)
+        raise FieldError(name, MISSING, f'a table ["{host}"] or [default]')
     version = table.get("version", "3")
     if version == "2c":
         _check_keys(name, table, _KEYS_2C)

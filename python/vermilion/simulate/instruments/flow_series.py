@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, TextIO
 
 from vermilion.files.whole_file import whole_file
-from vermilion.scenario.errors import FieldError
+from vermilion.scenario.errors import FieldError, errors_under
 from vermilion.scenario.lowering import SHORTEST_S, accepted_seconds, usual_interval_s
 from vermilion.scenario.scripted_losses import chosen_flows
 from vermilion.simulate.instruments.columns import Column, arrow_table, data_frame, joined
@@ -202,10 +202,8 @@ def flows_to_core(
     counts = scenario.flow_counts()
     if not isinstance(flows, str | int):
         flows = list(flows)
-    try:
+    with errors_under("flows"):
         return [choice.to_core() for choice in chosen_flows(flows, counts)]
-    except FieldError as error:
-        raise error.under("flows") from None
 
 
 def _interval_ns(interval_s: float | str | None, duration_s: float) -> int | None:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.errors import FieldError, ScenarioError, errors_of
 from vermilion.simulate.instruments.flow_series import FlowSeries, FlowSeriesData, flow_series_of
 from vermilion.simulate.instruments.packet_trace import PacketSink, PacketTrace, PacketTraceData
 from vermilion.simulate.instruments.raw_distributions import (
@@ -157,12 +157,10 @@ def _by_kind(
     instruments: Sequence[Instrument], scenario: Scenario
 ) -> dict[type, tuple[Any, dict[str, object]]]:
     chosen: dict[type, tuple[Any, dict[str, object]]] = {}
-    try:
+    with errors_of(scenario.origin):
         for instrument in instruments:
             kind = _kind(instrument, chosen)
             if isinstance(instrument, PacketTrace):
                 instrument.check()
             chosen[kind] = (instrument, instrument.to_core(scenario))
-    except FieldError as error:
-        raise error.at(scenario.origin) from None
     return chosen
