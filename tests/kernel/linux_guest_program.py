@@ -34,7 +34,7 @@ def apply(address, parameters, made_with=None):
     plans = []
     router = LinuxRouter(address, before_change=plans.append, **(made_with or {}))
     before = router.state()
-    outcome = {"undo": router.tc_command(), "told": 0, "refused": None}
+    outcome = {"undo": router.undo_command(), "told": 0, "refused": None}
     try:
         price = router.price(parameters)
         outcome["price"] = None if price is None else price.words()

@@ -252,7 +252,7 @@ def test_a_queue_that_has_been_replaced_is_noticed():
     ],
 )
 def test_the_present_setting_is_also_told_in_tcs_words(queue, command):
-    assert router(FakeKernel(answered(queue))).tc_command() == command
+    assert router(FakeKernel(answered(queue))).undo_command() == command
 
 
 def test_the_name_of_an_interface_is_quoted_where_it_is_printed_for_a_shell():
@@ -261,7 +261,7 @@ def test_the_name_of_an_interface_is_quoted_where_it_is_printed_for_a_shell():
             return [Interface(DUMMY.index, "a;b$(c)", up=True, mtu=1500, maximum_packet_bytes=1514)]
 
     own = LinuxRouter("linux:a;b$(c)", kernel=Named(answered("pfifo limit 321")))
-    assert own.tc_command() == "tc qdisc change dev 'a;b$(c)' root handle 1: pfifo limit 321"
+    assert own.undo_command() == "tc qdisc change dev 'a;b$(c)' root handle 1: pfifo limit 321"
 
 
 def red(low, high, weight_log, *, flags=0):
@@ -284,7 +284,7 @@ def red(low, high, weight_log, *, flags=0):
     ids=["a threshold below the usual packet", "equal thresholds", "harddrop without ecn"],
 )
 def test_an_undo_of_red_says_what_the_kernel_has(state, words):
-    command = router(FakeKernel(state)).tc_command()
+    command = router(FakeKernel(state)).undo_command()
     assert command.startswith("tc qdisc change dev dummy0 root handle 1: red limit 400000 min ")
     assert words in command
     assert float(command.partition(" probability ")[2].split()[0]) == pytest.approx(0.02)
@@ -292,7 +292,7 @@ def test_an_undo_of_red_says_what_the_kernel_has(state, words):
 
 def test_an_undo_of_a_queue_that_takes_no_packet_says_so():
     state = replace(answered("pfifo limit 321"), options=PacketFifoOptions(limit=0))
-    command = router(FakeKernel(state)).tc_command()
+    command = router(FakeKernel(state)).undo_command()
     assert command == "tc qdisc change dev dummy0 root handle 1: pfifo limit 0"
 
 

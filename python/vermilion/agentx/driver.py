@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
     from vermilion.agentx.subagent import Reaction, Subagent
 
-STANDARD_SOCKET: Final = "/var/agentx/master"
-"""Socket of a master (RFC 2741, 8.2)."""
-
 LONGEST_PAUSE_S: Final = 15.0
 """Between two attempts to reach the master."""
 

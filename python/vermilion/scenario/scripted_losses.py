@@ -234,19 +234,9 @@ class ScriptedLoss(Table):
         Raises:
             FieldError: a group or a flow that there is not.
         """
-        written: dict[str, object] = {
-            "flows": [choice.to_core() for choice in self.chosen(counts)],
-            "link": self.link,
-            "action": self.action,
-            "acknowledgements": self.acknowledgements,
-            "segments": self.segments,
-            "sendings": self.sendings,
-            "packets": self.packets,
-            "when": self.when,
-            "every": self.every,
-            "most": self.most,
-        }
+        written: dict[str, object] = self.model_dump(exclude={"time"}, exclude_none=True)
+        written["flows"] = [choice.to_core() for choice in self.chosen(counts)]
         if self.time is not None:
             first, last = (round(end * _NANOSECONDS) for end in self.time)
             written |= {"from_ns": first, "until_ns": last}
-        return {key: value for key, value in written.items() if value is not None}
+        return written

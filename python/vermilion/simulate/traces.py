@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import csv
 import math
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, TextIO
 
 from vermilion.files.whole_file import whole_file
 from vermilion.simulate.extras import optional
+from vermilion.simulate.instruments.columns import Column
 from vermilion.simulate.tables import check_format, format_of
 
 if TYPE_CHECKING:
@@ -22,36 +22,17 @@ if TYPE_CHECKING:
     from vermilion.simulate.measured_run import MeasuredRun
 
 
-@dataclass(frozen=True, slots=True)
-class SeriesColumn:
-    """A column of a time series.
-
-    Attributes:
-        name: its key; it ends in the unit.
-        unit: in words; "" for texts, "1" for ratios.
-        meaning: in one line.
-    """
-
-    name: str
-    unit: str
-    meaning: str
-
-
 SERIES_COLUMNS: Final = (
-    SeriesColumn("link", "", "name of the link"),
-    SeriesColumn("time_s", "s", "when: the multiples of the probe interval, from 0 on"),
-    SeriesColumn("queue_packets", "packets", "packets waiting at that moment"),
-    SeriesColumn("queue_bytes", "bytes", "their bytes"),
-    SeriesColumn(
-        "average_queue_packets", "packets", "the discipline's own average, where it has one"
-    ),
-    SeriesColumn(
-        "drop_probability", "1", "the probability it would drop or mark with, where it has one"
-    ),
-    SeriesColumn("throughput_bit_per_s", "bit/s", "bits sent since the point before, per second"),
-    SeriesColumn("arrivals", "packets", "packets that arrived since the point before"),
-    SeriesColumn("drops", "packets", "packets dropped since the point before"),
-    SeriesColumn("marks", "packets", "packets marked since the point before"),
+    Column("link", "", "name of the link"),
+    Column("time_s", "s", "when: the multiples of the probe interval, from 0 on"),
+    Column("queue_packets", "packets", "packets waiting at that moment"),
+    Column("queue_bytes", "bytes", "their bytes"),
+    Column("average_queue_packets", "packets", "the discipline's own average, where it has one"),
+    Column("drop_probability", "1", "the probability it would drop or mark with, where it has one"),
+    Column("throughput_bit_per_s", "bit/s", "bits sent since the point before, per second"),
+    Column("arrivals", "packets", "packets that arrived since the point before"),
+    Column("drops", "packets", "packets dropped since the point before"),
+    Column("marks", "packets", "packets marked since the point before"),
 )
 """The columns, in order."""
 

@@ -74,12 +74,8 @@ class SfqOptions(QueueOptions):
         known: dict[str, Any] = dict(zip(names, _FIRST.unpack_from(payload), strict=True))
         if len(payload) >= _FIRST.size + _SECOND.size:
             later = _SECOND.unpack_from(payload, _FIRST.size)
-            known["depth"], known["head_drop"] = later[0], later[1]
-            known["red_min"], known["red_max"], known["red_weight_log"] = (
-                later[3],
-                later[4],
-                later[5],
-            )
+            more = ("depth", "head_drop", "", "red_min", "red_max", "red_weight_log")
+            known |= {name: value for name, value in zip(more, later, strict=False) if name}
             # Marked by chance and above the maximum, at the tail and at the head.
             known["red_marks"] = sum(later[12:16])
         return cls(**known)

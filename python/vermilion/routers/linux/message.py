@@ -130,7 +130,6 @@ def text_of(payload: bytes, what: str) -> str:
 NEW_LINK: Final = 16
 GET_LINK: Final = 18
 NEW_QUEUE: Final = 36
-DELETE_QUEUE: Final = 37
 GET_QUEUE: Final = 38
 
 ERROR: Final = 2

@@ -56,9 +56,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Self
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from vermilion.monitor import InterfaceWatch
     from vermilion.routers.linux.options import Price
     from vermilion.routers.linux.state import QueueState
@@ -119,20 +116,13 @@ class PacketMonitor:
             )
         return FlowTraffic(
             flows=flows,
-            packets=_repeat_for_groups(sent.packets, one_in),
-            bytes=_repeat_for_groups(sent.bytes, one_in),
+            packets=np.repeat(sent.packets, one_in),
+            bytes=np.repeat(sent.bytes, one_in),
             responsive=np.repeat(sent.responsive, one_in),
             selective=np.repeat(sent.selective, one_in),
             ecn_capable=np.repeat(sent.ecn_capable, one_in),
             one_in=one_in,
         )
-
-
-def _repeat_for_groups(values: NDArray[np.int64], one_in: int) -> NDArray[np.int64]:
-    import numpy as np
-
-    repeated: NDArray[np.int64] = np.repeat(values, one_in)
-    return repeated
 
 
 def may_change_queues(status: str) -> bool | None:
@@ -301,17 +291,13 @@ class LinuxRouter(OperatedRouter):
         planned = self._plan(parameters)
         return None if planned is None else planned.price
 
-    def tc_command(self) -> str | None:
+    def undo_command(self) -> str | None:
         """The present setting as a call of tc, to be kept before a change; ``None``: no such."""
         from vermilion.routers.linux.tc_command import tc_command
 
         state, around = self.state(), self._found.around
         values = state.options.parameters(around)
         return tc_command(self.address, state.kind, state.handle, values, around.rate_bit_per_s)
-
-    def undo_command(self) -> str | None:
-        """The present setting as a call of tc; ``None``: no such."""
-        return self.tc_command()
 
     @classmethod
     def rebuild_undo_command(

@@ -9,7 +9,7 @@ again at 0 (:class:`Unwrapped`). What the kernel does not say is absent.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.routers.base import Reading
@@ -114,16 +114,9 @@ class QueueStatistics:
 
     def numbers(self) -> Mapping[str, int]:
         """The counters by name; what the kernel has not said stays away."""
-        known = {
-            "bytes": self.sent_bytes,
-            "packets": self.packets,
-            "backlog_packets": self.backlog_packets,
-            "backlog_bytes": self.backlog_bytes,
-            "drops": self.drops,
-            "overlimits": self.overlimits,
-            "requeues": self.requeues,
-        }
-        return {name: value for name, value in known.items() if value is not None}
+        counters = {**asdict(self), "packets_wrap": None, "own": None}
+        known = {name: value for name, value in counters.items() if value is not None}
+        return {name.removeprefix("sent_"): value for name, value in known.items()}
 
 
 def parse_statistics(payload: bytes) -> QueueStatistics:
