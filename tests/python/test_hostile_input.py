@@ -2,6 +2,7 @@
 
 import os
 import re
+import time
 import tomllib
 from pathlib import Path
 
@@ -60,6 +61,13 @@ def test_a_key_of_very_many_parts_never_reaches_the_parser(text, monkeypatch):
 def test_dots_in_texts_and_comments_are_no_keys(value):
     text = f"{nested(MOST_KEY_PARTS)} = {value.format('a.' * 100)}"
     assert parse_toml(text) == tomllib.loads(text)
+
+
+def test_the_search_for_a_unit_in_a_wrong_line_is_short():
+    begun_s = time.monotonic()
+    with pytest.raises(ValueError, match="Invalid statement"):
+        parse_toml("." * 300_000)
+    assert time.monotonic() - begun_s < 10.0  # ten times 300,000 squared steps take minutes
 
 
 def read_rattan_text(text, folder):

@@ -14,6 +14,9 @@ MOST_KEY_PARTS: Final = 32
 """Parts of a dotted key. The parser's time grows with the square of their number."""
 
 _LONGEST_PROBLEM: Final = 200
+_LONGEST_LINE_WITH_A_HINT: Final = 1000
+"""Characters. The time of the search for a unit grows with the square of their number."""
+
 _TOKEN: Final = re.compile(
     r"""
     "{3} (?: [^"\\]++ | \\. | "{1,2}(?!") )*+ (?: "{3,5} )?
@@ -81,8 +84,8 @@ def _hint(words: str, text: str) -> str:
     lines = text.splitlines()
     if place is None or int(place[1]) > len(lines):
         return ""
-    found = _UNQUOTED_QUANTITY.search(lines[int(place[1]) - 1])
-    if found is None:
+    line = lines[int(place[1]) - 1]
+    if len(line) > _LONGEST_LINE_WITH_A_HINT or (found := _UNQUOTED_QUANTITY.search(line)) is None:
         return ""
     return f'; a number with a unit is written in quotes: {found["key"]} = "{found["value"]}"'
 
