@@ -77,6 +77,12 @@ def test_undo_prints_no_command_that_a_journal_made_up(vermilion, journal, comma
     assert command not in out
 
 
+def test_a_number_that_json_has_no_word_for_is_refused_to_the_live_page(journal):
+    told(journal, "UPDATE run SET target_packets = -9e999")
+    with pytest.raises(sqlite3.Error, match="without bound"):
+        JournalReader(journal).runs()
+
+
 @pytest.mark.parametrize("command", ["status", "undo"])
 @pytest.mark.parametrize("column", ["title", "discipline", "link", "version"])
 def test_no_text_of_a_journal_moves_a_terminal(vermilion, journal, command, column):

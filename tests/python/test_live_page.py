@@ -228,6 +228,7 @@ class TestServer:
             ("/static/%2e%2e%2fapplication.py", 404),
             ("/api/runs/2/news", 404),
             ("/api/runs/99999999999999999999/news", 404),
+            (f"/api/runs/{'9' * 5000}/news", 404),
             ("/api/runs/1/history?from=1", 400),
             ("/api/runs/1/history?from=nan&to=inf", 400),
             ("/api/runs/1/history?from=2&to=1", 400),
@@ -406,6 +407,14 @@ class TestConnections:
                 line = socket.create_connection(("127.0.0.1", port), timeout=20)
                 opened.enter_context(line).sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n" * 3)
             assert seconds_to_answer(port, token) < 2
+
+    def test_requests_that_are_none_fill_no_log(self, tmp_path, caplog):
+        with running(tmp_path, Listener("127.0.0.1", 0, TOKEN)) as (port,):
+            for _ in range(3):
+                with socket.create_connection(("127.0.0.1", port), timeout=20) as line:
+                    line.sendall(b"\x16\x03\x01 nonsense\r\n\r\n")
+                    assert line.recv(100).startswith(b"HTTP/1.1 400")
+        assert not caplog.records
 
     def test_a_request_that_drips_in_is_cut_off(self, tmp_path, monkeypatch):
         monkeypatch.setattr(server_module, "PATIENCE_S", 0.5)

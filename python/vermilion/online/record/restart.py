@@ -10,6 +10,7 @@ somebody else has set meanwhile takes the place of what stood before: Vermilion 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -272,6 +273,7 @@ def read_journal(path: Path, timeout_s: float = 5.0) -> Iterator[sqlite3.Connect
     Raises:
         sqlite3.Error: the file is no journal, or cannot be read.
         TypeError: when a row is read, a column is of another type.
+        ValueError: likewise, a number is infinite, which JSON has no word for.
     """
     with read_untrusted(path, timeout_s) as database:
         database.row_factory = _row
@@ -283,6 +285,9 @@ def _row(cursor: sqlite3.Cursor, values: tuple[Any, ...]) -> sqlite3.Row:
         if not isinstance(value, _TYPES.get(name, (object,))):
             message = f"a {name} of the type {type(value).__name__}"
             raise TypeError(message)
+        if isinstance(value, float) and math.isinf(value):
+            message = f"a {name} without bound"
+            raise ValueError(message)
     return sqlite3.Row(cursor, values)
 
 

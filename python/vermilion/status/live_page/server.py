@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 _COOKIE: Final = "vermilion-token"
 """Before the port: browsers keep cookies by name and not by port, and several pages may be open."""
 
+_LONGEST_PATH: Final = 200
+
 _HEADERS: Final = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
@@ -98,6 +100,8 @@ class Access:
         if scope["method"] not in self._methods:
             allowed = ", ".join(self._methods)
             return PlainTextResponse(f"only {allowed} are answered\n", 405, {"Allow": allowed})
+        if len(scope["path"]) > _LONGEST_PATH:  # Python reads no number of thousands of digits
+            return PlainTextResponse("there is no such path\n", 404)
         cookie = f"{_COOKIE}-{listener.port}"
         given = parse_qs(scope["query_string"].decode("ascii", "replace")).get("token", [""])[0]
         if scope["path"] == "/" and not listener.only_metrics and _tokens_match(given, self._token):
@@ -382,6 +386,7 @@ class PageServer:
             uvicorn.Config(
                 page,
                 log_config=None,
+                log_level="error",  # strangers fill no log with requests that are none
                 access_log=False,
                 server_header=False,
                 lifespan="off",
