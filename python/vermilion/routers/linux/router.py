@@ -299,6 +299,8 @@ class LinuxRouter(OperatedRouter):
         values = state.options.parameters(around)
         return tc_command(self.address, state.kind, state.handle, values, around.rate_bit_per_s)
 
+    tc_command = undo_command
+
     @classmethod
     def rebuild_undo_command(
         cls, address: str, parameters: Mapping[str, ParameterValue], recorded: str
