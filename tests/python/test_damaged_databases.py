@@ -207,6 +207,13 @@ def test_a_study_that_says_what_cannot_be_is_refused(vermilion, kept, tmp_path, 
     assert 'damaged.study" is damaged' in refused(vermilion(command, path, *more))
 
 
+def test_a_message_quotes_little_of_a_study(vermilion, kept, tmp_path):
+    path = tmp_path / "kept.study"
+    path.write_bytes(kept.read_bytes())
+    told(path, f"UPDATE evaluation SET objective = '{'9' * 4000}x'")  # noqa: S608 - of this file
+    assert len(refused(vermilion("studies", path))) < 1000
+
+
 @pytest.mark.parametrize("command", ["studies", "report", "tune"])
 def test_a_study_of_more_than_tables_is_refused(vermilion, kept, tmp_path, command):
     path = tmp_path / "hostile.study"

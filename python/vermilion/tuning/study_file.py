@@ -72,6 +72,9 @@ CREATE TABLE evaluation (
 ) WITHOUT ROWID;
 """
 
+_LONGEST_REASON: Final = 300
+"""Characters that a message quotes of what a file says."""
+
 _EXPECTED: Final = "a file that vermilion tune --study has written"
 _HEADER: Final = b"SQLite format 3\0"
 
@@ -179,7 +182,8 @@ def open_to_read(path: Path) -> sqlite3.Connection:
 
 def damaged(path: Path, what: object) -> StudyError:
     """Error for a study file with impossible content."""
-    return StudyError(f'"{path}" is damaged ({printable(str(what))}); expected {_EXPECTED}')
+    reason = printable(str(what)[:_LONGEST_REASON])
+    return StudyError(f'"{path}" is damaged ({reason}); expected {_EXPECTED}')
 
 
 def _check_header(path: Path) -> None:
