@@ -4,6 +4,7 @@ import json
 import math
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict
 
 import pytest
 
@@ -18,6 +19,7 @@ from vermilion.tuning.earlier_answers import (
     conditions_of,
     distance,
 )
+from vermilion.tuning.json_form import read_as
 
 QUEUE = "links.bottleneck.queue"
 GOOD = {
@@ -88,8 +90,8 @@ def test_an_answer_that_would_not_fit_is_infinitely_far():
 
 def test_conditions_survive_json():
     for name in ("varying-load", "four-red-queues"):
-        data = json.loads(json.dumps(conditions(name).to_data()))
-        assert ScenarioConditions.from_data(data) == conditions(name)
+        text = json.dumps(asdict(conditions(name)))
+        assert read_as(ScenarioConditions, text) == conditions(name)
 
 
 def test_the_nearest_come_first_and_the_newest_of_equals():

@@ -21,16 +21,18 @@ from __future__ import annotations
 import json
 import math
 from collections import deque
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping  # noqa: TC003 - pydantic reads it
+from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from vermilion.files.file_lock import give_back, take
 from vermilion.files.whole_file import whole_file
+from vermilion.tuning.json_form import read_as
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
@@ -145,38 +147,11 @@ class ScenarioConditions:
     target: float | None
     links: Mapping[str, LinkConditions]
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        return {
-            "parameters": list(self.parameters),
-            "disciplines": dict(self.disciplines),
-            "objective": self.objective,
-            "target": self.target,
-            "links": {name: asdict(link) for name, link in self.links.items()},
-        }
-
-    @classmethod
-    def from_data(cls, data: Mapping[str, Any]) -> ScenarioConditions:
-        """The inverse of :meth:`to_data`.
-
-        Raises:
-            KeyError, TypeError, ValueError, AttributeError: this is none.
-        """
-        target = data["target"]
-        links = {}
-        for name, numbers in data["links"].items():
-            link = LinkConditions(**{key: float(value) for key, value in numbers.items()})
-            if not all(map(math.isfinite, asdict(link).values())) or link.rate_bit_per_s <= 0.0:
+    def __post_init__(self) -> None:
+        for name, link in self.links.items():
+            if not all(map(math.isfinite, astuple(link))) or link.rate_bit_per_s <= 0.0:
                 message = f"conditions of link {name} are not numbers that a link can have"
                 raise ValueError(message)
-            links[str(name)] = link
-        return cls(
-            parameters=tuple(map(str, data["parameters"])),
-            disciplines={str(name): str(kind) for name, kind in data["disciplines"].items()},
-            objective=str(data["objective"]),
-            target=None if target is None else float(target),
-            links=links,
-        )
 
 
 def conditions_of(
@@ -251,6 +226,14 @@ MOST_ANSWERS: Final = 1000
 _VERSION: Final = 1
 
 
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """Contents of a file."""
+
+    version: int
+    answers: list[EarlierAnswer[ScenarioConditions]]
+
+
 class AnswerFileError(ValueError):
     """A file that holds no answers; the message says which and what was expected."""
 
@@ -298,14 +281,7 @@ class AnswerFile:
     def _write(self) -> None:
         document = {
             "version": _VERSION,
-            "answers": [
-                {
-                    "source": each.source,
-                    "conditions": each.conditions.to_data(),
-                    "setting": dict(each.setting),
-                }
-                for each in self.answers
-            ],
+            "answers": [asdict(each) for each in self.answers],
         }
         with whole_file(self.path) as file:
             file.write(f"{json.dumps(document, indent=1, allow_nan=False)}\n")
@@ -331,21 +307,18 @@ def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
         message = f'"{path}" cannot be read ({reason}); expected {expected}'
         raise AnswerFileError(message) from None
     try:
-        document = json.loads(text)
-        if document["version"] != _VERSION:
+        document = read_as(_Answers, text)
+        if document.version != _VERSION or not all(map(_fits, document.answers)):
             raise ValueError  # noqa: TRY301 - one message for all that is wrong
-        for entry in document["answers"]:
-            answers.keep(_answer(entry))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, RecursionError):
         message = f'"{path}" is not accepted; expected {expected}'
         raise AnswerFileError(message) from None
+    for answer in document.answers:
+        answers.keep(answer)
     return answers
 
 
-def _answer(entry: dict[str, Any]) -> EarlierAnswer[ScenarioConditions]:
-    setting = {str(path): float(value) for path, value in entry["setting"].items()}
-    conditions = ScenarioConditions.from_data(entry["conditions"])
-    if set(setting) != set(conditions.parameters) or not all(map(math.isfinite, setting.values())):
-        message = "a setting that does not fit its conditions"
-        raise ValueError(message)
-    return EarlierAnswer(conditions, setting, str(entry["source"]))
+def _fits(answer: EarlierAnswer[ScenarioConditions]) -> bool:
+    """True if a setting has numbers for the parameters of its conditions."""
+    numbers = all(map(math.isfinite, answer.setting.values()))
+    return numbers and set(answer.setting) == set(answer.conditions.parameters)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
 from vermilion.files.sqlite import bounded
-from vermilion.tuning.fidelity import FidelityReport, RankAgreement
+from vermilion.tuning.fidelity import FidelityReport
+from vermilion.tuning.json_form import read_as
 from vermilion.tuning.memory import KeptSimulation
 from vermilion.tuning.study_file import (
     RUNS_BESIDE,
@@ -227,7 +228,7 @@ class Study:
             (text,) = database.execute(
                 "SELECT fidelity FROM study WHERE id = ?", (self._id,)
             ).fetchone()
-            return None if text is None else fidelity_from_json(text)
+            return None if text is None else read_as(FidelityReport, text)
 
     def keep_fidelity(self, report: FidelityReport) -> None:
         """Remembers what was found about short simulations."""
@@ -400,15 +401,3 @@ class OfScenario:
     ) -> None:
         """Remembers simulations."""
         self.study.keep(length, made_for, outcomes, self.scenario)
-
-
-def fidelity_from_json(text: str) -> FidelityReport:
-    """The report whose JSON this is."""
-    data = json.loads(text)
-    agreement = data["agreement"]
-    return FidelityReport(
-        bool(data["used"]),
-        float(data["fraction"]),
-        None if agreement is None else RankAgreement(**agreement),
-        str(data["reason"]),
-    )

@@ -10,15 +10,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping, Sequence  # noqa: TC003 - pydantic reads them
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import CalledFunction
-from vermilion.tuning.evaluation import Seeds
+from vermilion.tuning.evaluation import Seeds  # noqa: TC001 - pydantic reads it
+from vermilion.tuning.json_form import read_as
 from vermilion.tuning.plan import KINDS, Kind, TuningPlan
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.tuning.preparation import Case, PreparedTuning
@@ -225,17 +227,9 @@ class StudyPlan:
         """The plan whose :meth:`to_json` this was.
 
         Raises:
-            ValueError: it is none; also KeyError or TypeError.
+            ValueError: it is none; also KeyError.
         """
-        data = json.loads(text)
-        plan = cls(
-            **{
-                **data,
-                "seeds": Seeds(**{stage: tuple(them) for stage, them in data["seeds"].items()}),
-                "earlier": [(str(a), float(b), dict(c)) for a, b, c in data["earlier"]],
-                "aims": [Aim(**aim) for aim in data["aims"]],
-            }
-        )
+        plan: StudyPlan = read_as(cls, text)
         missing = {each.name for each in fields(TuningPlan)} - set(plan.given)
         if missing:
             raise KeyError(*missing)
@@ -244,7 +238,6 @@ class StudyPlan:
         if plan.kind not in KINDS or not right[plan.kind]:
             message = "what is searched is unknown"
             raise ValueError(message)
-        _check_texts(plan)
         return plan
 
     def difference(self, other: StudyPlan) -> str | None:
@@ -310,31 +303,6 @@ def _make_aim(case: Case, objective: Objective, constraints: Sequence[Constraint
         minimum_improvement=case.minimum_improvement,
         least_size=objective.least_size,
     )
-
-
-def _check_texts(plan: StudyPlan) -> None:
-    """Refuses what lists and pages could not show.
-
-    Raises:
-        ValueError: a list of texts is none.
-        TypeError: a text, a table or a list is none.
-    """
-    of_aims = [texts for aim in plan.aims for texts in (aim.constraints, aim.harm)]
-    for texts in (plan.parameters, plan.units, *of_aims):
-        if not isinstance(texts, list) or not all(isinstance(each, str) for each in texts):
-            message = "a list of texts is none"
-            raise ValueError(message)
-    of_aims = [
-        text
-        for aim in plan.aims
-        for text in (aim.scenario, aim.title, aim.objective, aim.unit, aim.core)
-    ]
-    if not all(isinstance(each, str) for each in (plan.search, plan.version, *of_aims)):
-        message = "a text is none"
-        raise TypeError(message)
-    if not all(isinstance(aim.document, dict) for aim in plan.aims):
-        message = "a scenario is none"
-        raise TypeError(message)
 
 
 def _collapse(values: Sequence[Any]) -> Any:  # noqa: ANN401 - any JSON

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.files.sqlite import NONSENSE, bounded
 from vermilion.scenario.quantities import how_many
+from vermilion.tuning.fidelity import FidelityReport
+from vermilion.tuning.json_form import read_as
 from vermilion.tuning.memory import Used
-from vermilion.tuning.study import fidelity_from_json
 from vermilion.tuning.study_file import StudyError, damaged, open_to_read
 from vermilion.tuning.study_plan import StudyPlan
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Mapping, Sequence
 
-    from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.plan import Kind
 
 
@@ -183,7 +183,7 @@ def _record(
             )
             for made_for, scenario, length, text, seed, objective in simulated
         ],
-        None if fidelity is None else fidelity_from_json(fidelity),
+        None if fidelity is None else read_as(FidelityReport, fidelity),
         outcome,
     )
 

@@ -229,9 +229,7 @@ def _judge(
         )
         for phase in range(phases)
     ]
-    nothing_asked = ConstraintVerdict(
-        constraint.text, "met", None, None, 0, 0.0, 0.0, constraint.of_harm
-    )
+    nothing_asked = _without_value(constraint, "met", 0, 0.0)
 
     def badness(judged: tuple[float, ConstraintVerdict]) -> tuple[bool, int, float]:
         beyond, verdict = judged
@@ -263,27 +261,14 @@ def judge_phase(
         by_mean: whether the mean decides, and not the interval.
     """
     if None in margins:
-        verdict = ConstraintVerdict(
-            constraint.text,
-            "not measured",
-            None,
-            None,
-            phase,
-            math.inf,
-            math.inf,
-            constraint.of_harm,
-        )
-        return math.inf, verdict
+        return math.inf, _without_value(constraint, "not measured", phase, math.inf)
     asked = [
         (value, margin, bound)
         for value, margin, bound in zip(values, margins, bounds, strict=True)
         if value is not None and margin is not None and bound is not None and math.isfinite(margin)
     ]
     if not asked:
-        verdict = ConstraintVerdict(
-            constraint.text, "met", None, None, phase, 0.0, 0.0, constraint.of_harm
-        )
-        return -math.inf, verdict
+        return -math.inf, _without_value(constraint, "met", phase, 0.0)
     known, margin, bound = zip(*asked, strict=True)
     distance = mean_interval(margin, confidence)
     # What a user has asked for must be proven; of what a change may cost, the mean decides.
@@ -304,6 +289,14 @@ def judge_phase(
         confidence,
     )
     return -low, verdict
+
+
+def _without_value(
+    constraint: Constraint, holds: Literal["met", "not measured"], phase: int, violation: float
+) -> ConstraintVerdict:
+    return ConstraintVerdict(
+        constraint.text, holds, None, None, phase, violation, violation, constraint.of_harm
+    )
 
 
 @dataclass(frozen=True, slots=True)
