@@ -94,12 +94,12 @@ class ComparisonReport(Comparison):
 
     def page(self, link: str | None = None, phase: int | None = None) -> str:
         """One self-contained HTML page: the figure and all tables."""
-        from vermilion.report.templates_of import templates_of
+        from vermilion.report.templates_of import render_page
 
-        environment = templates_of("vermilion.report")
         scenario = self.scenarios[0]
         link = self._link(link)
-        return environment.get_template("comparison.html.j2").render(
+        return render_page(
+            "comparison.html.j2",
             title=scenario.title or scenario.origin,
             description=scenario.description,
             figure=drawing.svg_for_both_widths(

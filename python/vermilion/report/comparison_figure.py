@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 MOST_ROWS: Final = 6
 """Phases that are drawn one below the other; of more only the whole run is."""
 
-_WIDTH_IN = 9.6
 _ROW_IN = 3.0
 _LINE_IN = 0.24  # of the legend
 _REST_IN = 0.7
@@ -121,13 +120,10 @@ def comparison_figure(
 
 def _sheet(names: Sequence[str], rows: int, *, narrow: bool) -> tuple[Figure, list[list[Axes]]]:
     """An empty figure, and its panels: a row of two for each window."""
-    from matplotlib.figure import Figure
-
     lines = -(-len(names) // _columns(names, narrow=narrow))
     panels = 2 * rows if narrow else rows
     height = _REST_IN + _LINE_IN * lines + _ROW_IN * panels
-    width = drawing.NARROW_IN if narrow else _WIDTH_IN
-    figure = Figure(figsize=(width, height), layout="constrained")
+    figure = drawing.sheet(height, narrow=narrow)
     if not narrow:
         wide = figure.subplots(rows, 2, sharex="col", sharey="col", squeeze=False)
         return figure, [[*row] for row in wide]
@@ -339,7 +335,7 @@ def _columns(names: Sequence[str], *, narrow: bool) -> int:
     """Number of columns in which the legend's names fit above the panels."""
     letters = _LETTERS_IN_A_LINE
     if narrow:
-        letters = int(letters * drawing.NARROW_IN / _WIDTH_IN)
+        letters = int(letters * drawing.NARROW_IN / drawing.WIDE_IN)
     if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= letters:
         return len(names)
     longest = max(len(name) for name in names)
@@ -402,12 +398,10 @@ def many_variants_figure(
 
 def _lines_sheet(lines: int, rows: int, *, narrow: bool) -> tuple[Figure, list[list[Axes]]]:
     """An empty figure, and its panels: a row of three for each window."""
-    from matplotlib.figure import Figure
-
     panels = len(_PANELS)
     height = (_BLOCK_REST_IN + _VARIANT_IN * lines) * rows
     if not narrow:
-        figure = Figure(figsize=(_LINES_WIDTH_IN, height), layout="constrained")
+        figure = drawing.sheet(height, wide_in=_LINES_WIDTH_IN)
         wide = figure.subplots(
             rows,
             panels,
@@ -417,7 +411,7 @@ def _lines_sheet(lines: int, rows: int, *, narrow: bool) -> tuple[Figure, list[l
             gridspec_kw={"width_ratios": (1.5, 1, 1)},
         )
         return figure, [[*row] for row in wide]
-    figure = Figure(figsize=(drawing.NARROW_IN, panels * height), layout="constrained")
+    figure = drawing.sheet(panels * height, narrow=True)
     column = [axes for (axes,) in figure.subplots(panels * rows, 1, sharey=True, squeeze=False)]
     grid = [column[first : first + panels] for first in range(0, panels * rows, panels)]
     for row in grid[1:]:

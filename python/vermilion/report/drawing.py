@@ -48,6 +48,9 @@ SHADE: Final = "#EEF1F4"
 NARROW_IN: Final = 4.6
 """The width of a figure for a phone: letters stay legible where a wide one would be shrunk."""
 
+WIDE_IN: Final = 9.6
+"""The width of a figure for a page."""
+
 _STYLE: Final[Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": GREY,
@@ -85,6 +88,27 @@ def style() -> AbstractContextManager[None]:
     import matplotlib as mpl
 
     return mpl.rc_context(_STYLE)
+
+
+def sheet(height_in: float, *, narrow: bool = False, wide_in: float = WIDE_IN) -> Figure:
+    """An empty figure for a page, or for a screen that is not as wide."""
+    from matplotlib.figure import Figure
+
+    width = NARROW_IN if narrow else wide_in
+    return Figure(figsize=(width, height_in), layout="constrained")
+
+
+def legend_above(figure: Figure, axes: Axes, *, narrow: bool) -> None:
+    """Explain the lines of one panel above all of them."""
+    handles, labels = axes.get_legend_handles_labels()
+    columns = 1 if narrow else len(labels)
+    figure.legend(handles, labels, loc="outside upper right", ncols=columns)
+
+
+def draw_target(axes: Axes, level: float, label: str) -> None:
+    """A dashed line at a target."""
+    dashes = (0, (5, 3))
+    axes.axhline(level, color=INK, linewidth=1.3, linestyle=dashes, zorder=3, label=label)
 
 
 def svg(figure: Figure, *, name: str, description: str) -> str:
@@ -240,15 +264,19 @@ def milliseconds_per_packet(scenario: Scenario, name: str) -> float | None:
 
     At the mean size of the packets; ``None`` where the rate varies, or no data cross the link.
     """
+    size, rate = mean_packet_bytes(scenario, name), constant_rate(scenario, name)
+    return None if size is None or rate is None else 8e3 * size / rate
+
+
+def constant_rate(scenario: Scenario, name: str) -> float | None:
+    """Rate of a link, bit/s; ``None`` where it varies, so that no length is a time."""
     link = scenario.links[name]
-    varies = link.rate_schedule is not None or link.trace is not None
-    if varies or any(
-        change.link == name and change.rate is not None for change in scenario.changes
-    ):
+    if link.rate_schedule is not None or link.trace is not None:
         return None
-    size = mean_packet_bytes(scenario, name)
+    if any(change.link == name and change.rate is not None for change in scenario.changes):
+        return None
     rate = nominal_rate(scenario, name)
-    return None if size is None or rate <= 0.0 else 8e3 * size / rate
+    return rate if rate > 0.0 else None
 
 
 def by_stretches(

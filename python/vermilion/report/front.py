@@ -11,7 +11,7 @@ from vermilion.report import drawing
 from vermilion.report.drawing import picture, plain_numbers
 from vermilion.report.numbers import typeset
 from vermilion.report.study_figures import is_wide
-from vermilion.report.study_parts import how_to_repeat, parameter_names, queue_figures
+from vermilion.report.study_parts import how_to_repeat, parameter_names, queue_figures, study_values
 from vermilion.scenario.quantities import shown_unit, with_shown_unit
 from vermilion.scenario.toml_text import toml_text
 from vermilion.tuning.front import Front
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from vermilion.tuning import StudyRecord
     from vermilion.tuning.front import FrontPoint
 
-_WIDTH_IN: Final = 9.6
 _LARGE_FIGURES: Final = 6
 """Parameters that get half a page each."""
 
@@ -39,18 +38,13 @@ def front_parameters_figure(front: Front, *, narrow: bool = False) -> Figure:
         front: with at least one point. What is automatic in the incumbent is not drawn.
         narrow: for a screen that is not as wide as a page.
     """
-    from matplotlib.figure import Figure
-
     columns = 1 if narrow else 2 if len(front.parameters) <= _LARGE_FIGURES else 3
     rows = -(-len(front.parameters) // columns)
     unit = typeset(front.units[0])
     names = parameter_names(front.parameters)
     reached = [point.values[0].mean for point in front.points]
     with drawing.style():
-        figure = Figure(
-            figsize=(drawing.NARROW_IN if narrow else _WIDTH_IN, 0.8 + 2.5 * rows),
-            layout="constrained",
-        )
+        figure = drawing.sheet(0.8 + 2.5 * rows, narrow=narrow)
         panels = figure.subplots(rows, columns, sharex=True, squeeze=False)
         for index, path in enumerate(front.parameters):
             axes = panels[index // columns][index % columns]
@@ -89,10 +83,7 @@ def front_parameters_figure(front: Front, *, narrow: bool = False) -> Figure:
         for index in range(len(front.parameters), rows * columns):
             panels[index // columns][index % columns].set_visible(False)
         figure.supxlabel(f"{front.objectives[0]}{f', {unit}' if unit else ''}", fontsize="medium")
-        handles, labels = panels[0][0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside upper right", ncols=1 if narrow else len(labels)
-        )
+        drawing.legend_above(figure, panels[0][0], narrow=narrow)
     return figure
 
 
@@ -100,8 +91,6 @@ def _scaled(value: float | None, factor: float) -> float | None:
     return None if value is None else value * factor
 
 
-_SIZE_IN: Final = (8.2, 5.2)
-_NARROW_IN: Final = (drawing.NARROW_IN, 4.6)
 _MARGIN: Final = 0.08
 """Margin on each side, as a share of the range of the front and the incumbent."""
 
@@ -114,10 +103,8 @@ _ROOM: Final = 0.6
 
 def front_figure(front: Front, *, narrow: bool = False) -> Figure:
     """Draw a front, for a page or a narrow screen."""
-    from matplotlib.figure import Figure
-
     with drawing.style():
-        figure = Figure(figsize=_NARROW_IN if narrow else _SIZE_IN, layout="constrained")
+        figure = drawing.sheet(4.6 if narrow else 5.2, narrow=narrow, wide_in=8.2)
         axes = figure.add_subplot()
         axes.grid(visible=True, axis="both")
         _set_scales_and_limits(axes, front)
@@ -185,9 +172,8 @@ def rendered(front: Front, kind: str) -> bytes:
 
 
 def _page(front: Front) -> str:
-    from vermilion.report.templates_of import templates_of
+    from vermilion.report.templates_of import render_page
 
-    environment = templates_of("vermilion.report")
     figure = drawing.svg_for_both_widths(
         partial(front_figure, front),
         name="front",
@@ -200,7 +186,8 @@ def _page(front: Front) -> str:
             name="parameters",
             description="The parameters along the front",
         )
-    return environment.get_template("front.html.j2").render(
+    return render_page(
+        "front.html.j2",
         front=front,
         figure=figure,
         hidden=hidden_settings(front),
@@ -333,7 +320,7 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
             make, name=f"{anchor}-{name}", description=description
         )
 
-    queues = []
+    queues: list[tuple[str, Drawn]] = []
     if front is not None and front.incumbent is not None:
         draw(
             "front",
@@ -348,28 +335,13 @@ def front_study(anchor: str, record: StudyRecord, scenario: Scenario) -> dict[st
     for index, (link, figure) in enumerate(queues):
         draw(f"queue-{index}", figure, f"The queue of {link} at the ends of the front.")
     return {
-        "kind": plan.kind,
-        "anchor": anchor,
-        "name": record.name,
-        "file": str(record.path),
-        "title": plan.title or plan.scenario,
-        "scenario": plan.scenario,
-        "state": record.state,
+        **study_values(anchor, record, figures, queues),
         "aims": [
             (aim.objective, "maximised" if aim.maximised else "minimised") for aim in plan.aims
         ],
-        "constraints": list(plan.constraints),
-        "search": plan.search,
-        "begun": record.begun,
-        "changed": record.changed,
-        "settings": len(record.evaluations),
-        "budget": record.budget,
-        "simulations": len(record.simulations),
         "front": front,
         "hidden": 0 if front is None else hidden_settings(front),
         "rows": [] if front is None else front_rows(front),
-        "figures": figures,
-        "queues": [link for link, _ in queues],
         "seed": plan.seeds.comparison[0],
         "repeat": how_to_repeat(record, [scenario]),
         "texts": [(scenario.origin, toml_text(plan.document))],

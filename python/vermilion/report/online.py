@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from functools import partial
 from typing import TYPE_CHECKING
 
+from vermilion.report.drawing import svg_for_both_widths
 from vermilion.report.numbers import (
     ABSENT,
     seconds,
@@ -31,11 +33,12 @@ from vermilion.report.price_line import (
     price_lines,
     span_in_words,
 )
-from vermilion.report.queue_figure import parameter_figure, queue_figure
+from vermilion.report.queue_figure import drawn_queues, parameter_figure
+from vermilion.report.study_parts import is_as_shipped
 from vermilion.scenario import RATE, format_quantity
 from vermilion.scenario.library import scenario_text
 from vermilion.scenario.quantities import how_many
-from vermilion.scenario.toml_text import parse_toml, toml_text
+from vermilion.scenario.toml_text import toml_text
 from vermilion.scenario.wire import nominal_rate
 from vermilion.simulate.statistics import mean_interval
 
@@ -190,9 +193,8 @@ def _scenario(
         "seeds": [run.seed for run in runs],
         "drawn_seed": drawn.seed,
         "responses": responses_of(runs),
-        "queue_figure": queue_figure(
-            drawn,
-            phases,
+        "queue_figure": svg_for_both_widths(
+            partial(drawn_queues, drawn, phases),
             name=f"{anchor}-queue",
             description=f"{title}: the queue of the network left alone and of the one kept tuned.",
         ),
@@ -293,22 +295,17 @@ def _parameter_figures(run: OnlineRun, anchor: str) -> Iterator[str]:
             )
 
 
-def _is_as_shipped(scenario: Scenario) -> bool:
-    shipped = scenario_text(scenario.origin)
-    return shipped is not None and parse_toml(shipped) == scenario.document
-
-
 def _scenario_text(scenario: Scenario) -> str:
     """Text of the scenario: a shipped one with its comments, others as TOML."""
     shipped = scenario_text(scenario.origin)
-    if shipped is not None and _is_as_shipped(scenario):
+    if shipped is not None and is_as_shipped(scenario):
         return shipped
     return toml_text(scenario.document)
 
 
 def _file_to_repeat(number: int, scenario: Scenario) -> str:
     """Name or path to repeat the run with, if it is what was run."""
-    if scenario_text(scenario.origin) is None or _is_as_shipped(scenario):
+    if scenario_text(scenario.origin) is None or is_as_shipped(scenario):
         return scenario.origin
     return f"scenario-{number}.toml"  # a shipped one with changes has to be saved first
 

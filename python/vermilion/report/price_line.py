@@ -191,11 +191,7 @@ def price_in_words(line: PriceLine) -> str:
 
 def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:
     """A metric's value in the unit of its row, with the decimals of its row."""
-    text = (
-        f"{value * row.factor:+.{row.decimals}f}"
-        if signed
-        else (f"{value * row.factor:.{row.decimals}f}")
-    )
+    text = f"{value * row.factor:{'+' if signed else ''}.{row.decimals}f}"
     return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vermilion.report import drawing
@@ -51,13 +50,11 @@ def parameter_figure(
         end_s: where the time axis ends.
         name: unique in the page.
     """
-    from matplotlib.figure import Figure
-
     times = [time for time, _ in steps] + [end_s]
     values = [value for _, value in steps] + [steps[-1][1]]
     title = parameter.name.replace("_", " ")
     with drawing.style():
-        figure = Figure(figsize=(_SMALL_WIDTH_IN, _SMALL_HEIGHT_IN), layout="constrained")
+        figure = drawing.sheet(_SMALL_HEIGHT_IN, wide_in=_SMALL_WIDTH_IN)
         axes = figure.subplots()
         axes.axhline(values[0], color=drawing.GREY, linewidth=1.2, linestyle=(0, (5, 3)))
         axes.step(times, values, where="post", color=drawing.GREEN, linewidth=2.0)
@@ -87,7 +84,6 @@ def _format_switch(value: float) -> str:
     return "on" if value else "off"
 
 
-_WIDTH_IN = 9.6
 _HEIGHT_IN = 6.8
 
 _LETTER_IN: Final = 0.085
@@ -100,20 +96,6 @@ _LANES = (
     ("applied", "new setting", drawing.GREEN, "D"),
     ("rolled_back", "rolled back", drawing.VERMILION, "X"),
 )
-
-
-def queue_figure(run: OnlineRun, phases: Sequence[Phase], *, name: str, description: str) -> str:
-    """The queue of both networks, on the same axes, as SVG elements for wide and narrow pages.
-
-    Args:
-        run: what to draw.
-        phases: the measured stretches, shaded and numbered.
-        name: unique in the page.
-        description: what a reader who cannot see it is told.
-    """
-    return drawing.svg_for_both_widths(
-        partial(drawn_queues, run, phases), name=name, description=description
-    )
 
 
 def queue_panels(run: OnlineRun) -> list[Panel]:
@@ -143,11 +125,8 @@ def drawn_queues(run: OnlineRun, phases: Sequence[Phase], *, narrow: bool = Fals
         phases: the measured stretches, shaded and numbered.
         narrow: whether it is for a narrow page.
     """
-    from matplotlib.figure import Figure
-
     with drawing.style():
-        width = drawing.NARROW_IN if narrow else _WIDTH_IN
-        figure = Figure(figsize=(width, _HEIGHT_IN), layout="constrained")
+        figure = drawing.sheet(_HEIGHT_IN, narrow=narrow)
         standard, tuned, lanes = figure.subplots(
             3, 1, sharex=True, gridspec_kw={"height_ratios": (1.0, 1.0, 0.2)}
         )
@@ -162,7 +141,7 @@ def drawn_queues(run: OnlineRun, phases: Sequence[Phase], *, narrow: bool = Fals
             standard.set_title(f"Left alone: the setting of {discipline} never changes")
             tuned.set_title("Kept tuned: the same network, its setting kept up to date")
         for phase in phases:
-            _number(standard, phase, run, width)
+            _number(standard, phase, run, figure.get_figwidth())
         _mark_events(lanes, run)
 
         each_ms = milliseconds_per_packet(run.scenario, run.link)
@@ -173,10 +152,7 @@ def drawn_queues(run: OnlineRun, phases: Sequence[Phase], *, narrow: bool = Fals
         for axes in (standard, tuned):
             add_packets(axes, each_ms)
         lanes.set_xlabel("time (s)")
-        handles, labels = standard.get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside upper right", ncols=1 if narrow else len(labels)
-        )
+        drawing.legend_above(figure, standard, narrow=narrow)
         handles, labels = lanes.get_legend_handles_labels()
         if handles:
             figure.legend(handles, labels, loc="outside lower right", ncols=len(labels))
@@ -202,14 +178,8 @@ def _draw_queue(axes: Axes, result: Result, run: OnlineRun, phases: Sequence[Pha
             label="its average, as the discipline computes it",
         )
     if run.target_packets is not None:
-        axes.axhline(
-            (each_ms or 1.0) * run.target_packets,
-            color=drawing.INK,
-            linewidth=1.3,
-            linestyle=(0, (5, 3)),
-            zorder=3,
-            label=target_label(run.target_packets, each_ms),
-        )
+        level = (each_ms or 1.0) * run.target_packets
+        drawing.draw_target(axes, level, target_label(run.target_packets, each_ms))
 
 
 def _number(axes: Axes, phase: Phase, run: OnlineRun, width_in: float) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
 from vermilion.report.drawing import check_link, picture
-from vermilion.scenario.wire import nominal_rate
 from vermilion.simulate.accepted import given_scenario
 
 if TYPE_CHECKING:
@@ -25,10 +24,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-MOST_LINES: Final = 6
-"""More windows in one panel cannot be told apart."""
-
-_WINDOW_COLOURS: Final = (
+_COLOURS: Final = (
     drawing.BLUE,
     drawing.ORANGE,
     drawing.GREEN,
@@ -36,6 +32,9 @@ _WINDOW_COLOURS: Final = (
     drawing.GREY,
     drawing.SKY_BLUE,
 )
+
+MOST_LINES: Final = 6
+"""More windows in one panel cannot be told apart."""
 
 
 def draw_windows(axes: Axes, result: Result) -> None:
@@ -53,7 +52,7 @@ def draw_windows(axes: Axes, result: Result) -> None:
     more = f", the first {len(shown)} of {len(flows)} flows" if len(flows) > len(shown) else ""
     axes.set_title(f"Windows{more}")
     axes.set_ylabel("packets")
-    for colour, (group, flow) in zip(_WINDOW_COLOURS, shown, strict=False):
+    for colour, (group, flow) in zip(_COLOURS, shown, strict=False):
         columns = series.of(group, flow)
         axes.step(
             *drawing.thinned(columns["time_s"], columns["window_packets"]),
@@ -64,20 +63,11 @@ def draw_windows(axes: Axes, result: Result) -> None:
         )
 
 
-_WIDTH_IN: Final = 9.6
 _HEIGHT_IN: Final = 7.2
 _POINTS: Final = 1000
 _BINS: Final = 160
 """Shares of packets need some packets to be shares of."""
 
-_COLOURS: Final = (
-    drawing.BLUE,
-    drawing.ORANGE,
-    drawing.GREEN,
-    drawing.VERMILION,
-    drawing.GREY,
-    drawing.SKY_BLUE,
-)
 _THROUGHPUT_COLOUR: Final = "#DCE3EA"
 _LINES: Final = ("-", (0, (6, 2)), (0, (2, 2)))
 _LONG_LABEL: Final = 20
@@ -116,14 +106,11 @@ class RunFigure:
         Args:
             narrow: for a phone, where what the lines mean stands below all panels.
         """
-        from matplotlib.figure import Figure
-
         with drawing.style():
             ratios, height = [1.3, 1.0, 0.8], _HEIGHT_IN
             if self.windows:
                 ratios, height = [*ratios, 1.2], _HEIGHT_IN * 4.3 / 3.1
-            width = drawing.NARROW_IN if narrow else _WIDTH_IN
-            figure = Figure(figsize=(width, height), layout="constrained")
+            figure = drawing.sheet(height, narrow=narrow)
             panels = figure.subplots(
                 len(ratios), 1, sharex=True, gridspec_kw={"height_ratios": ratios}
             )
@@ -152,11 +139,11 @@ class RunFigure:
 
     def page(self) -> str:
         """One self-contained HTML page: the figure and the tables."""
-        from vermilion.report.templates_of import templates_of
+        from vermilion.report.templates_of import render_page
 
         title = self.scenario.title or self.scenario.origin
-        template = templates_of("vermilion.report").get_template("run.html.j2")
-        return template.render(
+        return render_page(
+            "run.html.j2",
             title=title,
             description=self.scenario.description,
             figure=drawing.svg_for_both_widths(
@@ -200,15 +187,9 @@ class RunFigure:
 
     def panels(self) -> list[Panel]:
         """Panels of queueing delay and drops, for a terminal."""
-        import numpy as np
-
         from vermilion.report.braille import Panel
 
-        series = self.result.series(self.link)
-        edges, arrivals = _bin_values(series["time_s"], series["arrivals"], np.nansum)
-        _, drops = _bin_values(series["time_s"], series["drops"], np.nansum)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            share = np.where(arrivals > 0, 100.0 * drops / arrivals, np.nan)
+        edges, share = self._share_of_packets("drops")
         middles = (edges[:-1] + edges[1:]) / 2.0
         return [self.waiting_panel(), Panel("Dropped: % of packets", middles, share)]
 
@@ -274,21 +255,27 @@ class RunFigure:
             )
 
     def _draw_losses(self, axes: Axes) -> None:
+        axes.set_title("Dropped and marked")
+        axes.set_ylabel("% of packets")
+        for name, words, colour, line in (
+            ("drops", "dropped", drawing.VERMILION, "-"),
+            ("marks", "marked", drawing.BLUE, ":"),
+        ):
+            edges, share = self._share_of_packets(name)
+            if name == "marks" and not (share > 0.0).any():
+                continue
+            axes.stairs(share, edges, color=colour, linestyle=line, lw=1.4, baseline=None)
+            axes.patches[-1].set_label(words)
+
+    def _share_of_packets(self, name: str) -> tuple[Values, Values]:
+        """Drops or marks over time in % of the arrivals, after the edges of time."""
         import numpy as np
 
         series = self.result.series(self.link)
         edges, arrivals = _bin_values(series["time_s"], series["arrivals"], np.nansum)
-        axes.set_title("Dropped and marked")
-        axes.set_ylabel("% of packets")
-        for name, colour, line in (("drops", drawing.VERMILION, "-"), ("marks", drawing.BLUE, ":")):
-            _, count = _bin_values(series["time_s"], series[name], np.nansum)
-            if name == "marks" and not np.any(count):
-                continue
-            with np.errstate(divide="ignore", invalid="ignore"):
-                share = np.where(arrivals > 0, 100.0 * count / arrivals, np.nan)
-            words = {"drops": "dropped", "marks": "marked"}[name]
-            axes.stairs(share, edges, color=colour, linestyle=line, lw=1.4, baseline=None)
-            axes.patches[-1].set_label(words)
+        _, count = _bin_values(series["time_s"], series[name], np.nansum)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return edges, np.where(arrivals > 0, 100.0 * count / arrivals, np.nan)
 
     def _phases(self) -> Sequence[tuple[float, float]]:
         phases = self.result.link(self.link).phases
@@ -326,16 +313,7 @@ class RunFigure:
             )
 
     def _rate(self) -> float | None:
-        """The link's rate; ``None`` where it varies, so that no length is a time."""
-        link = self.scenario.links[self.link]
-        varies = link.rate_schedule is not None or link.trace is not None
-        changed = any(
-            change.link == self.link and change.rate is not None for change in self.scenario.changes
-        )
-        if varies or changed:
-            return None
-        rate = nominal_rate(self.scenario, self.link)
-        return rate if rate > 0.0 else None
+        return drawing.constant_rate(self.scenario, self.link)
 
 
 def run_figure(

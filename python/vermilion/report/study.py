@@ -27,6 +27,7 @@ from vermilion.report.study_parts import (
     how_to_repeat,
     parameter_names,
     queue_figures,
+    study_values,
     tuned_links,
     with_units,
 )
@@ -157,17 +158,17 @@ def study_report(records: Sequence[StudyRecord]) -> str:
     """
     import matplotlib as mpl
 
-    from vermilion.report.templates_of import templates_of
+    from vermilion.report.templates_of import render_page
 
     if not records:
         message = "there is no study to report on; expected one that vermilion tune --study began"
         raise StudyError(message)
-    environment = templates_of("vermilion.report")
     # A name with a dollar sign is a name and not a formula.
     with mpl.rc_context({"text.parse_math": False}):
         studies = [_study_values(number, record) for number, record in enumerate(records, start=1)]
-    return environment.get_template("study.html.j2").render(
-        studies=studies, absent=ABSENT, fewest=FEWEST, version=records[0].plan.version
+    version = records[0].plan.version
+    return render_page(
+        "study.html.j2", studies=studies, absent=ABSENT, fewest=FEWEST, version=version
     )
 
 
@@ -247,28 +248,15 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         named["robust alternative"] = offered["parameters"]
     readable = _format_parameters(scenarios[0], incumbents, list(named.values()))
     return {
-        "kind": plan.kind,
-        "anchor": anchor,
-        "name": record.name,
-        "file": str(record.path),
+        **study_values(anchor, record, figures, queues),
         "title": plan.title or plan.scenario if plan.kind == "setting" else where,
         "scenario": where,
-        "state": record.state,
         "outcome": outcome,
         "objective": plan.objective,
         "goal": "maximised" if plan.maximised else "minimised",
-        "constraints": list(plan.constraints),
-        "search": plan.search,
-        "begun": record.begun,
-        "changed": record.changed,
-        "settings": len(record.evaluations),
-        "budget": record.budget,
-        "simulations": len(record.simulations),
         "hidden": len(record.evaluations) - len(settings),
         "length": record.evaluations[0].length if record.evaluations else 1.0,
         "fidelity": None if record.fidelity is None else str(record.fidelity),
-        "figures": figures,
-        "queues": [link for link, _ in queues],
         "seed": None if outcome is None else outcome["seeds"]["comparison"][0],
         "readable": readable,
         "columns": ["incumbent", *named],

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from vermilion.tuning import StudyRecord
     from vermilion.tuning.memory import Used
 
-_WIDTH_IN: Final = 9.6
 _SCALE_FACTOR: Final = 3.0
 """Times: a scale that would become longer than that for one setting more leaves it out."""
 
@@ -58,11 +57,8 @@ def convergence_figure(
         incumbent: its value as the search measured it, in the objective's own direction.
         narrow: for a screen that is not as wide as a page: one panel below the other.
     """
-    from matplotlib.figure import Figure
-
     with drawing.style():
-        size = (drawing.NARROW_IN, 7.2) if narrow else (_WIDTH_IN, 4.2)
-        figure = Figure(figsize=size, layout="constrained")
+        figure = drawing.sheet(7.2 if narrow else 4.2, narrow=narrow)
         settings, simulations = figure.subplots(*((2, 1) if narrow else (1, 2)), sharey=True)
         _scatter(settings, record, lambda each: each.number)
         steps = _best_so_far(record)
@@ -115,12 +111,9 @@ def race_figure(
         raced: label and mean of each, the best first.
         narrow: for a screen that is not as wide as a page.
     """
-    from matplotlib.figure import Figure
-
     near, low, high = _near_the_best([interval for _, interval in raced])
     with drawing.style():
-        width = drawing.NARROW_IN if narrow else _WIDTH_IN
-        figure = Figure(figsize=(width, 0.9 + 0.34 * len(raced)), layout="constrained")
+        figure = drawing.sheet(0.9 + 0.34 * len(raced), narrow=narrow)
         axes = figure.subplots()
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
@@ -192,12 +185,9 @@ def importance_figure(
         found: the share of each.
         narrow: for a screen that is not as wide as a page.
     """
-    from matplotlib.figure import Figure
-
     order = sorted(range(len(names)), key=lambda index: -found[index].share)
     with drawing.style():
-        width = drawing.NARROW_IN if narrow else _WIDTH_IN
-        figure = Figure(figsize=(width, 0.9 + 0.36 * len(names)), layout="constrained")
+        figure = drawing.sheet(0.9 + 0.36 * len(names), narrow=narrow)
         axes = figure.subplots()
         axes.grid(visible=True, axis="x")
         axes.grid(visible=False, axis="y")
@@ -227,16 +217,13 @@ def slices_figure(
         incumbent: the setting in force, by path.
         narrow: for a screen that is not as wide as a page: one panel below the other.
     """
-    from matplotlib.figure import Figure
-
     columns = 2 if len(names) <= 6 else 3  # noqa: PLR2004 - half a page
     if narrow:
         columns = 1
     rows = -(-len(names) // columns)
     found = {} if record.recommendation is None else record.recommendation["parameters"]
     with drawing.style():
-        width = drawing.NARROW_IN if narrow else _WIDTH_IN
-        figure = Figure(figsize=(width, 0.6 + 2.7 * rows), layout="constrained")
+        figure = drawing.sheet(0.6 + 2.7 * rows, narrow=narrow)
         panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
         for index, (path, name) in enumerate(zip(record.plan.parameters, names, strict=True)):
             axes = panels[index // columns][index % columns]
@@ -286,11 +273,9 @@ def before_after_figure(
         narrow: for a screen that is not as wide as a page.
     """
     import numpy as np
-    from matplotlib.figure import Figure
 
     with drawing.style():
-        width = drawing.NARROW_IN if narrow else _WIDTH_IN
-        figure = Figure(figsize=(width, 5.6), layout="constrained")
+        figure = drawing.sheet(5.6, narrow=narrow)
         panels = figure.subplots(2, 1, sharex=True, sharey=True)
         top = 1.0
         for axes, result, title in zip(panels, (before, after), titles, strict=True):
@@ -301,13 +286,8 @@ def before_after_figure(
             series = result.series(link)
             draw_band(axes, series["time_s"], series["queue_packets"], each_ms)
             if target is not None:
-                axes.axhline(
-                    (each_ms or 1.0) * target.target,
-                    color=drawing.INK,
-                    linewidth=1.3,
-                    linestyle=(0, (5, 3)),
-                    label=_target_label(target, each_ms),
-                )
+                level = (each_ms or 1.0) * target.target
+                drawing.draw_target(axes, level, _target_label(target, each_ms))
             axes.set_title("\n".join(textwrap.wrap(title, _TITLE)) if narrow else title)
             top = max(top, float(np.nanmax(series["queue_packets"])))
         panels[0].set_ylim(0, 1.08 * (each_ms or 1.0) * top)
@@ -315,10 +295,7 @@ def before_after_figure(
         for axes in panels:
             add_packets(axes, each_ms)
         panels[1].set_xlabel("time (s)")
-        handles, labels = panels[0].get_legend_handles_labels()
-        figure.legend(
-            handles, labels, loc="outside upper right", ncols=1 if narrow else len(labels)
-        )
+        drawing.legend_above(figure, panels[0], narrow=narrow)
     return figure
 
 

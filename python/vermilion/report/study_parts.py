@@ -82,6 +82,35 @@ def _targets(record: StudyRecord, scenario: Scenario) -> dict[str, QueueTargetOb
     return {each.link: each for each in wanted if isinstance(each, QueueTargetObjective)}
 
 
+def study_values(
+    anchor: str,
+    record: StudyRecord,
+    figures: Mapping[str, str],
+    queues: Sequence[tuple[str, Drawn]],
+) -> dict[str, object]:
+    """Template values that studies of all kinds have.
+
+    Args:
+        anchor: for links within the page.
+        record: of the study.
+        figures: by name, as SVG.
+        queues: the figures of queues among them, after their names.
+    """
+    plan = record.plan
+    return {
+        **{name: getattr(plan, name) for name in ("kind", "constraints", "search")},
+        **{name: getattr(record, name) for name in ("name", "state", "begun", "changed", "budget")},
+        "anchor": anchor,
+        "file": str(record.path),
+        "title": plan.title or plan.scenario,
+        "scenario": plan.scenario,
+        "settings": len(record.evaluations),
+        "simulations": len(record.simulations),
+        "figures": figures,
+        "queues": [link for link, _ in queues],
+    }
+
+
 def how_to_repeat(record: StudyRecord, scenarios: Sequence[Scenario]) -> dict[str, object]:
     """Commands that go on with it, make it anew, and show the best setting."""
     plan, outcome = record.plan, record.recommendation
@@ -110,11 +139,15 @@ def _files(scenarios: Sequence[Scenario]) -> list[str]:
     """Names by which a command finds each scenario: its own, if it is as shipped."""
     files = []
     for number, scenario in enumerate(scenarios, start=1):
-        shipped = scenario_text(scenario.origin)
-        as_shipped = shipped is not None and parse_toml(shipped) == scenario.document
         alone = f"scenario{number if len(scenarios) > 1 else ''}.toml"
-        files.append(scenario.origin if as_shipped else alone)
+        files.append(scenario.origin if is_as_shipped(scenario) else alone)
     return files
+
+
+def is_as_shipped(scenario: Scenario) -> bool:
+    """True if a scenario is the shipped one of its name, without changes."""
+    shipped = scenario_text(scenario.origin)
+    return shipped is not None and parse_toml(shipped) == scenario.document
 
 
 def _command_to_repeat(record: StudyRecord, files: Sequence[str]) -> list[str]:

@@ -39,3 +39,8 @@ def templates_of(package: str) -> Environment:
     )
     environment.filters |= {"typeset": typeset, "zip": zip}
     return environment
+
+
+def render_page(template: str, **values: object) -> str:
+    """Fill in one of this package's templates."""
+    return templates_of(_HERE).get_template(template).render(**values)

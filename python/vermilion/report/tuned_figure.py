@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from vermilion.report.braille import Panel
     from vermilion.scenario import Scenario
 
-_WIDTH_IN: Final = 9.6
 _HEIGHT_IN: Final = 5.6
 
 
@@ -46,12 +45,9 @@ class TunedFigure:
         Args:
             narrow: for a phone, where what the lines mean stands below both panels.
         """
-        from matplotlib.figure import Figure
-
         runs = [self.before] if self.after is None else [self.before, self.after]
         with drawing.style():
-            width = drawing.NARROW_IN if narrow else _WIDTH_IN
-            figure = Figure(figsize=(width, _HEIGHT_IN), layout="constrained")
+            figure = drawing.sheet(_HEIGHT_IN, narrow=narrow)
             panels = figure.subplots(len(runs), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
             scenario = self.before.scenario
             if not narrow:
@@ -77,12 +73,12 @@ class TunedFigure:
         """
         if kind != "html":
             return picture(self.figure(), kind)
-        from vermilion.report.templates_of import templates_of
+        from vermilion.report.templates_of import render_page
 
         title = self.before.scenario.title or self.before.scenario.origin
         words = self._caption()
-        template = templates_of("vermilion.report").get_template("tuned.html.j2")
-        return template.render(
+        return render_page(
+            "tuned.html.j2",
             title=title,
             headline=self._headline(),
             reason=self.reason.replace(" +- ", " ± "),
