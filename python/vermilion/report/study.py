@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning import StudyRecord
     from vermilion.tuning.study_plan import StudyPlan
-    from vermilion.tuning.study_record import Simulated
 
 Values = dict[tuple[float | None, ...], list[float]]
 """Objective with each seed, by setting."""
@@ -123,22 +122,12 @@ def _means(record: StudyRecord) -> list[float]:
         [
             each.objective
             for each in record.simulations
-            if _is_replication_of(each, scenario, setting, seeds)
+            if (each.scenario, each.setting, each.length) == (scenario, setting, 1.0)
+            and each.seed in seeds
         ]
         for scenario, setting in enumerate(_incumbents(record))
     ]
     return [math.fsum(row) / len(row) for row in values] if all(values) else []
-
-
-def _is_replication_of(
-    each: Simulated, scenario: int, setting: tuple[float | None, ...], seeds: set[int]
-) -> bool:
-    return (
-        each.scenario == scenario
-        and each.setting == setting
-        and each.seed in seeds
-        and each.length == 1.0
-    )
 
 
 _MOST_RACED: Final = 12

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.objectives.price import over_of, price_intervals
-from vermilion.tuning.checks import BESIDE, LEAST_DEADLINE_S, Beside, box_warnings, is_time_for_more
+from vermilion.tuning.checks import (
+    BESIDE,
+    LEAST_DEADLINE_S,
+    Beside,
+    box_warnings,
+    is_time_for_more,
+    paired_prices,
+)
 from vermilion.tuning.comparison import chance_warnings
 from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
 from vermilion.tuning.model_search import search_best
@@ -13,8 +19,6 @@ from vermilion.tuning.recommendation import OfferedAlternative, Recommendation
 from vermilion.tuning.robust_alternative import BestFound
 
 if TYPE_CHECKING:
-    from vermilion.objectives import Objective
-    from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.preparation import Case, PreparedTuning
@@ -99,7 +103,9 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         accepted=outcome.accepted,
         reason=outcome.reason,
         comparison=outcome.comparison,
-        metrics=_price(outcome, beside.link, case.objective),
+        metrics=paired_prices(
+            (outcome.best_results, outcome.incumbent_results), beside.link, case.objective
+        ),
         evaluations=outcome.evaluations,
         simulations=outcome.simulations,
         seconds=outcome.seconds,
@@ -131,35 +137,17 @@ def _final_setting(case: Case, outcome: SearchOutcome) -> Setting:
     return case.in_force().setting
 
 
-def _price(
-    outcome: SearchOutcome, link: str, objective: Objective
-) -> dict[str, tuple[Interval, Interval]]:
-    """The best's and the incumbent's price, as far as every run has measured it."""
-    best, incumbent = (
-        price_intervals(results, link, over_of(objective))
-        for results in (outcome.best_results, outcome.incumbent_results)
-    )
-    return {name: (best[name], incumbent[name]) for name in best if name in incumbent}
-
-
 def _warnings(
     tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
 ) -> tuple[str, ...]:
-    """Warnings about the setting and its comparison."""
-    unmoved: tuple[str, ...] = ()
+    """Warnings about the comparison, and about using a recommended setting."""
+    found: list[str] = []
     if outcome.comparison is not None:
-        unmoved = chance_warnings(outcome.best_results, outcome.incumbent_results)
-    return (*unmoved, *_usage_warnings(tuning, outcome, robustness))
-
-
-def _usage_warnings(
-    tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
-) -> tuple[str, ...]:
-    """Warnings about using a recommended setting."""
-    if not outcome.accepted or outcome.best is None:
-        return ()
-    ends = box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
-    return (*ends, *(() if robustness is None else robustness.warnings))
+        found += chance_warnings(outcome.best_results, outcome.incumbent_results)
+    if outcome.accepted and outcome.best is not None:
+        found += box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
+        found += () if robustness is None else robustness.warnings
+    return tuple(found)
 
 
 def _missing_alternative_warnings(

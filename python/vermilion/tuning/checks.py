@@ -36,9 +36,11 @@ from vermilion.tuning.verdict import judge
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
     from vermilion.search import Dimension, Space
     from vermilion.simulate import Result
+    from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.memory import RunMemory
     from vermilion.tuning.preparation import Case, PreparedTuning
@@ -98,6 +100,14 @@ def _end_warning(scenario: Scenario, dimension: Dimension, end: str) -> str:
         f"{dimension.name} is at the {end} end of its box ({readable}): "
         "a better value may lie beyond"
     )
+
+
+def paired_prices(
+    runs: tuple[Sequence[Result], Sequence[Result]], link: str, objective: Objective
+) -> dict[str, tuple[Interval, Interval]]:
+    """The price of two settings, as far as every run has measured it."""
+    best, incumbent = (price_intervals(results, link, over_of(objective)) for results in runs)
+    return {name: (best[name], incumbent[name]) for name in best if name in incumbent}
 
 
 ROBUSTNESS_SEEDS: Final = 5

@@ -155,25 +155,25 @@ class CommonOptions(ResumptionOptions, total=False):
     study: Study | None
 
 
-class RobustOptions(CommonOptions, total=False):
+class OneSettingOptions(CommonOptions, total=False):
+    """Keywords of every tuning that ends with one setting."""
+
+    objective: Goal | None
+    warm_starts: Iterable[Mapping[str, float]]
+    shortlist: int
+    race_budget: int | None
+    fidelity: Fidelity
+
+
+class RobustOptions(OneSettingOptions, total=False):
     """Keywords of a tuning for several scenarios."""
 
     weights: Sequence[float] | None
-    objective: Goal | None
-    warm_starts: Iterable[Mapping[str, float]]
-    shortlist: int
-    race_budget: int | None
-    fidelity: Fidelity
 
 
-class SettingOptions(CommonOptions, total=False):
+class SettingOptions(OneSettingOptions, total=False):
     """Keywords of a tuning of one scenario."""
 
-    objective: Goal | None
-    warm_starts: Iterable[Mapping[str, float]]
-    shortlist: int
-    race_budget: int | None
-    fidelity: Fidelity
     required_improvement: float
     answers: AnswerFile | None
     resume: Mapping[str, Any] | None
@@ -301,7 +301,10 @@ def plan_of(study: Study) -> TuningPlan:
         StudyError: it has not begun, its objective is a function in Python, or its file is damaged.
         ScenarioError: a scenario names files that are not there any more.
     """
-    plan = _resumed_plan(study)
+    plan = study.plan
+    if plan is None:
+        message = f'"{study.path}" has no study "{study.name}"; expected a scenario to begin one'
+        raise StudyError(message)
     if plan.is_of_python:
         message = (
             f'"{study.path}", study "{study.name}": its objective is a function in Python; '
@@ -339,10 +342,3 @@ def resume_study(
     """
     plan = replace(plan_of(study), budget=budget)
     return execute(plan, TuningSession(study=study, answers=answers, **options))
-
-
-def _resumed_plan(study: Study) -> StudyPlan:
-    if study.plan is None:
-        message = f'"{study.path}" has no study "{study.name}"; expected a scenario to begin one'
-        raise StudyError(message)
-    return study.plan

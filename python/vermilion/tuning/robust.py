@@ -31,10 +31,16 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.objectives.price import over_of, price_intervals
 from vermilion.search import search_named
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.checks import BESIDE, LEAST_DEADLINE_S, Beside, box_warnings, is_time_for_more
+from vermilion.tuning.checks import (
+    BESIDE,
+    LEAST_DEADLINE_S,
+    Beside,
+    box_warnings,
+    is_time_for_more,
+    paired_prices,
+)
 from vermilion.tuning.comparison import Comparison, chance_warnings, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Joining, JointEvaluation
@@ -311,10 +317,7 @@ def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, tuple[In
     best, now = tuning.compared
     for case, mine, other in zip(prepared.cases, best.pieces, now.pieces, strict=True):
         link = (*case.objective.links, *prepared.links)[0]
-        both = [
-            price_intervals(each.results, link, over_of(case.objective)) for each in (mine, other)
-        ]
-        found.append({name: (both[0][name], both[1][name]) for name in both[0] if name in both[1]})
+        found.append(paired_prices((mine.results, other.results), link, case.objective))
     return found
 
 
