@@ -58,7 +58,7 @@ def test_a_setting_is_applied_to_the_kernel_and_taken_back_at_the_end():
     outcome, before, after = controlled("control", "applied")
     kinds = [kind for kind, _ in outcome["in_force"]]
     assert kinds[:2] == ["found", "start"]
-    assert kinds[-3:] == ["applied", "restore_arguments", "end"]
+    assert kinds[-3:] == ["applied", "restored", "end"]
     # What the kernel has when each decision is told; CoDel rounds to units of 1.024 us.
     in_force = dict(outcome["in_force"])
     assert in_force["found"] == 0.005
