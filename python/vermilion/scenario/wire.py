@@ -84,10 +84,10 @@ def _opportunities(path: Path, modified_ns: int, size: int) -> tuple[int, ...]:
     if len(falls):
         wrong = int(falls[0]) + 1
     if wrong is not None:
-        raise FieldError("", f"{path}, line {wrong + 1}", accepted)
+        raise FieldError("", f"{path.name}, line {wrong + 1}", accepted)
     if not 0 < times[-1] <= LONGEST_TRACE_MS:
         raise FieldError(
-            "", f"{path}, line {len(lines)}", f"a last time from 1 to {LONGEST_TRACE_MS} ms"
+            "", f"{path.name}, line {len(lines)}", f"a last time from 1 to {LONGEST_TRACE_MS} ms"
         )
     return tuple(times.tolist())
 
