@@ -230,6 +230,8 @@ class StudyPlan:
             ValueError: it is none; also KeyError.
         """
         plan: StudyPlan = read_as(cls, text)
+        if unknown := set(json.loads(text)) - {each.name for each in fields(cls)}:
+            raise KeyError(*sorted(unknown))
         missing = {each.name for each in fields(TuningPlan)} - set(plan.given)
         if missing:
             raise KeyError(*missing)
