@@ -144,7 +144,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "waiting_packets": (_PACKETS, "in the queue"),
     "watcher": ("", "what has noticed it: `flows`, `round trips`, `rate`, `setting` and so on"),
 }
-"""Of each key its unit, "" for none, and what it is."""
+"""Unit of each key, "" for none, and its meaning."""
 
 PLACE: Final = "<!-- decision details -->"
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _MUCH_SHORTER: Final = 0.5
 _OF_OWN_PACKETS: Final = frozenset({"delay_p95_ms", "drop_rate"})
-"""What a queue for each flow makes worse for the long transfers, and not for a call beside them."""
+"""Metrics that a queue for each flow worsens for long transfers, not for a call beside them."""
 
 
 def isolation_for_calls(advice: Advice) -> list[str]:

@@ -355,7 +355,7 @@ _INTERVAL_S: Final = 0.1
 _TARGET_S: Final = 0.005
 _DROPS_OF_A_WINDOW: Final = 0.75
 _MOST_DROPS: Final = 0.3
-"""Of the packets: beyond that transfers wait for timeouts, and the rule does not hold."""
+"""Share of the packets beyond which transfers wait for timeouts, and the rule does not hold."""
 
 
 def with_ramp(

@@ -271,7 +271,7 @@ def _shows(difference: tuple[float, float | None], least: float) -> bool:
 
 
 WORTH_ONE_QUEUE: Final = 1.0 - MARGINS["goodput_ratio"]
-"""Of the rate: so much more has one queue for all to carry, to be preferred to a queue for each
+"""Share of the rate that one queue for all has to carry more, to be preferred to a queue for each
 flow. A recommendation may cost as much at most."""
 
 

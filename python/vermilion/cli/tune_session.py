@@ -218,7 +218,7 @@ _OF_A_SESSION: Final = frozenset(
         "tells_conclusion",
     }
 )
-"""What may be said when a study is gone on with; all else is in the study."""
+"""Options that may be given when a study is resumed; all else is in the study."""
 
 
 def check_study_options(

@@ -28,7 +28,7 @@ NONSENSE: Final = (
     OverflowError,
     RecursionError,
 )
-"""What the readers of a file can raise that anybody may have written: another type in a column, a
+"""Errors from reading a file that anybody may have written: another type in a column, a
 number beyond all others, JSON of something else or nested deeper than anybody can read."""
 
 READING_LIMIT_S: Final = 60.0
@@ -47,7 +47,7 @@ UNION ALL SELECT each.name || '.' || generated.name FROM sqlite_master AS each,
     pragma_table_xinfo(each.name) AS generated WHERE generated.hidden <> 0
 LIMIT 1
 """
-"""What is no plain table, by the text that SQLite makes it of: ``type`` may say anything."""
+"""Objects that are no plain table, by their SQL text: ``type`` may say anything."""
 
 _PATIENCE_S: Final = 30.0
 _RETRY_INTERVAL_S: Final = 0.01

@@ -61,7 +61,7 @@ class ChangeBudget:
         return replace(self, changes_s=(*self._lately(now_s), now_s))
 
     def allows(self, now_s: float) -> bool:
-        """Whether one more change may be made now."""
+        """Check whether one more change may be made now."""
         return len(self._lately(now_s)) < self.per_minute
 
     def next_s(self, now_s: float) -> float:
