@@ -6,6 +6,7 @@ from statistics import fmean
 import pytest
 
 from vermilion import load_scenario, run_many
+from vermilion.files.document import as_json, json_text
 from vermilion.objectives import Constraint, constraints_of, objective_from_text, objective_of
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.scenario import parse_scenario, scenario_from_document
@@ -13,7 +14,6 @@ from vermilion.scenario.variation import with_flow_counts, with_senders
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning.checks import box_warnings
-from vermilion.tuning.json_form import as_json, json_text
 from vermilion.tuning.robustness import check_robustness
 
 QUEUE = "links.bottleneck.queue"

@@ -9,6 +9,7 @@ from dataclasses import asdict
 import pytest
 
 import vermilion
+from vermilion.files.document import read_as
 from vermilion.objectives import objective_of
 from vermilion.scenario import load_scenario
 from vermilion.tuning import AnswerFile, AnswerFileError
@@ -19,7 +20,6 @@ from vermilion.tuning.earlier_answers import (
     conditions_of,
     distance,
 )
-from vermilion.tuning.json_form import read_as
 
 QUEUE = "links.bottleneck.queue"
 GOOD = {

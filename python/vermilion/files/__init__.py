@@ -1,1 +1,1 @@
-"""Files that are written whole, that one process has at a time, or that several begin at once."""
+"""Files that are written whole or have one writer at a time, and JSON documents."""

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from vermilion.files.document import document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -19,6 +21,7 @@ _ROUNDING: Final = 1e-12
 """A half width below this part of the mean is what rounding leaves of equal values."""
 
 
+@document("mean low? high? count")
 @dataclass(frozen=True, slots=True)
 class Interval:
     """A mean over replications and how far it can be trusted.
@@ -59,6 +62,14 @@ class Interval:
         return abs(value - self.mean) > self.half_width
 
 
+@document("best incumbent")
+class SettingPair(NamedTuple):
+    """The same of the best setting found and of the incumbent."""
+
+    best: Interval
+    incumbent: Interval
+
+
 def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval:
     """The mean of ``values`` with its two-sided Student t interval.
 
@@ -91,6 +102,7 @@ def mean_interval(values: Iterable[float], confidence: float = 0.95) -> Interval
     return Interval(mean, 0.0 if half < _ROUNDING * abs(mean) else half, count)
 
 
+@document("mean low? high? count")
 @dataclass(frozen=True, slots=True)
 class RatioInterval:
     """Ratio of two quantities over paired replications.

@@ -15,7 +15,7 @@ from vermilion.tuning.checks import (
 from vermilion.tuning.comparison import chance_warnings
 from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
 from vermilion.tuning.model_search import search_best
-from vermilion.tuning.recommendation import OfferedAlternative, Recommendation
+from vermilion.tuning.recommendation import OfferedAlternative, Recommendation, WarmStart
 from vermilion.tuning.robust_alternative import BestFound
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         readable=_readable(case, outcome),
         race=outcome.race,
         fidelity=outcome.fidelity,
-        warm_starts=tuple((source, apart) for source, apart, _ in tuning.earlier),
+        warm_starts=tuple(WarmStart(source, apart) for source, apart, _ in tuning.earlier),
         device=tuning.on_device(_final_setting(case, outcome)),
         unit=case.objective.unit,
         rivals=rivals,

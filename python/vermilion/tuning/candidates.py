@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from vermilion.scenario import Scenario
 
-Setting = Mapping[str, float | None]
+Setting = Mapping[str, float | bool | None]
 """Values of the tuned parameters by path, in the units of their tables; ``None``: automatic."""
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
-from vermilion.simulate.statistics import mean_interval
+from vermilion.simulate.statistics import SettingPair, mean_interval
 from vermilion.tuning.alternatives import between
 from vermilion.tuning.baselines import BASELINE_BUDGET, simple_baselines
 from vermilion.tuning.comparison import compare
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Dimension, Space
     from vermilion.simulate import Result
-    from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.memory import RunMemory
     from vermilion.tuning.preparation import Case, PreparedTuning
@@ -104,10 +103,10 @@ def _end_warning(scenario: Scenario, dimension: Dimension, end: str) -> str:
 
 def paired_prices(
     runs: tuple[Sequence[Result], Sequence[Result]], link: str, objective: Objective
-) -> dict[str, tuple[Interval, Interval]]:
+) -> dict[str, SettingPair]:
     """The price of two settings, as far as every run has measured it."""
     best, incumbent = (price_intervals(results, link, over_of(objective)) for results in runs)
-    return {name: (best[name], incumbent[name]) for name in best if name in incumbent}
+    return {name: SettingPair(best[name], incumbent[name]) for name in best if name in incumbent}
 
 
 ROBUSTNESS_SEEDS: Final = 5

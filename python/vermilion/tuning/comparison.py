@@ -187,6 +187,21 @@ class Comparison:
     confidence: float = USUAL_CONFIDENCE
     among: int = 1
 
+    @property
+    def constraints(self) -> list[ConstraintVerdict]:
+        """Verdicts on what a user asked for, for the best setting found."""
+        return [each for each in self.best_verdicts if not each.of_harm]
+
+    @property
+    def constraints_of_incumbent(self) -> list[ConstraintVerdict]:
+        """The same for the setting in force."""
+        return [each for each in self.incumbent_verdicts if not each.of_harm]
+
+    @property
+    def harm(self) -> list[ConstraintVerdict]:
+        """Verdicts on bounds of harm, for the best setting found."""
+        return [each for each in self.best_verdicts if each.of_harm]
+
     def chosen_among(self, count: int) -> Comparison:
         """Return the same comparison, of the best of so many settings on these seeds."""
         said = f"{self.reason}; the best of {count} on these seeds"

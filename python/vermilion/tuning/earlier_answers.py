@@ -26,9 +26,9 @@ from dataclasses import asdict, astuple, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
+from vermilion.files.document import read_as
 from vermilion.files.file_lock import give_back, take
 from vermilion.files.whole_file import whole_file
-from vermilion.tuning.json_form import read_as
 
 if TYPE_CHECKING:
     import os

@@ -17,6 +17,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, Protocol, Self
 
+from vermilion.files.document import document
 from vermilion.objectives import NotMeasuredError
 from vermilion.scenario.quantities import how_many
 from vermilion.tuning.memory import KeptSimulation
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class Seeds:
     """The seeds of a tuning's three stages; no seed serves two of them.

@@ -24,6 +24,7 @@ from itertools import groupby
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Final, Literal
 
+from vermilion.files.document import document
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -45,6 +46,7 @@ _FEWEST: Final = 4
 """Settings from which on the interval exists."""
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class RankAgreement:
     """Rank correlation of two lengths of simulation.
@@ -69,6 +71,7 @@ class RankAgreement:
         )
 
 
+@document("used fraction agreement? reason")
 @dataclass(frozen=True, slots=True)
 class FidelityReport:
     """Decision on short simulations, with its reason.

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from vermilion.files.document import document, json_text
 from vermilion.objectives.price import METRIC_WORDS, PRICE, shown_objectives
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.quantities import how_many, shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.evaluation import Seeds
-from vermilion.tuning.json_form import json_text, pick
 from vermilion.tuning.recommendation import ABSENT, ended_by, interval_text
 
 if TYPE_CHECKING:
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.state import End
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class NearestSetting:
     """The setting that came nearest to keeping the constraints.
@@ -86,6 +87,7 @@ BESIDE: Final = ("goodput_bit_per_s.total", "sojourn_ms.p95", "drop_rate", "jain
 """What of the price stands beside the objectives in a table."""
 
 
+@document("parameters values better metrics?? harm?? command??")
 @dataclass(frozen=True, slots=True)
 class FrontPoint:
     """A setting of the front, on fresh seeds.
@@ -108,20 +110,27 @@ class FrontPoint:
     metrics: Mapping[str, Interval] = field(default_factory=dict)
     harm: tuple[str, ...] = ()
 
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        more = pick(self, "metrics", "harm", "command")
-        return {
-            **pick(self, "parameters", "values", "better"),
-            **{name: value for name, value in more.items() if value},
-        }
-
 
 _PLAIN: Final = ("scenario", "version", "dropped", "evaluations", "simulations", "end", "fresh")
 _LISTS: Final = ("constraints", "parameters", "parameter_units")
 """Fields of a front that are the same in its JSON."""
 
 
+@document("name unit goal")
+class FrontObjective(NamedTuple):
+    """One of the two objectives of a front."""
+
+    name: str
+    unit: str
+    goal: Literal["minimise", "maximise"]
+
+
+@document(
+    "scenario version objectives=axes constraints points nothing_keeps_constraints warnings"
+    " dropped beaten_by_incumbent=beaten tried evaluations simulations end fresh parameters"
+    " parameter_units seeds.search seeds.comparison search.name=search incumbent?? nearest??",
+    nulls=True,
+)
 @dataclass(frozen=True, slots=True)
 class Front:
     """Settings of which none is better in both objectives than another.
@@ -203,6 +212,14 @@ class Front:
             warnings=tuple(data.get("warnings", ())),
             beaten=data.get("beaten_by_incumbent", 0),
         )
+
+    @property
+    def axes(self) -> list[FrontObjective]:
+        """Both objectives, for JSON."""
+        return [
+            FrontObjective(name, unit, "maximise" if high else "minimise")
+            for name, unit, high in zip(self.objectives, self.units, self.maximised, strict=True)
+        ]
 
     @property
     def seeds_met(self) -> int:
@@ -296,25 +313,7 @@ class Front:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return strict JSON."""
-        data = {
-            **pick(self, *_PLAIN, *_LISTS),
-            "objectives": [
-                {"name": name, "unit": unit, "goal": "maximise" if high else "minimise"}
-                for name, unit, high in zip(
-                    self.objectives, self.units, self.maximised, strict=True
-                )
-            ],
-            **pick(self, "points", "nothing_keeps_constraints", "warnings", "tried"),
-            "beaten_by_incumbent": self.beaten,
-            "seeds": pick(self.seeds, "search", "comparison"),
-            "search": {"name": self.search},
-        }
-        data |= {
-            name: each
-            for name, each in pick(self, "incumbent", "nearest").items()
-            if each is not None
-        }
-        return json_text(data, indent, whole=True)
+        return json_text(self, indent)
 
     def shown(self) -> Front:
         """The same in the words and units of a reader: "mean queueing delay", "%"."""

@@ -21,8 +21,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from vermilion.files.document import document
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.variation import (
     is_same_network,
@@ -32,7 +33,6 @@ from vermilion.scenario.variation import (
     with_senders,
     with_web_traffic,
 )
-from vermilion.tuning.json_form import pick
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -132,6 +132,13 @@ MAY_LOSE: Final = "may be worse"
 NeighbourVerdict = Literal["better", "no difference", "worse", "undecided", "not measured"]
 
 
+@document(
+    "key condition=label verdict reason gains seeds?? best? incumbent? difference?"
+    " breaks.constraint? breaks.figures?"
+    " may_break.constraint?=may_break.verdict.constraint"
+    " may_break.figures?=may_break.verdict.figures may_break.seeds?"
+    " may_break.seeds_needed?=may_break.needed"
+)
 @dataclass(frozen=True, slots=True)
 class NeighbourOutcome:
     """Two settings under one neighbouring condition.
@@ -178,24 +185,6 @@ class NeighbourOutcome:
             return self.verdict == "better"
         high = None if self.difference is None else self.difference.high
         return high is not None and high < 0.0
-
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON; what could not be computed is ``None``."""
-        ruling = self.may_break
-        return {
-            "key": self.key,
-            "condition": self.label,
-            **pick(self, "verdict", "reason", "gains"),
-            "breaks": self.breaks and pick(self.breaks, "constraint", "figures"),
-            "may_break": ruling
-            and {
-                **pick(ruling.verdict, "constraint", "figures"),
-                "seeds": ruling.seeds,
-                "seeds_needed": ruling.needed,
-            },
-            "seeds": self.seeds or None,
-            **pick(self, "best", "incumbent", "difference"),
-        }
 
 
 def shown(verdict: str, *, breaks: bool, may_break: bool) -> str:

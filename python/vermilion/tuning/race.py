@@ -24,6 +24,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from vermilion.files.document import document
 from vermilion.objectives import feasible_first
 from vermilion.scenario.quantities import how_many
 from vermilion.simulate.statistics import mean_interval
@@ -44,6 +45,7 @@ _ERROR: Final = 0.05
 """Probability of stopping the true best by one look, all challengers together."""
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class RaceReport:
     """Report of a race.

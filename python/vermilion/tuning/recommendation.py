@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from vermilion.files.document import document, json_text
 from vermilion.objectives.constraint import path_in
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
-from vermilion.tuning.json_form import json_text, pick
 from vermilion.tuning.verdict import at_confidence
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion.simulate.statistics import Interval
+    from vermilion.simulate.statistics import Interval, SettingPair
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison, Judgement
     from vermilion.tuning.evaluation import Seeds
@@ -63,7 +63,7 @@ def _price_text(interval: Interval | None, row: PriceRow) -> str:
 
 
 def fresh_rows(
-    metrics: Mapping[str, tuple[Interval, Interval]],
+    metrics: Mapping[str, SettingPair],
     others: Sequence[tuple[str, Mapping[str, Interval]]],
     reached: Sequence[tuple[str, ...]],
 ) -> list[tuple[str, ...]]:
@@ -107,6 +107,7 @@ def kept_lines(verdicts: Sequence[ConstraintVerdict]) -> list[str]:
 _ENDS: Final = {"deadline": "its deadline", "interrupted": "Ctrl-C"}
 
 
+@document("profile command?? notes")
 @dataclass(frozen=True, slots=True)
 class OnDevice:
     """The chosen setting in the words of a device.
@@ -122,10 +123,6 @@ class OnDevice:
     command: str
     notes: tuple[str, ...]
 
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {**pick(self, "profile", "notes"), "command": self.command or None}
-
     def lines(self, what: str) -> list[str]:
         """Lines of text with the command and its notes; none without a command."""
         if not self.command:
@@ -134,6 +131,7 @@ class OnDevice:
         return ["", f"{what} on {self.profile}:", self.command, *notes]
 
 
+@document("name=label parameters objective metrics missed")
 @dataclass(frozen=True, slots=True)
 class BaselineOutcome:
     """Baseline measured on the same fresh seeds.
@@ -157,14 +155,14 @@ class BaselineOutcome:
         """Label, with a star where it breaks what the recommendation has to keep."""
         return f"{self.label}{'*' if self.missed else ''}"
 
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "name": self.label,
-            **pick(self, "parameters", "objective", "metrics", "missed"),
-        }
 
-
+@document(
+    "parameters=found.setting objective.value=found.comparison.best"
+    " objective.difference=found.comparison.difference"
+    " objective.confidence=found.comparison.confidence"
+    " harm=found.comparison.harm constraints=found.comparison.constraints"
+    " metrics=found.metrics robustness=found.robustness device?"
+)
 @dataclass(frozen=True, slots=True)
 class OfferedAlternative:
     """A setting to use instead, by whoever does not know the conditions exactly.
@@ -179,22 +177,27 @@ class OfferedAlternative:
     readable: Mapping[str, str]
     device: OnDevice | None = None
 
-    def to_data(self) -> dict[str, Any]:
-        """Return the JSON form."""
-        comparison = self.found.comparison
-        return {
-            "parameters": self.found.setting,
-            "objective": {
-                "value": comparison.best,
-                **pick(comparison, "difference", "confidence"),
-            },
-            "harm": verdicts_of(comparison.best_verdicts, of_harm=True),
-            "constraints": verdicts_of(comparison.best_verdicts, of_harm=False),
-            **pick(self.found, "metrics", "robustness"),
-            "device": self.device,
-        }
+
+@document("scenario distance")
+class WarmStart(NamedTuple):
+    """Earlier answer that a search began with: its scenario, and how far its conditions lie."""
+
+    scenario: str
+    distance: float
 
 
+@document(
+    "scenario version accepted verdict? refused reason warnings parameters incumbent"
+    " objective.name=objective objective.unit??=unit"
+    " objective.best?=comparison.best objective.incumbent?=comparison.incumbent"
+    " objective.difference?=comparison.difference objective.improvement?=comparison.improvement"
+    " objective.least_gain?=comparison.least_gain objective.confidence?=comparison.confidence"
+    " objective.among?=comparison.among"
+    " constraints.best?=comparison.constraints"
+    " constraints.incumbent?=comparison.constraints_of_incumbent harm?=comparison.harm"
+    " metrics rivals robustness? sturdier? evaluations simulations seconds end seeds race?"
+    " fidelity? warm_starts device? search.name=search search.state=search_state"
+)
 @dataclass(frozen=True, slots=True)
 class Recommendation:
     """The best setting found for a scenario, and whether it should replace the incumbent.
@@ -247,7 +250,7 @@ class Recommendation:
     accepted: bool
     reason: str
     comparison: Comparison | None
-    metrics: Mapping[str, tuple[Interval, Interval]]
+    metrics: Mapping[str, SettingPair]
     evaluations: int
     simulations: int
     seconds: float
@@ -259,7 +262,7 @@ class Recommendation:
     readable: Mapping[str, tuple[str, str]]
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
-    warm_starts: tuple[tuple[str, float], ...] = ()
+    warm_starts: tuple[WarmStart, ...] = ()
     device: OnDevice | None = None
     unit: str = ""
     rivals: tuple[BaselineOutcome, ...] = ()
@@ -284,31 +287,7 @@ class Recommendation:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return strict JSON; what could not be computed is absent."""
-        comparison = self.comparison
-        data = {
-            **pick(self, "scenario", "version", "accepted", "verdict", "refused", "reason"),
-            **pick(self, "warnings", "parameters", "incumbent"),
-            "objective": {
-                "name": self.objective,
-                "unit": self.unit or None,
-                **pick(comparison, *COMPARED, "confidence", "among"),
-            },
-            "constraints": comparison
-            and {
-                "best": verdicts_of(comparison.best_verdicts, of_harm=False),
-                "incumbent": verdicts_of(comparison.incumbent_verdicts, of_harm=False),
-            },
-            "harm": comparison and verdicts_of(comparison.best_verdicts, of_harm=True),
-            "metrics": metrics_data(self.metrics),
-            **pick(self, "rivals", "robustness", "sturdier", "evaluations", "simulations"),
-            **pick(self, "seconds", "end", "seeds", "race", "fidelity"),
-            "warm_starts": [
-                {"scenario": source, "distance": apart} for source, apart in self.warm_starts
-            ],
-            "device": self.device,
-            "search": {"name": self.search, "state": self.search_state},
-        }
-        return json_text(data, indent)
+        return json_text(self, indent)
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
@@ -457,19 +436,3 @@ def _range(seeds: Sequence[int]) -> str:
     if len(seeds) > 2 and list(seeds) == consecutive:  # noqa: PLR2004 - "1 .. 2" is no shorter
         return f"{seeds[0]} .. {seeds[-1]}"
     return ", ".join(map(str, seeds))
-
-
-COMPARED: Final = ("best", "incumbent", "difference", "improvement", "least_gain")
-"""What the JSON of an objective has of a comparison."""
-
-
-def metrics_data(metrics: Mapping[str, tuple[Interval, Interval]]) -> dict[str, Any]:
-    """The price of the best and of the incumbent for JSON."""
-    return {
-        name: {"best": best, "incumbent": incumbent} for name, (best, incumbent) in metrics.items()
-    }
-
-
-def verdicts_of(verdicts: Sequence[ConstraintVerdict], *, of_harm: bool) -> list[ConstraintVerdict]:
-    """Return the verdicts on harm, or on what a user asked for."""
-    return [verdict for verdict in verdicts if verdict.of_harm is of_harm]

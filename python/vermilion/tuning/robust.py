@@ -32,7 +32,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.search import search_named
-from vermilion.simulate.statistics import Interval, mean_interval
+from vermilion.simulate.statistics import Interval, SettingPair, mean_interval
 from vermilion.tuning.checks import (
     BESIDE,
     LEAST_DEADLINE_S,
@@ -309,7 +309,7 @@ def _decision(
     return accepted, reason, compared, overall
 
 
-def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, tuple[Interval, Interval]]]:
+def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, SettingPair]]:
     """Price of the best setting and of the incumbent in each scenario."""
     if tuning.compared is None:
         return [{} for _ in prepared.cases]
@@ -333,7 +333,7 @@ def _is_noticeable(
 
 def _joint_comparison(
     tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
-) -> tuple[Interval, Interval] | None:
+) -> SettingPair | None:
     """The best and the incumbents in all scenarios, measured by the incumbents on fresh seeds."""
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
         return None
@@ -346,7 +346,7 @@ def _joint_comparison(
     ]
     joining = Joining(over, shares, sizes)
     rows = [joining.joined([each.objectives for each in one.pieces]) for one in (best, now)]
-    return mean_interval(rows[0]), mean_interval(rows[1])
+    return SettingPair(mean_interval(rows[0]), mean_interval(rows[1]))
 
 
 def _decide_by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[bool, str]:

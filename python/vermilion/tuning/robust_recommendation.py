@@ -4,29 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
+from vermilion.files.document import document, json_text
 from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
-from vermilion.tuning.json_form import json_text, pick
 from vermilion.tuning.recommendation import (
-    COMPARED,
     Recommendation,
     aligned,
     ended_by,
     fresh_rows,
     interval_text,
     kept_lines,
-    metrics_data,
     missed_lines,
     objective_row,
-    verdicts_of,
 )
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vermilion.simulate.statistics import Interval
+    from vermilion.simulate.statistics import Interval, SettingPair
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison, Judgement
     from vermilion.tuning.evaluation import Seeds
@@ -37,6 +34,13 @@ if TYPE_CHECKING:
     from vermilion.tuning.state import End
 
 
+@document(
+    "scenario weight incumbent objective.name=objective objective.unit??=unit"
+    " objective.best?=comparison.best objective.incumbent?=comparison.incumbent"
+    " objective.difference?=comparison.difference objective.improvement?=comparison.improvement"
+    " objective.least_gain?=comparison.least_gain constraints?=comparison.constraints"
+    " harm?=comparison.harm metrics?? rivals robustness?"
+)
 @dataclass(frozen=True, slots=True)
 class RobustCase:
     """Outcome in one of the scenarios.
@@ -61,12 +65,17 @@ class RobustCase:
     incumbent: Setting
     weight: float
     comparison: Comparison | None
-    metrics: Mapping[str, tuple[Interval, Interval]] = field(default_factory=dict)
+    metrics: Mapping[str, SettingPair] = field(default_factory=dict)
     unit: str = ""
     rivals: tuple[BaselineOutcome, ...] = ()
     robustness: Robustness | None = None
 
 
+@document(
+    "version robust=over accepted verdict? refused reason warnings parameters scenarios=cases"
+    " evaluations simulations end seeds search.name=search objective?=together fidelity? race?"
+    " change? device?"
+)
 @dataclass(frozen=True, slots=True)
 class RobustRecommendation:
     """The best setting found for several scenarios, and whether it should be used in all.
@@ -100,7 +109,7 @@ class RobustRecommendation:
     accepted: bool
     reason: str
     cases: tuple[RobustCase, ...]
-    together: tuple[Interval, Interval] | None
+    together: SettingPair | None
     change: Interval | None
     evaluations: int
     simulations: int
@@ -146,18 +155,7 @@ class RobustRecommendation:
 
     def to_json(self, indent: int | None = 2) -> str:
         """Return strict JSON; what could not be computed is absent."""
-        best, incumbent = self.together or (None, None)
-        data = {
-            "version": self.version,
-            "robust": self.over,
-            **pick(self, "accepted", "verdict", "refused", "reason", "warnings", "parameters"),
-            "scenarios": [_case(case) for case in self.cases],
-            **pick(self, "evaluations", "simulations", "end", "seeds"),
-            "search": {"name": self.search},
-            "objective": best and {"best": best, "incumbent": incumbent},
-            **pick(self, "fidelity", "race", "change", "device"),
-        }
-        return json_text(data, indent)
+        return json_text(self, indent)
 
     def _repr_html_(self) -> str:
         """Render the decision, the setting and its figures in each scenario for a notebook."""
@@ -226,22 +224,6 @@ def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:
         reached = [each.incumbent, each.best, *(rival.objective for rival in case.rivals)]
         rows = [objective_row(case.objective, case.unit, reached)]
     return fresh_rows(case.metrics, [(each.heading, each.metrics) for each in case.rivals], rows)
-
-
-def _case(case: RobustCase) -> dict[str, Any]:
-    each = case.comparison
-    return {
-        **pick(case, "scenario", "weight", "incumbent"),
-        "objective": {
-            "name": case.objective,
-            "unit": case.unit or None,
-            **pick(each, *COMPARED),
-        },
-        "constraints": each and verdicts_of(each.best_verdicts, of_harm=False),
-        "harm": each and verdicts_of(each.best_verdicts, of_harm=True),
-        "metrics": metrics_data(case.metrics) if case.metrics else None,
-        **pick(case, "rivals", "robustness"),
-    }
 
 
 Conclusion = Literal["recommended", "kept", "refused"]

@@ -25,8 +25,9 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
+from vermilion.files.document import document
 from vermilion.objectives import NotMeasuredError
 from vermilion.objectives.harm import meaning_of
 from vermilion.scenario.errors import ScenarioError
@@ -36,7 +37,6 @@ from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.certainty import Certainty, bounds_asked, rule
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.json_form import pick
 from vermilion.tuning.neighbourhood import NeighbourOutcome, neighbours
 from vermilion.tuning.simulations import needs_flow_delays
 
@@ -72,6 +72,7 @@ _WORDS: Final = frozenset({0, 3, 5})
 """Columns of the table that are words, and begin at the left."""
 
 
+@document("holds narrow=is_narrow margin seeds conditions=outcomes untried simulations warnings")
 @dataclass(frozen=True, slots=True)
 class Robustness:
     """Outcome of a recommendation under conditions around its own.
@@ -206,17 +207,6 @@ class Robustness:
                 if ruling is not None
             ),
         )
-
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON."""
-        return {
-            "holds": self.holds,
-            "narrow": self.is_narrow,
-            "margin": self.margin,
-            "seeds": self.seeds,
-            "conditions": self.outcomes,
-            **pick(self, "untried", "simulations", "warnings"),
-        }
 
     def __str__(self) -> str:
         """A table: one line for each condition, and one for each bound broken."""

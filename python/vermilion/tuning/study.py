@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
 
+from vermilion.files.document import read_as
 from vermilion.files.sqlite import bounded
 from vermilion.tuning.fidelity import FidelityReport
-from vermilion.tuning.json_form import read_as
 from vermilion.tuning.memory import KeptSimulation
 from vermilion.tuning.study_file import (
     RUNS_BESIDE,

@@ -14,9 +14,9 @@ from collections.abc import Mapping, Sequence  # noqa: TC003 - pydantic reads th
 from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.document import read_as
 from vermilion.objectives import CalledFunction
 from vermilion.tuning.evaluation import Seeds  # noqa: TC001 - pydantic reads it
-from vermilion.tuning.json_form import read_as
 from vermilion.tuning.plan import KINDS, Kind, TuningPlan
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.document import read_as
 from vermilion.files.sqlite import NONSENSE, bounded
 from vermilion.scenario.quantities import how_many
 from vermilion.tuning.fidelity import FidelityReport
-from vermilion.tuning.json_form import read_as
 from vermilion.tuning.memory import Used
 from vermilion.tuning.study_file import StudyError, damaged, open_to_read
 from vermilion.tuning.study_plan import StudyPlan

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
+from vermilion.files.document import document
 from vermilion.objectives.constraint import Constraint, path_in, relative_violation
 from vermilion.objectives.metrics import MetricPath, metric_in_words
 from vermilion.simulate.statistics import Interval, mean_interval
-from vermilion.tuning.json_form import pick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,6 +31,7 @@ WORST_FIRST: Final = ("broken", "not measured", "unproven", "met")
 """What can be said of a constraint. Of several phases the worst counts, however wide others are."""
 
 
+@document("constraint holds value? bound? confidence? phase??")
 @dataclass(frozen=True, slots=True)
 class ConstraintVerdict:
     """Verdict on one constraint, in the phase where it is tightest.
@@ -69,11 +70,6 @@ class ConstraintVerdict:
         if self.value is None or self.bound is None:
             return f"{self.constraint} is {self.figures}"
         return f"{self.constraint} is {self.holds} ({self.figures})"
-
-    def to_data(self) -> dict[str, Any]:
-        """Return it for JSON; what there is not is ``None``."""
-        given = pick(self, "constraint", "holds", "value", "bound", "confidence")
-        return {**given, "phase": self.phase or None}
 
     @property
     def figures(self) -> str:
