@@ -39,7 +39,7 @@ def test_three_seconds_tell_reno_newreno_and_delayed_acknowledgements_apart(trut
 
 def test_without_evidence_senders_are_those_of_today():
     assert SenderBelief().best == TODAY
-    assert TODAY.in_words() == "cubic (as in linux) senders"
+    assert TODAY.describe() == "cubic (as in linux) senders"
 
 
 def test_weak_evidence_does_not_overturn_what_is_likelier_beforehand():
@@ -102,7 +102,7 @@ def test_a_kind_ruled_out_is_no_longer_simulated_and_can_come_back():
     ],
 )
 def test_kinds_are_said_in_words(kind, words):
-    assert kind.in_words() == words
+    assert kind.describe() == words
 
 
 def test_a_wider_belief_keeps_what_was_learned():

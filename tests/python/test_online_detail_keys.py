@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import test_online_scripts
 import test_online_set_scripts
 from vermilion.online import run_online
-from vermilion.online.drive.real_router import _found
-from vermilion.online.entries import Decision, setting_in_words
+from vermilion.online.drive.real_router import _initial_decision
+from vermilion.online.entries import Decision, format_setting
 from vermilion.online.events import Record
 from vermilion.routers.base import HeldValues, LinkConfiguration
 from vermilion.scenario import load_scenario
@@ -55,9 +55,9 @@ def said():
     found += [(each.kind, each.reason, each.details, one) for each in run.decisions]
     policy = SimpleNamespace(mode="observe", changes_per_minute=6, at_exit="keep")
     red = {"min_threshold": 12.5, "weight": 0.0021, "max_threshold": None}
-    words = partial(setting_in_words, configuration=one)
+    words = partial(format_setting, configuration=one)
     killed = SimpleNamespace(run=7, original={"weight": 0.5}, command=None)
-    told = _found(0.0, "linux:eth0", red, words, None, killed, policy, HeldValues())
+    told = _initial_decision(0.0, "linux:eth0", red, words, None, killed, policy, HeldValues())
     found.append((told.kind, told.reason.partition(". In the beginning")[0], told.details, one))
     return found
 

@@ -46,11 +46,11 @@ def sample(time_s, backlog, packets=100, drops=0):
 
 def test_a_figure_is_said_in_numbers():
     figure = Figure("mean queue", "packets", 51.2, 22.4, 3.1)
-    assert figure.in_words() == "mean queue 51 packets seen, 22 +- 3 in the model"
+    assert figure.describe() == "mean queue 51 packets seen, 22 +- 3 in the model"
     assert figure.deviations == pytest.approx((51.2 - 22.4) / 3.1)
     assert not figure.explained
     small = Figure("signals", "% of packets", 0.3156, 0.2, 0.051)
-    assert small.in_words() == "signals 0.32% of packets seen, 0.2 +- 0.051 in the model"
+    assert small.describe() == "signals 0.32% of packets seen, 0.2 +- 0.051 in the model"
     assert small.explained
 
 
@@ -65,11 +65,11 @@ def test_what_is_not_explained_is_said_with_numbers():
         predicted_mean=22.0,
         noise=2.0,
     )
-    assert told.in_words() == (
+    assert told.describe() == (
         "this network is not explained by newreno senders "
         "(mean queue 51 packets seen, 22 +- 3 in the model)"
     )
-    assert replace(told, explained=True).in_words() == (
+    assert replace(told, explained=True).describe() == (
         "what is seen is explained by newreno senders"
     )
 
@@ -143,7 +143,7 @@ def test_without_an_explanation_there_is_no_answer():
     found = solve(asked)
     assert found.answer is None
     assert not found.explanation.explained
-    assert found.obstacle == found.explanation.in_words()
+    assert found.obstacle == found.explanation.describe()
     signals = next(each for each in found.explanation.figures if each.name == "signals")
     assert f"signals {signals.seen:.0f}% of packets seen" in found.obstacle
     # What was learned of the senders is not lost; of a model's bias nothing was learned.

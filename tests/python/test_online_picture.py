@@ -48,7 +48,7 @@ def test_a_long_queueing_delay_makes_small_differences_unimportant():
 def test_nothing_known_gives_no_class():
     assert picture([], flows=5).round_trip_classes() == []
     assert picture([], flows=5).known_share == 0.0
-    assert "unknown" in picture([], flows=5).in_words()
+    assert "unknown" in picture([], flows=5).describe()
 
 
 def test_the_distance_of_equal_mixtures_is_zero_whatever_their_size():
@@ -68,5 +68,5 @@ def test_one_replaced_flow_of_sixteen_moves_the_mixture_by_a_sixteenth_of_the_sh
 
 
 def test_a_picture_in_words_has_the_numbers_an_operator_looks_for():
-    words = picture([28] * 10 + [180] * 6).in_words()
+    words = picture([28] * 10 + [180] * 6).describe()
     assert words == "16 flows, base round trips 10 x 28 ms + 6 x 180 ms, 10 Mbit/s"

@@ -8,7 +8,7 @@ import pytest
 from test_online_model import IN_FORCE, model, picture, traffic
 from test_online_plan import NEAR, task
 from vermilion.objectives.harm import harm_bounds
-from vermilion.online.model.possibilities import MOST, by_turns, is_asked_of, possibilities
+from vermilion.online.model.possibilities import MOST, applies_to, by_turns, possibilities
 from vermilion.online.model.senders import SenderBelief, SenderModel
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.solve import solve
@@ -65,9 +65,9 @@ def test_what_the_queue_drops_is_not_asked_of_newcomers_of_a_kind_that_is_not_th
     nobody = SenderBelief()
     seen = nobody.after_seeing(1.0)
     for metric in ("goodput_bit_per_s.total", "jain_index", "starved", "drop_rate"):
-        assert is_asked_of(bounds[metric], SACK, seen)
-        assert is_asked_of(bounds[metric], NEWRENO, nobody)
-        assert is_asked_of(bounds[metric], NEWRENO, seen) == (metric != "drop_rate")
+        assert applies_to(bounds[metric], SACK, seen)
+        assert applies_to(bounds[metric], NEWRENO, nobody)
+        assert applies_to(bounds[metric], NEWRENO, seen) == (metric != "drop_rate")
 
 
 def test_a_search_keeps_what_newcomers_drop_out_of_its_bounds_where_nobody_is_like_them(

@@ -160,7 +160,7 @@ def test_a_stationary_network_raises_no_alarm_in_two_minutes(flows, base_s, seco
     conditions, alarms = None, []
     for tick in range(round(seconds / 0.1)):
         router.wait(10.0 + 0.1 * tick)
-        senses, sample = senses.taken(router.observe())
+        senses, sample = senses.after(router.observe())
         if tick < 50:
             continue
         picture = senses.picture()

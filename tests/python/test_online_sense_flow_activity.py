@@ -303,12 +303,12 @@ def network(count, discipline, **queue):
 def watch(core, until_s, seed=1):
     """(time, flows of the picture, packets by flow since 20 s)."""
     router = SimulatedRouter(core, "bottleneck", seed)
-    senses, _ = Senses.begin().taken(router.observe())
+    senses, _ = Senses.begin().after(router.observe())
     seen, packets = [], np.zeros(200)
     for step in range(1, round(10 * until_s) + 1):
         router.wait(0.1 * step)
         observation = router.observe()
-        senses, _ = senses.taken(observation)
+        senses, _ = senses.after(observation)
         seen.append((0.1 * step, senses.picture().flows))
         if step > 200:
             packets[observation.traffic.flows] += observation.traffic.packets
@@ -366,10 +366,10 @@ def test_flows_that_ended_while_they_were_locked_out_do_not_pile_up():
         origin="test",
     )
     router = SimulatedRouter(scenario.core_json(), "bottleneck", 1)
-    senses, _ = Senses.begin().taken(router.observe())
+    senses, _ = Senses.begin().after(router.observe())
     for step in range(1, 300):
         router.wait(0.1 * step)
-        senses, _ = senses.taken(router.observe())
+        senses, _ = senses.after(router.observe())
         assert senses.picture().flows <= 64
     assert senses.latest.active_flows > 128
     assert senses.picture().flows < 40

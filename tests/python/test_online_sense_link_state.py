@@ -235,11 +235,11 @@ def states(flows, until_s, knowledge="full", links=(), changes=()):
         origin="test",
     )
     router = SimulatedRouter(scenario.core_json(), "bottleneck", 1, knowledge)
-    senses, _ = Senses.begin().taken(router.observe())
+    senses, _ = Senses.begin().after(router.observe())
     told = []
     for step in range(1, round(10 * until_s) + 1):
         router.wait(0.1 * step)
-        senses, _ = senses.taken(router.observe())
+        senses, _ = senses.after(router.observe())
         kind = senses.link_state.kind
         if not told or told[-1][1] != kind:
             told.append((0.1 * step, kind))

@@ -174,10 +174,10 @@ def last_picture(count, round_trip, sender, discipline, knowledge):
         origin="test",
     )
     router = SimulatedRouter(scenario.core_json(), "bottleneck", 1, knowledge)
-    senses, _ = Senses.begin().taken(router.observe())
+    senses, _ = Senses.begin().after(router.observe())
     for step in range(1, 401):
         router.wait(0.1 * step)
-        senses, _ = senses.taken(router.observe())
+        senses, _ = senses.after(router.observe())
     return senses.picture()
 
 

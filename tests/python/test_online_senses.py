@@ -47,7 +47,7 @@ def take_all(observations, senses=None):
     senses = Senses.begin() if senses is None else senses
     samples = []
     for observation in observations:
-        senses, sample = senses.taken(observation)
+        senses, sample = senses.after(observation)
         samples.append(sample)
     return senses, samples
 
@@ -76,7 +76,7 @@ def test_another_share_of_the_flows_that_are_looked_at_is_no_other_traffic():
     stages = ((1, everyone, 0), (2, some, 80), (1, everyone, 160), (4, (1, 2, 3), 240))
     for one_in, sampled, since in stages:
         for observation in looked_at(one_in, 16, sampled, 80, since):
-            senses, _ = senses.taken(observation)
+            senses, _ = senses.after(observation)
             if senses.history and senses.latest.time_s > 0.15:
                 assert senses.picture().flows == 16, senses.latest.time_s
     assert len(senses.picture().base_rtts_s) > 0
@@ -146,7 +146,7 @@ def test_bytes_that_the_packets_cannot_add_up_to_make_no_sample():
 def test_a_reading_that_cannot_be_one_changes_nothing(nonsense):
     readings = steady_readings(3)
     before, _ = take_all(observed(readings[:2]))
-    after, sample = before.taken(Observation(replace(readings[2], **nonsense)))
+    after, sample = before.after(Observation(replace(readings[2], **nonsense)))
     assert sample is None
     assert after == before
 

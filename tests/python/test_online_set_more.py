@@ -153,4 +153,4 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
     # Eight samples are few, but of eight seconds: they are compared.
     assert len(explanation.figures) == 8
     assert intervals == pytest.approx([1.0] * len(intervals))
-    assert explanation.explained, explanation.in_words()
+    assert explanation.explained, explanation.describe()

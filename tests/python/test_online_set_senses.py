@@ -36,7 +36,7 @@ def sensed(world, until_s, senses=None, begin_s=0.0):
     """The senses after so many seconds."""
     senses = senses or SetSenses.begin(LINKS)
     for tick in range(round(10 * begin_s) + 1, round(10 * until_s) + 1):
-        senses, _ = senses.taken(world.observe(tick / 10).observation)
+        senses, _ = senses.after(world.observe(tick / 10).observation)
     return senses
 
 
@@ -47,7 +47,7 @@ def four():
     senses = SetSenses.begin(NAMES)
     for tick in range(1, 121):
         network.wait(tick / 10)
-        senses, _ = senses.taken(network.observe())
+        senses, _ = senses.after(network.observe())
     return senses
 
 
@@ -101,7 +101,7 @@ def test_a_simulated_network_shows_its_paths_and_round_trips(four):
         assert part.rate_bit_per_s == pytest.approx(10e6, rel=0.02)
         assert part.flows == 16, link
     assert picture.flows == 40
-    assert "order of queues along a path is not seen" in picture.in_words()
+    assert "order of queues along a path is not seen" in picture.describe()
 
 
 def test_a_path_that_the_operator_knows_is_no_guess():
@@ -117,10 +117,10 @@ def test_without_monitors_it_is_said_that_paths_are_not_known():
     picture = sensed(world, 8.0).picture()
     assert picture.knowledge == "counters"
     assert {path.links for path in picture.paths} == {("near",), ("far",)}
-    assert "do not tell which flows cross several queues" in picture.in_words()
+    assert "do not tell which flows cross several queues" in picture.describe()
     configured = sensed(world, 8.0, SetSenses.begin(LINKS, [LINKS])).picture()
     assert LINKS in {path.links for path in configured.paths}
-    assert "do not tell how many flows take which path" in configured.in_words()
+    assert "do not tell how many flows take which path" in configured.describe()
 
 
 def test_a_flow_that_is_only_seen_on_the_way_goes_all_the_way():
@@ -218,7 +218,7 @@ def test_a_sum_over_links_is_measured_where_its_parts_have_scales():
     for tick in range(1, 60):
         seen = world.observe(tick / 10).observation
         queues = dict(zip(("first", "second"), seen.queues.values(), strict=True))
-        senses, _ = senses.taken(replace(seen, queues=queues))
+        senses, _ = senses.after(replace(seen, queues=queues))
     stretch = senses.stretch(0.0)
     each = [
         stretch.queues[link].interval(lambda b: b.waiting_ms.mean()).mean
@@ -241,7 +241,7 @@ def test_what_one_queue_notices_concerns_all():
     world.far.flows = 16
     alarm = None
     for tick in range(41, 60):
-        senses, _ = senses.taken(world.observe(tick / 10).observation)
+        senses, _ = senses.after(world.observe(tick / 10).observation)
         watch, alarm = watch.after(senses.picture())
         if alarm is not None:
             break
@@ -267,9 +267,9 @@ def test_a_queue_without_a_sample_leaves_the_set_without_one():
     senses = sensed(world, 2.0)
     seen = world.observe(2.1).observation
     stale = replace(seen.queues["far"], reading=senses.parts["far"].reading)
-    after, sample = senses.taken(replace(seen, queues={**seen.queues, "far": stale}))
+    after, sample = senses.after(replace(seen, queues={**seen.queues, "far": stale}))
     assert sample is None
-    _, sample = after.taken(world.observe(2.2).observation)
+    _, sample = after.after(world.observe(2.2).observation)
     assert sample is not None
 
 
@@ -295,7 +295,7 @@ def test_one_link_at_which_packets_stand_may_be_the_beginning_of_an_outage():
     cut.far.packets = 60
     senses = sensed(cut, 6.0, senses, 4.5)
     assert not senses.may_be_silent
-    assert senses.told_since(0.0)[0].time_s == pytest.approx(4.6)
+    assert senses.samples_since_silence(0.0)[0].time_s == pytest.approx(4.6)
 
 
 def test_one_link_without_traffic_is_no_outage():

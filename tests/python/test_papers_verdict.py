@@ -72,4 +72,4 @@ def test_a_check_is_told_in_the_units_in_which_it_is_shown():
     shown = Check(
         "utilisation", Interval(0.95, 0.01, 10), Expected(high=0.93), "10 Mbit/s", "%", 100.0
     )
-    assert shown.in_words() == "10 Mbit/s: utilisation 95.0 ± 1.0 %, expected at most 93 %"
+    assert shown.describe() == "10 Mbit/s: utilisation 95.0 ± 1.0 %, expected at most 93 %"

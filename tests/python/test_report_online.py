@@ -19,11 +19,11 @@ from vermilion.report.drawing import milliseconds_per_packet
 from vermilion.report.phases import phases_of, responses_of
 from vermilion.report.price_line import (
     OtherQueue,
-    price_in_words,
+    describe_delay,
+    describe_price,
+    format_span,
     price_lines,
     short_queue,
-    span_in_words,
-    waiting_in_words,
 )
 from vermilion.scenario import Change
 from vermilion.simulate import Result
@@ -175,7 +175,7 @@ def test_the_page_says_first_how_long_packets_wait(runs, page):
     low, high = 0.8 * np.quantile(queue["queue_packets"][inside], (0.05, 0.95))
     phase = price_lines(runs[:1])[1]
     assert phase.waits_ms[0] == pytest.approx((low, high))
-    assert span_in_words((low, high)) == f"{low:.0f} to {high:.0f}\N{NO-BREAK SPACE}ms"
+    assert format_span((low, high)) == f"{low:.0f} to {high:.0f}\N{NO-BREAK SPACE}ms"
     text = "".join(Outline(page).texts)
     assert text.index("packets wait") < text.index("The price") < text.index("squared deviation")
 
@@ -211,8 +211,8 @@ def test_a_rival_stands_beside_both_networks_with_what_it_changes(runs):
 
 
 def test_one_seed_tells_no_change_from_chance(runs):
-    assert "cannot tell" in price_in_words(price_lines(runs[:1])[0])
-    assert "No sure change" in price_in_words(price_lines(runs)[0])
+    assert "cannot tell" in describe_price(price_lines(runs[:1])[0])
+    assert "No sure change" in describe_price(price_lines(runs)[0])
 
 
 def test_what_nobody_measured_is_left_out_of_the_price(runs):
@@ -226,7 +226,7 @@ def test_what_nobody_measured_is_left_out_of_the_price(runs):
         )
     line = price_lines(blind)[0]
     assert line.waits_ms[1] is None
-    assert waiting_in_words(line) == ""
+    assert describe_delay(line) == ""
     assert not any(row.metric.startswith("sojourn_ms") for row, _ in line.rows)
     assert "packets wait" not in online_report([blind])
 
@@ -236,7 +236,7 @@ def test_what_nobody_measured_is_left_out_of_the_price(runs):
     [((0.0, 37.1), "0 to 37 ms"), ((8.43, 9.96), "8.4 to 10 ms"), ((4.0, 68.6), "4 to 69 ms")],
 )
 def test_milliseconds_have_two_digits(span, words):
-    assert span_in_words(span).replace("\N{NO-BREAK SPACE}", " ") == words
+    assert format_span(span).replace("\N{NO-BREAK SPACE}", " ") == words
 
 
 def test_a_queue_has_no_time_scale_where_the_rate_changes(runs):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from vermilion.report.drawing import thinned
 from vermilion.report.numbers import percent, seconds, significant, with_interval
-from vermilion.report.online import gain_in_words
+from vermilion.report.online import format_gain
 from vermilion.scenario.quantities import how_many
 from vermilion.scenario.toml_text import toml_text
 from vermilion.simulate.statistics import Interval, RatioInterval
@@ -86,14 +86,14 @@ def test_seconds_have_no_trailing_zeros():
 
 
 def test_a_gain_below_one_is_told_as_a_loss():
-    assert gain_in_words(RatioInterval(7.21, 6.2, 8.04, 3)) == "7.2 times smaller (6.2 to 8)"
-    assert gain_in_words(RatioInterval(0.5, 0.25, 0.8, 3)) == "2 times larger (1.2 to 4)"
-    assert gain_in_words(RatioInterval(3.0, None, None, 1)) == "3 times smaller"
-    assert gain_in_words(None) == "not comparable"
+    assert format_gain(RatioInterval(7.21, 6.2, 8.04, 3)) == "7.2 times smaller (6.2 to 8)"
+    assert format_gain(RatioInterval(0.5, 0.25, 0.8, 3)) == "2 times larger (1.2 to 4)"
+    assert format_gain(RatioInterval(3.0, None, None, 1)) == "3 times smaller"
+    assert format_gain(None) == "not comparable"
 
 
 def test_a_gain_that_may_be_none_is_said_not_to_be_significant():
-    assert gain_in_words(RatioInterval(1.8, 0.9, 3.6, 3)) == (
+    assert format_gain(RatioInterval(1.8, 0.9, 3.6, 3)) == (
         "1.8 times smaller (0.9 to 3.6, not significant)"
     )
 

@@ -24,7 +24,7 @@ from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import Refusal
 from vermilion.routers.snmp import mib
 from vermilion.routers.snmp.linux_queues import LinuxQueues, QueuePlace, SeenTraffic, TrafficSeen
-from vermilion.routers.snmp.mib import TABLE_OF, TABLES, TOP, Fact, number_said
+from vermilion.routers.snmp.mib import TABLE_OF, TABLES, TOP, Fact, encoded_value
 from vermilion.routers.snmp.queue_objects import WALK_S, QueueObjects, diffserv_numbers, rows
 from vermilion.scenario.errors import FieldError
 
@@ -394,7 +394,7 @@ def test_a_value_between_two_steps_is_refused_where_the_kernel_would_refuse_it(
 ):
     [own] = [each for each in TABLE_OF[kind].settings if each.parameter == parameter]
     with pytest.raises(FieldError, match=f"the nearest is {nearest}$"):
-        number_said(own, value)
+        encoded_value(own, value)
 
 
 def test_a_time_or_a_probability_between_two_steps_is_the_nearer():
@@ -403,7 +403,7 @@ def test_a_time_or_a_probability_between_two_steps_is_the_nearer():
         ("red", "max_probability", 0.1, 429_496_730),  # of 2^-32: 429496729.6
     ):
         [own] = [each for each in TABLE_OF[kind].settings if each.parameter == parameter]
-        assert number_said(own, value) == said
+        assert encoded_value(own, value) == said
 
 
 def test_a_queue_that_is_gone_cannot_be_changed():

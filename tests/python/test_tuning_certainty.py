@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from vermilion.objectives import Constraint
-from vermilion.tuning.certainty import Certainty, bounds_asked, rule
+from vermilion.tuning.certainty import Certainty, count_bounds, rule
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.verdict import judge
 
@@ -89,7 +89,7 @@ def one_phase_swings():
 
 def test_the_phase_that_is_broken_beyond_doubt_is_the_worst_however_others_swing():
     best, now = one_phase_swings()
-    assert bounds_asked([BOUND], best, now) == 2
+    assert count_bounds([BOUND], best, now) == 2
     [ruling] = rule([BOUND], best, now, Certainty(2, 1, (5,)).at(5))
     assert (ruling.verdict.holds, ruling.verdict.phase) == ("broken", 2)
 

@@ -317,7 +317,7 @@ def test_a_front_without_time_for_fresh_seeds_says_so(monkeypatch, seconds, met)
     found, took = limited(monkeypatch, seconds)
     assert took == seconds
     assert (found.end, found.fresh, found.points) == ("deadline", False, ())
-    assert found.seeds_met == met
+    assert found.seed_count == met
     assert (found.incumbent is None) == (met == 0)
     assert "not confirmed on fresh seeds" in str(found)
     for kind in ("svg", "html"):
@@ -342,7 +342,7 @@ def test_ctrl_c_leaves_the_front_so_far_and_another_ends_its_comparison(
     )
     assert found.end == "interrupted"
     assert found.fresh == fresh
-    assert found.seeds_met == count
+    assert found.seed_count == count
     assert bool(found.points) == (moments != [1])
     assert ", ended by Ctrl-C" in str(found)
 

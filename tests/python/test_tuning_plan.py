@@ -240,7 +240,7 @@ def test_another_discipline_takes_over_and_its_own_box_is_searched(scenario):
     assert case.scenario.get(f"{QUEUE}.limit") == scenario.get(f"{QUEUE}.limit") == 100
     assert case.incumbent == {f"{QUEUE}.target": 0.005, f"{QUEUE}.interval": 0.1}
     assert case.objective.label == "queue-deviation"
-    assert [each.text for each in case.asked] == list(scenario.tuning.constraints)
+    assert [each.text for each in case.stated] == list(scenario.tuning.constraints)
 
 
 def phases_of(result):

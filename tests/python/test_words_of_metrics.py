@@ -3,8 +3,8 @@
 import pytest
 
 from test_cli import vermilion
-from vermilion.objectives.metrics import MetricPath, metric_in_words
-from vermilion.online.entries import SettingInForce, setting_in_words
+from vermilion.objectives.metrics import MetricPath, format_metric
+from vermilion.online.entries import SettingInForce, format_setting
 from vermilion.online.record.journal import Journal
 from vermilion.routers import LinkConfiguration
 from vermilion.routers.queue_set import configuration_of
@@ -25,13 +25,13 @@ __all__ = ["vermilion"]
     ],
 )
 def test_a_metric_is_said_in_its_readers_unit(path, value, half_width, words):
-    assert metric_in_words(MetricPath.parse(path), value, half_width) == words
+    assert format_metric(MetricPath.parse(path), value, half_width) == words
 
 
 def test_a_setting_is_said_with_the_units_of_its_parameters():
     pie = LinkConfiguration("wan", "pie", 0.0)
     setting = {"target": 0.00129412, "alpha": 0.01276, "limit": 1000}
-    assert setting_in_words(setting, pie) == "target 1.294 ms, alpha 0.01276, limit 1000 packets"
+    assert format_setting(setting, pie) == "target 1.294 ms, alpha 0.01276, limit 1000 packets"
 
 
 def test_of_several_queues_each_has_its_own_units():
@@ -41,14 +41,12 @@ def test_of_several_queues_each_has_its_own_units():
         0.0,
         (LinkConfiguration("a", "red", 0.0), LinkConfiguration("b", "linux-red", 0.0)),
     )
-    words = setting_in_words({"a.min_threshold": 12.5, "b.min_threshold": 30000}, both)
+    words = format_setting({"a.min_threshold": 12.5, "b.min_threshold": 30000}, both)
     assert words == "a.min_threshold 12.5 packets, b.min_threshold 30000 bytes"
 
 
 def test_a_discipline_that_nobody_knows_has_numbers_only():
-    assert (
-        setting_in_words({"speed": 0.5}, LinkConfiguration("wan", "of-my-own", 0.0)) == "speed 0.5"
-    )
+    assert format_setting({"speed": 0.5}, LinkConfiguration("wan", "of-my-own", 0.0)) == "speed 0.5"
 
 
 @pytest.mark.parametrize("names", [("red", "pie"), ("pie", "red"), ("red", "red")])
@@ -62,7 +60,7 @@ def test_a_set_of_a_journal_has_the_units_of_each_queues_own_discipline(names):
     together = "+".join(dict.fromkeys(names))
     known = configuration_of("near+far", together, setting)
     assert {each.link: each.discipline for each in known.queues} == queues
-    assert "near.limit 100 packets" in setting_in_words({"near.limit": 100.0}, known)
+    assert "near.limit 100 packets" in format_setting({"near.limit": 100.0}, known)
 
 
 def test_status_says_the_units_of_a_set_of_queues(tmp_path, vermilion):
@@ -90,4 +88,4 @@ def test_status_says_the_units_of_a_set_of_queues(tmp_path, vermilion):
 
 def test_a_set_with_a_discipline_that_nobody_knows_has_numbers_only_there():
     known = configuration_of("a+b", "of-my-own", {"a.speed": 0.5, "b.speed": 0.6})
-    assert setting_in_words({"b.speed": 0.6}, known) == "b.speed 0.6"
+    assert format_setting({"b.speed": 0.6}, known) == "b.speed 0.6"

@@ -45,7 +45,7 @@ def advice_page(advice: Advice) -> str:
         keep=advice.keep,
         headline=headline(advice),
         reason=_arrows(reason(advice)),
-        asked=_asked(question),
+        asked=_describe(question),
         worst=[milliseconds(worst_p95_ms(each)) for each in measured],
         goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
         price=[] if advice.keep else [_arrows(each) for each in price_lines(advice)],
@@ -66,7 +66,7 @@ def _arrows(text: str) -> str:
     return text.replace("->", "\u2192")
 
 
-def _asked(question: Question) -> str:
+def _describe(question: Question) -> str:
     """The question in a line."""
     trips = [format_quantity(end, TIME) for end in dict.fromkeys(question.round_trip_s)]
     flows = [str(end) for end in dict.fromkeys(question.flows)]

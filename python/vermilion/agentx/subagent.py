@@ -339,7 +339,7 @@ class Subagent:
                 if each.header.session == self._session:
                     self._transactions.clean_up(each.header.transaction)
             elif isinstance(each.body, _QUESTIONS):
-                self._asked(each, outcome)
+                self._on_request(each, outcome)
             if outcome.ended is not None:
                 break
         return outcome
@@ -403,7 +403,7 @@ class Subagent:
         else:
             self._state = "serving"
 
-    def _asked(self, message: Message, outcome: Reaction) -> None:
+    def _on_request(self, message: Message, outcome: Reaction) -> None:
         header = message.header
         if header.session != self._session or self._session == 0:
             outcome.send += self._response(header, Status.NOT_OPEN)

@@ -243,7 +243,7 @@ def _complete(given: dict[str, str | None]) -> dict[str, str]:
 
 
 def _present(question: "Question", text: str | None, file: str | None) -> "Present":
-    """What there is, from tc's words if they are given.
+    """Read the present queue from tc's output, if given.
 
     Raises:
         UserError: both are given, the file cannot be read, or the device has no tc.

@@ -1,4 +1,4 @@
-"""What ``vermilion advise`` shows on a terminal."""
+"""Tables of ``vermilion advise`` for a terminal."""
 
 from __future__ import annotations
 

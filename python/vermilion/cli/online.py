@@ -468,7 +468,7 @@ def _warn_of_former(*options_given: tuple[str, object]) -> None:
 
 @dataclass(frozen=True)
 class _Freedom:
-    """What a controller may do, and what it is told."""
+    """Options for the freedom of a controller."""
 
     mode: Literal["observe", "propose", "control"]
     changes_per_minute: int

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class OnlineFigure(FigureFile):
-    """What was asked for, opened before the work begins. A context manager.
+    """Context manager: figure files, opened before the work begins.
 
     Raises:
         UserError: a name of no known format, or more than one picture can show.

@@ -24,7 +24,7 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 def verbs_of(mode: Mode) -> tuple[str, ...]:
-    """What a person may say to a controller of a router in this mode."""
+    """Commands that a controller of a router accepts in this mode."""
     return {
         "observe": (),
         "propose": ("accept", "decline", "undo", "pause", "resume"),

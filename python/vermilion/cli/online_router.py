@@ -45,7 +45,7 @@ _STOPPING: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
 @dataclass(frozen=True)
 class RouterRequest:
-    """What the command line says.
+    """Arguments of a run on real routers.
 
     Attributes:
         addresses: like "linux:eth0/1:10" or "snmp:192.0.2.1/eth0"; none leaves it to the policy
@@ -220,7 +220,7 @@ def _opened(
 
 
 def _check_privileges(router: OperatedRouter, policy: Policy) -> None:
-    """Whether every queue may be changed, where anything is."""
+    """Check that every queue may be changed, unless the mode only observes."""
     from vermilion.online.drive.operated_queues import OperatedSet
 
     if policy.mode == "observe":
@@ -237,7 +237,7 @@ def _policy(
     paths: tuple[tuple[str, ...], ...],
     deadline_s: float,
 ) -> Policy:
-    """What is wanted of the queue, or of all queues together."""
+    """Build the policy for one queue, or for all queues together."""
     from vermilion.online.drive.operated_queues import OperatedSet
     from vermilion.online.router_policy import policy_for
 
@@ -249,7 +249,7 @@ def _policy(
 
 
 def _managed_link(router: OperatedRouter, name: str) -> ManagedLink:
-    """What the router says of its queue before anything is measured."""
+    """Read the queue's discipline and parameters from the router."""
     from vermilion.online.router_policy import ManagedLink
     from vermilion.routers import RouterError
 
@@ -341,7 +341,7 @@ def _stopped_by_signals(driver: WallClockDriver) -> Iterator[None]:
 
 
 def _read_policy(path: Path) -> PolicyFile:
-    """What a policy file says.
+    """Read a policy file.
 
     Raises:
         ScenarioError: it cannot be read, or says what is not accepted.
@@ -359,7 +359,7 @@ def _read_policy(path: Path) -> PolicyFile:
 
 
 def _default_journal(router: OperatedRouter) -> Path:
-    """Where the journal of a queue is kept unless told otherwise.
+    """Return the default path of a queue's journal.
 
     Raises:
         UserError: the folder cannot be made.
@@ -382,7 +382,7 @@ def _default_journal(router: OperatedRouter) -> Path:
 
 
 def _beginning(address: str, mode: Mode, at_exit: AtExit, journal: Path) -> str:
-    """What will be done, how it ends, and where it is written down."""
+    """Describe the run: its mode, its end and its journal."""
     does = {
         "observe": "nothing is changed",
         "propose": "you are asked before every change",

@@ -1,4 +1,4 @@
-"""What stands around a controller of a real router: eyes on its interface, metrics, log lines.
+"""Monitors, metrics and log lines around a controller of a real router.
 
 Sockets are opened first; then what was needed to open them is given up.
 """

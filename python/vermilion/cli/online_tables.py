@@ -44,7 +44,7 @@ def print_outcome(runs: Sequence[OnlineRun]) -> None:
 
 def print_price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> None:
     """Prints how long packets wait in plain words, and what every setting gives the flows."""
-    from vermilion.report.price_line import LEFT_ALONE, price_lines, waiting_in_words
+    from vermilion.report.price_line import LEFT_ALONE, describe_delay, price_lines
 
     lines = price_lines(runs, rivals)
     if not lines:
@@ -65,7 +65,7 @@ def print_price(runs: Sequence[OnlineRun], rivals: Sequence[OtherQueue]) -> None
     screen.print()
     if any(cell.judged for line in lines for _, cells in line.rows for cell in cells):
         screen.print(f"* differs significantly from '{LEFT_ALONE}'.", markup=False)
-    answers = [words for line in lines if (words := waiting_in_words(line))]
+    answers = [words for line in lines if (words := describe_delay(line))]
     for words in answers:
         screen.print(_plain(words), markup=False)
     if answers:

@@ -118,7 +118,7 @@ class Terminal:
                 self._hear(line.decode(errors="replace").strip().lower())
 
     def _is_in_front(self) -> bool:
-        """Whether reading is allowed: a job in the background would be stopped for it."""
+        """Check that this is the foreground job: a background job is stopped if it reads."""
         try:
             return os.tcgetpgrp(self._descriptor) == os.getpgrp()
         except OSError:

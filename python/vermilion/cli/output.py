@@ -56,7 +56,7 @@ def output_file(option: str, target: str) -> Iterator[TextIO]:
 
 @contextmanager
 def binary_output_file(option: str, target: str) -> Iterator[BinaryIO]:
-    """As :func:`output_file`, for bytes.
+    """Variant of :func:`output_file` for bytes.
 
     Raises:
         UserError: it cannot be written.

@@ -43,7 +43,7 @@ class ProgressBar:
 
     @property
     def callback(self) -> Callable[[float], object] | None:
-        """To be called with how much is done; ``None`` where nobody would see the bar."""
+        """Function to call with the progress; ``None`` without a terminal."""
         return self._update if sys.stderr.isatty() else None
 
     def describe(self, description: str, total: float) -> None:

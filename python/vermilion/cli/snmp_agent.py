@@ -145,7 +145,7 @@ def _stopping(stopped: threading.Event) -> "Iterator[None]":
 
 
 def _check_privileges() -> None:
-    """Whether queues may be changed.
+    """Check that queues may be changed.
 
     Raises:
         UserError: they may not; the message says what is missing and how to give it.

@@ -82,7 +82,7 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
         ("since", _time(queue.since, now)),
         ("last look", _moment(queue, queue.last_look, now)),
         ("next look", None if queue.simulated else _next_look(queue.next_look, now)),
-        ("in force", _in_words(queue) or None),
+        ("in force", _describe_setting(queue) or None),
         ("set", _moment(queue, queue.setting_since, now)),
         ("decided", queue.last_decision and f"{queue.last_decision}: {queue.last_reason}"),
         ("", _moment(queue, queue.last_decided, now)),
@@ -94,13 +94,13 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
             say(f"  {name:<10} {value}")
 
 
-def _in_words(queue: "QueueStatus") -> str:
+def _describe_setting(queue: "QueueStatus") -> str:
     """The setting with its units, as the log says it; a journal may hold anything."""
-    from vermilion.online.entries import setting_in_words
+    from vermilion.online.entries import format_setting
     from vermilion.routers.queue_set import configuration_of
 
     try:
-        return setting_in_words(
+        return format_setting(
             queue.setting, configuration_of(queue.link, queue.discipline, queue.setting)
         )
     except NONSENSE:

@@ -26,7 +26,7 @@ from vermilion.cli.tune_session import (
     check_study_options,
     exit_code,
     go_on,
-    is_said,
+    is_explicit,
     tune_front,
 )
 
@@ -291,7 +291,7 @@ def tune(
     )
     kind, length = kind_of(robust, pareto=pareto), fidelity_of(fidelity)
     check_exit_code(kind, asked=tells_conclusion)
-    if pareto and fidelity == "auto" and is_said(context, "fidelity"):
+    if pareto and fidelity == "auto" and is_explicit(context, "fidelity"):
         message = (
             "--fidelity auto cannot be used with --pareto: a front always simulates the whole "
             "duration"

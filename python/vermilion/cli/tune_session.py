@@ -244,7 +244,7 @@ def check_study_options(
         if applies:
             raise UserError(message)
     for name in () if scenarios else context.params:
-        if name not in _OF_A_SESSION and is_said(context, name):
+        if name not in _OF_A_SESSION and is_explicit(context, name):
             message = (
                 f"the option for {name.replace('_', ' ')} is in the study already; expected only "
                 "--budget, --deadline, --threads, --dask, --json and --exit-code without a scenario"
@@ -252,7 +252,7 @@ def check_study_options(
             raise UserError(message)
 
 
-def is_said(context: typer.Context, option: str) -> bool:
+def is_explicit(context: typer.Context, option: str) -> bool:
     """True if an option is on the command line, and not just at its default."""
     source = context.get_parameter_source(option)
     return source is not None and source.name == "COMMANDLINE"

@@ -158,14 +158,14 @@ def _show(entry: "UndoDocument") -> None:
 
 def _text(entry: "UndoDocument", name: str, value: "ParameterValue", *, exact: bool = False) -> str:
     """The value with its unit, as the log says it; a journal may hold anything."""
-    from vermilion.online.entries import value_in_words
+    from vermilion.online.entries import format_value
     from vermilion.routers.queue_set import configuration_of
 
     if value is None:
         return "automatic"
     try:
         configuration = configuration_of(entry["link"], entry["discipline"], entry["original"])
-        return value_in_words(name, value, configuration, exact=exact)
+        return format_value(name, value, configuration, exact=exact)
     except NONSENSE:
         return f"{value:g}" if isinstance(value, float) and not exact else str(value)
 
@@ -176,7 +176,7 @@ def _command(
     queue: "Untouched",
     interface: str | None,
 ) -> str:
-    """As tc writes it; "" where Linux has no such queue, or does not take the values."""
+    """Return the tc command; "" where Linux lacks the queue or refuses the values."""
     from vermilion.profiles import Place
     from vermilion.routers.linux.tc_command import profile_command
     from vermilion.scenario import disciplines

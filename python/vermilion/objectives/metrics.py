@@ -30,7 +30,7 @@ _IN_PER_CENT: Final = {
 }  # fmt: skip
 
 
-def metric_in_words(path: MetricPath, value: float, half_width: float | None = None) -> str:
+def format_metric(path: MetricPath, value: float, half_width: float | None = None) -> str:
     """A metric's value with its unit.
 
     Args:

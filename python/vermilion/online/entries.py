@@ -1,4 +1,4 @@
-"""What a controller can decide: the catalogue that log, journal, page and report all read.
+"""Catalogue of decisions, as log, journal, page and report show them.
 
 What a controller leaves behind, for reports and for whoever asks "why?" afterwards.
 
@@ -170,7 +170,7 @@ class OnlineRun:
     links: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        """What was decided, in order of time, and what it came to."""
+        """Return the decisions in order of time, and the outcome."""
         widest = max((len(each.kind.value) for each in self.decisions), default=0)
         decided = [
             f"{each.time_s:8.1f} s  {each.kind.value:<{widest}}  {each.reason}"
@@ -179,7 +179,7 @@ class OnlineRun:
         return "\n".join([self._title(), *decided, self._came_to()])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the same."""
+        """Return the same for a notebook."""
         decided = [
             f"<li>{each.time_s:.1f} s, <b>{escape(each.kind.value)}</b>: {escape(each.reason)}</li>"
             for each in self.decisions
@@ -192,7 +192,7 @@ class OnlineRun:
         return f"{of}{self.link} kept tuned, seed {self.seed}"
 
     def _came_to(self) -> str:
-        """What the operator wants small, or large, in both networks."""
+        """Describe the objective's value in both networks."""
         measure = self.objective.measure
         try:
             alone, tuned = measure(self.reference), measure(self.tuned)
@@ -225,7 +225,7 @@ class OnlineRun:
 
     @property
     def target_packets(self) -> float | None:
-        """Where the queue is to be held, packets; ``None`` where the goal is not to hold it."""
+        """Target of the queue, packets; ``None`` for other goals."""
         from vermilion.objectives.queue_deviation import QueueDeviation
 
         return self.objective.target if isinstance(self.objective, QueueDeviation) else None
@@ -241,9 +241,7 @@ _DIGITS: Final = 4
 """Significant ones: more than any link can tell apart, and few enough to be read."""
 
 
-def setting_in_words(
-    setting: Mapping[str, ParameterValue], configuration: LinkConfiguration
-) -> str:
+def format_setting(setting: Mapping[str, ParameterValue], configuration: LinkConfiguration) -> str:
     """Parameters with their units: "min_threshold 12.5 packets, weight 0.0021".
 
     Args:
@@ -258,10 +256,10 @@ def setting_in_words(
             for link, part in by_queue(setting).items()
             for name, value in part.items()
         }
-    return ", ".join(f"{each} {value_in_words(each, names[each], configuration)}" for each in names)
+    return ", ".join(f"{each} {format_value(each, names[each], configuration)}" for each in names)
 
 
-def value_in_words(
+def format_value(
     name: str, value: ParameterValue, configuration: LinkConfiguration, *, exact: bool = False
 ) -> str:
     """The value of one parameter, with its unit: "12.5 packets".

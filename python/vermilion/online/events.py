@@ -1,4 +1,4 @@
-"""What can happen to a controller, and what it can ask for.
+"""Events that reach a controller, and effects that it requests.
 
 Events are all that reaches a controller; time comes beside each. Effects are carried out by a
 driver and answered with events. An effect that is answered has a number, which its answer carries.

@@ -1,4 +1,4 @@
-"""What a queue's switches say of marks: whether it marks, and whether it drops in earnest.
+"""Switches of a queue for marks and drops.
 
 What the operator wants: the ``[tuning]`` section of a scenario, and what a controller may do.
 
@@ -53,12 +53,12 @@ DROPS_IN_EARNEST: Final = "drop_above_maximum"
 
 
 def marks(parameters: Mapping[str, object]) -> bool:
-    """Whether a queue with these parameters marks what it can."""
+    """Check whether a queue with these parameters marks."""
     return parameters.get("ecn") is True
 
 
 def marks_alone(parameters: Mapping[str, object]) -> bool:
-    """Whether a queue with these parameters never drops, for its average, what it can mark."""
+    """Check whether early drops are off for packets that can be marked."""
     return marks(parameters) and parameters.get(DROPS_IN_EARNEST) is False
 
 
@@ -84,7 +84,7 @@ _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What to keep a queue at, by means of what, and how freely.
+    """Goal for a queue, the parameters to change, and limits on changes.
 
     Attributes:
         link: the link under control.
@@ -174,7 +174,7 @@ class Policy:
         return policy
 
     def _check(self, scenario: Scenario) -> None:
-        """Whether the constraints speak of what a controller can see.
+        """Check that the constraints concern metrics that a controller can see.
 
         Raises:
             ScenarioError: one speaks of another link, or of a group of flows.
@@ -191,20 +191,20 @@ class Policy:
                 raise ScenarioError(where, text, accepted, scenario.origin)
 
     def harm_bounds(self, model: Scenario, links: Sequence[str]) -> tuple[Constraint, ...]:
-        """What a change of these links' queues may cost in a model."""
+        """Bounds on the harm that a change of these links' queues may do in a model."""
         asked = [bound for bound in self.bounds if not bound.of_harm]
         return harm_bounds(model, links, self.harm, objectives=[self.objective], constraints=asked)
 
     @property
     def goal(self) -> str:
-        """What is wanted, in words: "keep its queue at 30 packets", "minimise p95 delay"."""
+        """Description of the goal: "keep its queue at 30 packets", "minimise p95 delay"."""
         if self.target_packets is not None:
             return f"keep its queue at {how_many(self.target_packets, 'packet')}"
         return f"{'maximise' if self.objective.maximised else 'minimise'} {self.objective.label}"
 
     @property
     def target_packets(self) -> float | None:
-        """Where the queue is to be held; ``None`` where the goal is not to hold it."""
+        """Target of the queue; ``None`` for other goals."""
         return self.objective.target if isinstance(self.objective, QueueDeviation) else None
 
     def scale_packets(self, packets_per_s: float) -> float:
@@ -220,7 +220,7 @@ class Policy:
         return max((delay_s if bounded else _USUAL_DELAY_S) * packets_per_s, _FEWEST_PACKETS)
 
     def path(self, parameter: str) -> str:
-        """Where a scenario keeps a parameter of the queue under control."""
+        """Scenario path of a parameter of the queue."""
         return f"links.{self.link}.queue.{parameter}"
 
 
@@ -262,7 +262,7 @@ LINKS_BETWEEN = "+"
 
 @dataclass(frozen=True, slots=True)
 class SetPolicy(Policy):
-    """What to pursue with several queues.
+    """Goal for several queues together.
 
     ``parameters`` have their link's name before them, and ``link`` is what the set is called.
 
@@ -308,7 +308,7 @@ class SetPolicy(Policy):
         )
 
     def with_paths(self, paths: Sequence[Sequence[str]]) -> SetPolicy:
-        """With the paths that the operator knows.
+        """Add the paths that the operator has configured.
 
         Raises:
             ScenarioError: one names a link that is not under control, or one twice.
@@ -325,12 +325,12 @@ class SetPolicy(Policy):
         return None
 
     def path(self, parameter: str) -> str:
-        """Where a scenario keeps a parameter of one of the queues."""
+        """Scenario path of a parameter of one of the queues."""
         link, _, name = parameter.partition(BETWEEN)
         return f"links.{link}.queue.{name}"
 
     def of_queue(self, link: str) -> Policy:
-        """What of it concerns one queue: its parameters, and where to search them."""
+        """Policy of one queue: its parameters and their space."""
         prefix = f"{link}{BETWEEN}"
         return Policy(
             link=link,
@@ -374,7 +374,7 @@ def _untold(objective: Objective) -> Objective:
 
 
 def _objective(scenario: Scenario, links: Sequence[str]) -> Objective:
-    """What is asked for; by default the knee of every link, each as much as the others."""
+    """Return the objective; by default the sum of every link's default."""
     stated = None if scenario.tuning is None else scenario.tuning.objective
     said = stated is not None and (
         stated.statement is not None
@@ -401,7 +401,7 @@ def _check_objective(scenario: Scenario, objective: Objective, links: Sequence[s
 def _check_constraints(
     scenario: Scenario, constraints: Sequence[str], links: Sequence[str]
 ) -> None:
-    """Whether they speak of what a controller can see.
+    """Check that the constraints concern metrics that a controller can see.
 
     Raises:
         ScenarioError: one speaks of another link, or of a group of flows.

@@ -1,4 +1,4 @@
-"""What the operator of real routers wants, from a policy file and from options.
+"""Policy for real routers, from a policy file and options.
 
 A policy file has the words of a scenario, without a network::
 
@@ -74,7 +74,7 @@ LOG_FORMATS: Final = ("text", "json")
 
 @dataclass(frozen=True, slots=True)
 class Service(_Stated):
-    """What a file or the command line says; ``None`` leaves it to whoever is asked next.
+    """Configuration of the service; ``None`` where it is not configured.
 
     Attributes:
         router: the queue's address.
@@ -120,7 +120,7 @@ _SWITCHES: Final = ("monitor", "metrics_from_outside", "listen_from_outside", "a
 
 
 def read_service(document: Mapping[str, Any]) -> Service:
-    """What a policy file's top level says.
+    """Read the top level of a policy file.
 
     Raises:
         FieldError: a value that is not accepted.
@@ -179,7 +179,7 @@ _MOST_CHANGES: Final = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ManagedLink:
-    """What is known of a real queue before anything is measured.
+    """Properties of a real queue before anything is measured.
 
     Attributes:
         interface: its name, which the link is called by.
@@ -213,7 +213,7 @@ class ManagedLink:
 
 @dataclass(frozen=True, slots=True)
 class Freedom(_Stated):
-    """What a controller may do; ``None`` leaves it to whoever is asked next.
+    """Limits on a controller; ``None`` where they are not configured.
 
     Attributes:
         mode: whether anything is changed.
@@ -232,7 +232,7 @@ class Freedom(_Stated):
 
 @dataclass(frozen=True, slots=True)
 class PolicyFile:
-    """What a policy file says; what it leaves away is ``None`` or empty.
+    """Content of a policy file; absent keys are ``None`` or empty.
 
     Attributes:
         origin: the file's name, for messages.
@@ -254,7 +254,7 @@ class PolicyFile:
 
 
 def read_policy(text: str, origin: str = "policy") -> PolicyFile:
-    """What the text of a policy file says.
+    """Parse the text of a policy file.
 
     Raises:
         ScenarioError: a key or a value that is not accepted; the message names those that are.
@@ -353,7 +353,7 @@ class _Names:
         return joint_name(link.name, "") if len(self.links) > 1 else ""
 
     def path(self, name: str) -> str:
-        """Where a scenario keeps a parameter; an unknown name gives a path of none."""
+        """Scenario path of a parameter; "" for an unknown name."""
         found = self.find(name)
         if found is None:
             link, _, bare = name.removeprefix("links.").rpartition(BETWEEN)
@@ -553,5 +553,5 @@ def _check_keys(table: Mapping[str, Any], keys: Sequence[str], before: str, plac
 
 
 def _where_it_belongs(key: str) -> str:
-    """Which other place of a policy has the key, if one has: ``; mode belongs in [freedom]``."""
+    """Hint at the section that has the key: ``; mode belongs in [freedom]``."""
     return next((f"; {key} belongs {where}" for where, keys in _PLACES if key in keys), "")

@@ -28,10 +28,10 @@ from vermilion.report.price_line import (
     KEPT_TUNED,
     LEFT_ALONE,
     ROWS,
+    describe_price,
+    format_span,
     in_unit,
-    price_in_words,
     price_lines,
-    span_in_words,
 )
 from vermilion.report.queue_figure import drawn_queues, parameter_figure
 from vermilion.report.study_parts import is_as_shipped
@@ -62,7 +62,7 @@ def sentences(runs: Sequence[OnlineRun]) -> list[str]:
     return [_set_up(runs[0]), _controller(runs)]
 
 
-def gain_in_words(gain: RatioInterval | None) -> str:
+def format_gain(gain: RatioInterval | None) -> str:
     """Format the ratio of deviations: "7.1 times smaller (6.2 to 8)".
 
     An interval that contains 1 is said not to be significant.
@@ -149,7 +149,7 @@ def online_report(
         "interval": with_interval,
         "seconds": seconds,
         "decimals": significant_decimals,
-        "gain": gain_in_words,
+        "gain": format_gain,
     }
     template = environment.get_template("online.html.j2")
     return template.render(
@@ -219,9 +219,9 @@ def _phase_summary(line: PriceLine) -> dict[str, object]:
         "traffic": line.traffic,
         "start_s": line.start_s,
         "end_s": line.end_s,
-        "alone": alone and span_in_words(alone),
-        "tuned": tuned and span_in_words(tuned),
-        "price": price_in_words(line),
+        "alone": alone and format_span(alone),
+        "tuned": tuned and format_span(tuned),
+        "price": describe_price(line),
     }
 
 

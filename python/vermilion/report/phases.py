@@ -13,7 +13,7 @@ from vermilion.objectives import (
 )
 from vermilion.objectives.published_queue_variance import PublishedQueueVariance
 from vermilion.objectives.queue_deviation import QueueDeviation
-from vermilion.scenario.round_trips import in_words
+from vermilion.scenario.round_trips import format_round_trips
 from vermilion.simulate.statistics import Interval, RatioInterval, mean_interval, ratio_interval
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def traffic_of(run: OnlineRun, index: int) -> str:
     for name, group in run.scenario.flows.items():
         active = run.reference.flows(name).phases[index]["flows"]
         if active:
-            trips = "" if group.rtt is None else f" of {in_words(group.rtt)}"
+            trips = "" if group.rtt is None else f" of {format_round_trips(group.rtt)}"
             counts[trips] = counts.get(trips, 0) + active
     parts = (
         f"{count} {'flow' if count == 1 else 'flows'}{trips}".replace(" ms", "\N{NO-BREAK SPACE}ms")

@@ -155,23 +155,23 @@ def price_lines(
     return tuple(lines)
 
 
-def waiting_in_words(line: PriceLine) -> str:
+def describe_delay(line: PriceLine) -> str:
     """Describe the queueing delay in one sentence; "" if it was not measured."""
     alone, tuned = line.waits_ms[:2]
     if alone is None or tuned is None:
         return ""
     return (
-        f"{line.traffic}: {LEFT_ALONE}, packets wait {span_in_words(alone)}; "
-        f"{KEPT_TUNED}, {span_in_words(tuned)}."
+        f"{line.traffic}: {LEFT_ALONE}, packets wait {format_span(alone)}; "
+        f"{KEPT_TUNED}, {format_span(tuned)}."
     )
 
 
-def span_in_words(span: tuple[float, float]) -> str:
+def format_span(span: tuple[float, float]) -> str:
     """Two times in ms: "4.3 to 69 ms"."""
     return " to ".join(_milliseconds(each) for each in span) + "\N{NO-BREAK SPACE}ms"
 
 
-def price_in_words(line: PriceLine) -> str:
+def describe_price(line: PriceLine) -> str:
     """Describe the other metrics that the tuning changed, and did not, in two sentences."""
     rows = [(row, cells) for row, cells in line.rows if not row.metric.startswith("sojourn_ms.")]
     if not rows:
@@ -202,7 +202,7 @@ def as_document(line: PriceLine) -> dict[str, object]:
         "end_s": line.end_s,
         "traffic": line.traffic.replace("\N{NO-BREAK SPACE}", " "),
     }
-    if summary := waiting_in_words(line).replace("\N{NO-BREAK SPACE}", " "):
+    if summary := describe_delay(line).replace("\N{NO-BREAK SPACE}", " "):
         document["summary"] = summary
     document["settings"] = [
         {

@@ -129,7 +129,7 @@ def smallest(trips: float | tuple[float, ...] | RoundTripDistribution) -> float:
     return min(trips) if isinstance(trips, tuple) else trips
 
 
-def in_words(trips: float | tuple[float, ...] | RoundTripDistribution) -> str:
+def format_round_trips(trips: float | tuple[float, ...] | RoundTripDistribution) -> str:
     """A group's round trips for people: ``28 ms``, ``20 ms .. 200 ms``."""
     if isinstance(trips, float | int):
         return format_quantity(trips, TIME)

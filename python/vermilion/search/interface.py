@@ -149,7 +149,7 @@ class Search(ABC):
             ValueError: a point that is not outstanding, a value that is NaN or minus infinity,
                 or lists of different lengths. Nothing has been told then.
         """
-        self._check_told(points, values)
+        self._check_values(points, values)
         for point, value in zip(points, values, strict=True):
             queue = self._waiting[point]
             queue.popleft().value = float(value)
@@ -280,7 +280,7 @@ class Search(ABC):
         issues = (issue for queue in self._waiting.values() for issue in queue)
         return sorted(issues, key=lambda issue: issue.number)
 
-    def _check_told(self, points: Sequence[Point], values: Sequence[float]) -> None:
+    def _check_values(self, points: Sequence[Point], values: Sequence[float]) -> None:
         if len(points) != len(values):
             message = f"told {len(points)} points and {len(values)} values; expected as many"
             raise ValueError(message)

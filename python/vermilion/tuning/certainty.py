@@ -115,7 +115,7 @@ class BoundRuling:
         return f"{self.seeds} seeds cannot tell, {more} could"
 
 
-def bounds_asked(constraints: Sequence[Constraint], best: Evaluation, incumbent: Evaluation) -> int:
+def count_bounds(constraints: Sequence[Constraint], best: Evaluation, incumbent: Evaluation) -> int:
     """Number of bounds under one condition, each phase counted."""
     return sum(
         any(margin is not None and math.isfinite(margin) for margin in margins)

@@ -172,7 +172,7 @@ class Beside:
         baselines = simple_baselines(
             case.standing,
             case.objective,
-            case.asked,
+            case.stated,
             links=links,
             seeds=replace(tuning.seeds, comparison=seeds),
             budget=min(BASELINE_BUDGET, plan.budget),

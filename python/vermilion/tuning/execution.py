@@ -98,7 +98,7 @@ def _execute(
         begun = session.study.begin(StudyPlan.of(tuning), plan.budget)
         tuning = replace(tuning, earlier=tuple(begun.earlier))
     try:
-        outcome = search(tuning.told_of_incumbents(session.threads), session)
+        outcome = search(tuning.with_incumbent_results(session.threads), session)
     except NotMeasuredError as error:
         objectives = dict.fromkeys(
             objective.label for case in tuning.cases for objective in case.objectives

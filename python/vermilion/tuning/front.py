@@ -71,7 +71,7 @@ def what_to_do(tried: int, constraints: Sequence[str], *, beaten: bool = False) 
     return "loosen what is asked, search more parameters, or give a larger budget"
 
 
-def nearest_in_words(nearest: NearestSetting, headings: Sequence[str], cells: Sequence[str]) -> str:
+def describe_nearest(nearest: NearestSetting, headings: Sequence[str], cells: Sequence[str]) -> str:
     """Describe the setting that came nearest, in a line.
 
     Args:
@@ -222,7 +222,7 @@ class Front:
         ]
 
     @property
-    def seeds_met(self) -> int:
+    def seed_count(self) -> int:
         """Number of seeds behind the figures."""
         return 0 if self.incumbent is None else self.incumbent.values[0].count
 
@@ -241,7 +241,7 @@ class Front:
         lines = [why_empty(self.evaluations, self.dropped, self.constraints, beaten=beaten)]
         if self.nearest is not None:
             cells = self.parameter_cells(self.nearest.parameters)
-            lines.append(nearest_in_words(self.nearest, self.parameter_headings(), cells))
+            lines.append(describe_nearest(self.nearest, self.parameter_headings(), cells))
         to_do = what_to_do(self.evaluations, self.constraints, beaten=beaten)
         return [*lines, f"for a front: {to_do}"]
 
@@ -382,7 +382,7 @@ class Front:
 
     def _remarks(self) -> list[str]:
         """Lines below the table."""
-        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seeds_met]
+        met = (self.seeds.comparison if self.fresh else self.seeds.search)[: self.seed_count]
         tried = f"{how_many(self.evaluations, 'setting')} tried by {self.search}"
         if self.fresh and self.points:
             verb = "was" if self.dropped == 1 else "were"

@@ -179,7 +179,7 @@ class Case:
         return self.objectives[0]
 
     @property
-    def asked(self) -> tuple[Constraint, ...]:
+    def stated(self) -> tuple[Constraint, ...]:
         """The constraints without those of harm."""
         return tuple(each for each in self.constraints if not each.of_harm)
 
@@ -187,7 +187,7 @@ class Case:
         """Least noticeable gain, where the incumbent reaches so much."""
         return self.objective.least_gain(incumbent, self.minimum_improvement)
 
-    def told_of_incumbent(self, seeds: Sequence[int], threads: int | None) -> Case:
+    def with_incumbent_results(self, seeds: Sequence[int], threads: int | None) -> Case:
         """Return the same case, with objectives relative to the incumbent where they need it."""
         if not any(each.needs_incumbent for each in self.objectives):
             return self
@@ -256,13 +256,13 @@ class PreparedTuning:
         command = device.command(known, self.plan.place)
         return OnDevice(device.name, command, tuple(device.notes(known)))
 
-    def told_of_incumbents(self, threads: int | None) -> PreparedTuning:
+    def with_incumbent_results(self, threads: int | None) -> PreparedTuning:
         """Return the same tuning, with objectives relative to the incumbents where they need it.
 
         Raises:
             NotMeasuredError: an incumbent lacks what an objective needs.
         """
-        told = (each.told_of_incumbent(self.seeds.search, threads) for each in self.cases)
+        told = (each.with_incumbent_results(self.seeds.search, threads) for each in self.cases)
         return replace(self, cases=tuple(told))
 
 

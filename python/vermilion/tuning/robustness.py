@@ -35,7 +35,7 @@ from vermilion.simulate import Result
 from vermilion.simulate.runs import run_many
 from vermilion.simulate.statistics import mean_interval
 from vermilion.tuning.candidates import Candidates
-from vermilion.tuning.certainty import Certainty, bounds_asked, rule
+from vermilion.tuning.certainty import Certainty, count_bounds, rule
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.neighbourhood import NeighbourOutcome, neighbours
 from vermilion.tuning.simulations import needs_flow_delays
@@ -417,7 +417,7 @@ class _Judge:
     def bounds(self, runs: _Runs) -> int:
         """Number of bounds under a condition, each phase counted."""
         _, best, incumbent, _ = self._evaluated(runs)
-        return bounds_asked(self.constraints, best, incumbent)
+        return count_bounds(self.constraints, best, incumbent)
 
     def outcome(self, neighbour: Neighbour, runs: _Runs, certainty: Certainty) -> NeighbourOutcome:
         """The verdict under one condition."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.files.document import document
 from vermilion.objectives.constraint import Constraint, path_in, relative_violation
-from vermilion.objectives.metrics import MetricPath, metric_in_words
+from vermilion.objectives.metrics import MetricPath, format_metric
 from vermilion.simulate.statistics import Interval, mean_interval
 
 if TYPE_CHECKING:
@@ -80,12 +80,12 @@ class ConstraintVerdict:
             return f"{why}{where}"
         # What follows the bound is words: "with twice the flows".
         path = MetricPath.parse(path_in(self.constraint))
-        reached = metric_in_words(path, self.value.mean, self.value.half_width)
+        reached = format_metric(path, self.value.mean, self.value.half_width)
         if self.value.half_width is not None:
             reached += at_confidence(self.confidence)
         # Where a bound straddles, the reader has to see why: it is as uncertain as what it is of.
         uncertain = self.bound_half_width if self.holds == "unproven" else None
-        bound = metric_in_words(path, self.bound, uncertain)
+        bound = format_metric(path, self.bound, uncertain)
         return f"{reached}{where}, bound {bound}"
 
 

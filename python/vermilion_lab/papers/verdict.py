@@ -69,7 +69,7 @@ class Expected:
             self.high is not None and low > self.high
         )
 
-    def in_words(self, scale: float = 1.0) -> str:
+    def describe(self, scale: float = 1.0) -> str:
         """Format, like "at most 93" or "27 to 33"."""
         if self.low is None:
             return f"at most {significant((self.high or 0.0) * scale)}"
@@ -115,9 +115,9 @@ class Check:
     @property
     def wanted(self) -> str:
         """The expected range with its unit."""
-        return f"{self.expected.in_words(self.scale)} {self.unit}".rstrip()
+        return f"{self.expected.describe(self.scale)} {self.unit}".rstrip()
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Format, like "10 Mbit/s: utilisation 99.9 ± 0.1 %, expected at most 93 %"."""
         place = f"{self.reading}: " if self.reading else ""
         return f"{place}{self.quantity} {self.measured}, expected {self.wanted}"
@@ -154,7 +154,7 @@ def exceptions(checks: Sequence[Check]) -> list[str]:
     # What fails says more than what is undecided.
     found.sort(key=lambda check: check.verdict is Ruling.OPEN)
     parts = [
-        ("fails: " if check.verdict is Ruling.FAILS else "open: ") + check.in_words()
+        ("fails: " if check.verdict is Ruling.FAILS else "open: ") + check.describe()
         for check in found[:_NAMED_EXCEPTIONS]
     ]
     left = len(found) - _NAMED_EXCEPTIONS

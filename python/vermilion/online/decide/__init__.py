@@ -1,1 +1,1 @@
-"""What to do next: the controller's states, and what each makes of what happens."""
+"""Decisions of the controller: its states and their transitions."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from vermilion.online.decide import entering, ownership, silence
 from vermilion.online.decide.ownership import is_mixture
 from vermilion.online.decide.states import Applying, HandsOff, Owed, RouterChange, Watching
-from vermilion.online.entries import DecisionKind, setting_in_words
+from vermilion.online.entries import DecisionKind, format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -143,7 +143,7 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
 
 
 def _what_is_there(turn: Turn, state: Applying, found: Mapping[str, ParameterValue]) -> str:
-    """What a change has come to that is neither made nor unmade, in words."""
+    """Describe the outcome of a change that is neither made nor undone."""
     if is_mixture(turn.controller.held, found, state.before, [state.change.parameters]):
         return "only a part of the change is in force"
     return "what is in force is neither the change nor the setting before it"
@@ -171,7 +171,7 @@ def _changed(
     turn.believe_in_force(in_force)
     change = state.change
     untold = f"; the change is not in the journal, because {unwritten}" if unwritten else ""
-    words = setting_in_words(change.parameters, turn.controller.configuration)
+    words = format_setting(change.parameters, turn.controller.configuration)
     turn.change(replaced=None if change.is_free else dict(state.before))
     if change.purpose != "end blackout":
         turn.change(blackout_again_s=turn.now_s)

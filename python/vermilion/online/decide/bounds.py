@@ -1,4 +1,4 @@
-"""What the operator asked for, looked after on the network, whatever the controller is doing.
+"""Check of the operator's constraints on the network, in every state.
 
 Every bound that the network breaks ends in a decision of its own, also while a setting is searched,
 settles or is verified. A metric that lies beyond its bound by less than its own noise is said to
@@ -54,7 +54,7 @@ def look(turn: Turn) -> None:
     found = {
         bound.text: said
         for bound in judged
-        if (said := next(filter(None, (_said(bound, each) for each in lately)), None))
+        if (said := next(filter(None, (_describe_breach(bound, each) for each in lately)), None))
     }
     for text, (words, broken) in found.items():
         if not watch.knows(text):
@@ -64,7 +64,7 @@ def look(turn: Turn) -> None:
 
 
 def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
-    """What was measured lately, as far as it counts; none where that is too short.
+    """Return recent measurements; none where they are too few.
 
     While conditions come and go there is a second stretch, as long as they last: what is asked for
     in each of them, a mean over several would hide.
@@ -82,7 +82,7 @@ def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
 
 
 def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
-    """Whether it has a number of its own, or is of what may have been better before a change."""
+    """Check that the bound has a fixed value, or refers to a setting that was replaced."""
     if not bound.of_reference:
         return True
     controller = turn.controller
@@ -92,7 +92,7 @@ def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
 
 
 def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
-    """What its metric could have been at most before a change; ``None`` where that is not known.
+    """Greatest value that the metric can have had before a change; ``None`` if unknown.
 
     No link is used more than wholly, and no flows get more than it carries, whatever stood there.
     """
@@ -103,14 +103,14 @@ def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
     return 1.0 if bound.path.metric == "utilization" else None
 
 
-def _said(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBound] | None:
-    """How a bound is broken in a stretch; ``None`` where it is not, or nothing can be told."""
+def _describe_breach(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBound] | None:
+    """Describe a broken bound; ``None`` where it holds or cannot be measured."""
     measured = lately.bounded(bound)
     limit = None if bound.of_reference else bound.bound
     if measured is None or measured.low is None or measured.high is None:
         return None
     broken = BrokenBound(bound, limit, measured)
-    words = broken.in_words()
+    words = broken.describe()
     if limit is None:
         most = _most(bound, lately.rate_bit_per_s)
         if most is None or measured.mean >= bound.bound * most + bound.offset:
@@ -120,6 +120,6 @@ def _said(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBound] | None:
     if (measured.high < limit) if bound.at_least else (measured.low > limit):
         return f"the network breaks {words}", broken
     if (measured.mean < limit) if bound.at_least else (measured.mean > limit):
-        words = broken.in_words(with_half_width=True)
+        words = broken.describe(with_half_width=True)
         return f"the network seems to break {words}, but that may be chance", broken
     return None

@@ -1,4 +1,4 @@
-"""How often a router may be changed.
+"""Budget of router changes.
 
 Every change costs: a human reads about it, some routers flush their queue, and what was learned of
 the setting before is of no more use. So changes are counted, and beyond the operator's budget the
@@ -65,7 +65,7 @@ class ChangeBudget:
         return len(self._lately(now_s)) < self.per_minute
 
     def next_s(self, now_s: float) -> float:
-        """From when on one more change may be made: now, where it may be made at once."""
+        """Earliest time of the next change."""
         lately = self._lately(now_s)
         if len(lately) < self.per_minute:
             return now_s
@@ -79,7 +79,7 @@ class ChangeBudget:
 
 @dataclass(frozen=True, slots=True)
 class BoundsWatch:
-    """Which bounds are said to be broken; a value.
+    """Bounds that have been reported broken; a value.
 
     Attributes:
         since_s: from when on measurements count.
@@ -92,11 +92,11 @@ class BoundsWatch:
     said: tuple[tuple[str, float], ...] = ()
 
     def knows(self, bound: str) -> bool:
-        """Whether a bound is said to be broken."""
+        """Check whether a bound has been reported broken."""
         return any(text == bound for text, _ in self.said)
 
     def with_broken(self, bounds: Iterable[str], now_s: float) -> BoundsWatch:
-        """With these said to be broken now."""
+        """Return the watch after these bounds have been reported broken."""
         broken = dict.fromkeys(bounds, now_s)
         return replace(self, said=tuple({**dict(self.said), **broken}.items()))
 
@@ -111,7 +111,7 @@ DRIFT_HOLD_S = (5.0, 60.0)
 
 @dataclass(frozen=True, slots=True)
 class Drift:
-    """How often a drift without a cause may be answered.
+    """Limit on answers to a drift without a known cause.
 
     Attributes:
         hold_s: how long the next one has to wait.
@@ -234,7 +234,7 @@ class Controller:
 
     @property
     def way_back(self) -> Mapping[str, ParameterValue]:
-        """What to go back to where nothing else is known to do no harm.
+        """Setting to fall back to where no other is known to be harmless.
 
         That is what stood before the first change, but for what shut a queue.
         """

@@ -96,7 +96,7 @@ class Persistence:
 
     @property
     def alarmed(self) -> bool:
-        """Whether it has held long enough."""
+        """True once the condition has held long enough."""
         return self.run >= self.hold
 
 
@@ -439,7 +439,7 @@ _SLACK = 0.15  # share by which conditions may leave the span of those met
 
 @dataclass(frozen=True, slots=True)
 class Fluctuation:
-    """How often conditions have changed lately, and within which span.
+    """Recent changes of the operating conditions, and their range.
 
     A value: every change makes the next one.
 
@@ -453,12 +453,12 @@ class Fluctuation:
 
     @property
     def lasts(self) -> bool:
-        """Whether one setting is sought for all conditions met."""
+        """True while one setting is sought for all recent conditions."""
         return bool(self.met)
 
     @property
     def usual_s(self) -> float:
-        """How long conditions have lasted lately, from one change to the next; 0 while unknown."""
+        """Mean time between recent changes; 0 while unknown."""
         if len(self.changes_s) < 2:  # noqa: PLR2004 - a change and the next
             return 0.0
         return (self.changes_s[-1] - self.changes_s[0]) / (len(self.changes_s) - 1)
@@ -485,7 +485,7 @@ class Fluctuation:
         return Fluctuation()
 
     def spans(self, picture: TrafficEstimate) -> bool:
-        """Whether these conditions are within what was met."""
+        """Check whether these conditions lie within the range seen."""
         return self.lasts and all(
             _within(of(part), [of(each.parts[place]) for each in self.met])
             for place, part in enumerate(picture.parts)

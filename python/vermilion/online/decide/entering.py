@@ -1,4 +1,4 @@
-"""How each state is entered: the one place for what has to be remembered at its door."""
+"""Entry actions of the states."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.entries import DecisionKind, setting_in_words
+from vermilion.online.entries import DecisionKind, format_setting
 from vermilion.online.model.explanation import FEWEST_SAMPLES, are_enough
 from vermilion.online.model.traffic import least_queue_packets
 from vermilion.online.plan.task import condition_distance
@@ -97,7 +97,7 @@ def search_quickly(
     limit, limit_in_numbers = _limit_of_marks(turn, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.in_words()}{_model_target(turn)}{limit} ({why})",
+        f"{picture.describe()}{_model_target(turn)}{limit} ({why})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
@@ -140,7 +140,7 @@ def refine(
     watch_conditions(turn, picture, traffic)
     # Young flows do not behave as flows do: they are still finding their windows.
     since_s = max(since_s, grown_s(turn, traffic))
-    settled = turn.controller.senses.told_since(since_s)
+    settled = turn.controller.senses.samples_since_silence(since_s)
     if not are_enough(settled):
         settled = turn.controller.senses.since(since_s)
     # No model of one moment explains a stretch in which conditions come and go.
@@ -159,7 +159,7 @@ def refine(
 
 
 def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
-    """What is sought while flows are young is sought again when they are grown.
+    """Plan another search for when the young flows have grown.
 
     The queue may have told of new flows before they were counted. Then nobody has waited for them,
     and they are part of the picture by now, so that nothing would call for that search.
@@ -169,7 +169,7 @@ def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
 
 
 def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> None:
-    """From now on the traffic is compared with this picture."""
+    """Compare the traffic with this estimate from now on."""
     lately = (*turn.controller.lately_modelled, picture)
     turn.change(
         modelled=picture,
@@ -192,7 +192,7 @@ def _model_target(turn: Turn) -> str:
 
 
 def _limit_of_marks(turn: Turn, traffic: Traffic) -> tuple[str, dict[str, object]]:
-    """That no setting brings the queue to where it is wanted; in words and numbers, if it is so."""
+    """Explain why marks cannot bring the queue to its target; empty where they can."""
     if not marks_alone(turn.controller.in_force):
         return "", {}
     least = least_queue_packets(traffic)
@@ -233,7 +233,7 @@ def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
         instead: how to go on where nothing is changed; ``None`` for as before.
     """
     controller = turn.controller
-    words = setting_in_words(change.parameters, controller.configuration)
+    words = format_setting(change.parameters, controller.configuration)
     policy = controller.policy
     # Nothing is free for who only watches: what stands there is not this controller's.
     if policy.mode == "observe" or (controller.paused_by_person and not change.is_free):
@@ -315,7 +315,7 @@ def explain(turn: Turn, since_s: float) -> None:
 
 
 def count_starved(turn: Turn, expected: Expectation) -> None:
-    """From now on the starved flows are counted, where a model has said how many may starve."""
+    """Count starved flows from now on, where a model has predicted their number."""
     if expected.most_starved is None or turn.controller.starvation is not None:
         return
     over_s = max(expected.starved_over_s, _STARVED_OVER_S)
@@ -329,7 +329,7 @@ def verify_from_now(turn: Turn, verifying: Verifying) -> None:
 
 
 def schedule_for(turn: Turn, picture: TrafficEstimate) -> Schedule:
-    """When what is due for a setting that comes into force now."""
+    """Schedule the verification of a setting that comes into force now."""
     traffic = turn.traffic(picture)
     if traffic is None:  # nothing that was modelled lacks anything
         message = "a setting was found for conditions that cannot be modelled"
@@ -381,19 +381,19 @@ def hands_off(turn: Turn, why: str, changed: Mapping[str, ParameterValue]) -> No
 
 
 def is_drift(turn: Turn, now: TrafficEstimate, then: TrafficEstimate | None) -> bool:
-    """Whether conditions have only moved a step since then, and not long ago."""
+    """Check whether conditions have only drifted since a recent estimate."""
     if then is None or now.time_s - then.time_s > _DRIFT_STEP_S or now.flows == 0:
         return False
     return condition_distance(now, then, turn.queueing_s(now)) <= _DRIFT_STEP
 
 
 def grown_s(turn: Turn, traffic: Traffic) -> float:
-    """When the youngest flows will have found their windows."""
+    """Time by which the youngest flows have found their windows."""
     return turn.controller.flows_changed_s + _GROWING_ROUND_TRIPS * traffic.longest_round_trip_s
 
 
 def settled_s(turn: Turn, traffic: Traffic) -> float:
-    """Since when the network does what the setting in force makes of grown flows."""
+    """Time since which grown flows have settled under the setting in force."""
     controller = turn.controller
     since_s = max(controller.conditions_since_s, grown_s(turn, traffic))
     changes_s = controller.budget.changes_s
@@ -403,7 +403,7 @@ def settled_s(turn: Turn, traffic: Traffic) -> float:
 
 
 def just_silent(turn: Turn) -> bool:
-    """Whether the link is silent, or was so lately that little has been seen since."""
+    """Check whether the link is silent, or was until a moment ago."""
     told_s = FEWEST_SAMPLES * SAMPLE_INTERVAL_S - EPSILON_S
     senses = turn.controller.senses
     return senses.may_be_silent or turn.now_s - senses.silent_s < told_s
@@ -414,7 +414,7 @@ def learn_from_promise(turn: Turn) -> None:
     promise, senses = turn.controller.promise, turn.controller.senses
     if promise is None or turn.controller.policy.target_packets is None or senses.may_be_silent:
         return
-    samples = senses.told_since(promise.since_s)
+    samples = senses.samples_since_silence(promise.since_s)
     if samples:
         correction = turn.controller.correction.learned_shortfall(
             *mean_and_seconds(samples), promise.noise, promise.mean
@@ -426,11 +426,11 @@ def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) 
     """Learn the model's bias from the samples since ``since_s``."""
     if turn.controller.policy.target_packets is None:
         return
-    samples = turn.controller.senses.told_since(since_s)
+    samples = turn.controller.senses.samples_since_silence(since_s)
     if samples:
         traffic = turn.traffic(turn.picture)
         begun_s = since_s if traffic is None else min(since_s, settled_s(turn, traffic))
-        lately = turn.controller.senses.told_since(max(begun_s, since_s - _SCATTER_S))
+        lately = turn.controller.senses.samples_since_silence(max(begun_s, since_s - _SCATTER_S))
         correction = turn.controller.correction.learned(
             *mean_and_seconds(samples), noise, predicted_mean, scatter(lately)
         )

@@ -1,4 +1,4 @@
-"""What a router says is in force, beside what it was asked for.
+"""Comparison of the setting in force with the setting requested.
 
 Hands off: somebody else has taken charge of the queue; it is watched and left alone.
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, RouterChange, Waiting
-from vermilion.online.entries import DecisionKind, setting_in_words
+from vermilion.online.entries import DecisionKind, format_setting
 from vermilion.online.policy import marks
 from vermilion.routers.queue_set import by_queue
 
@@ -33,7 +33,7 @@ def stands(
     believed: Mapping[str, ParameterValue],
     unanswered: Sequence[Mapping[str, ParameterValue]],
 ) -> bool:
-    """Whether nobody else has changed anything.
+    """Check that nobody else has changed the setting.
 
     Args:
         held: what the router makes of values.
@@ -52,7 +52,7 @@ def is_mixture(
     before: Mapping[str, ParameterValue],
     asked: Sequence[Mapping[str, ParameterValue]],
 ) -> bool:
-    """Whether nothing is in force but what stood before and what was asked for.
+    """Check that every value in force is an old or a requested one.
 
     Args:
         held: what the router makes of values.
@@ -69,7 +69,7 @@ def strangers(
     before: Mapping[str, ParameterValue],
     asked: Sequence[Mapping[str, ParameterValue]],
 ) -> dict[str, ParameterValue]:
-    """What is in force that neither stood before nor was asked for.
+    """Values in force that are neither old nor requested.
 
     Args:
         held: what the router makes of values.
@@ -155,7 +155,7 @@ def leave_if_shared(turn: Turn, state: Applying, found: Mapping[str, ParameterVa
 
 
 def changed_in(turn: Turn, found: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
-    """What is not as it was last read back, but for what the queue moves by itself."""
+    """Values that differ from those last read, except those the queue moves by itself."""
     known, still = turn.controller.in_force, turn.controller.held.still(found)
     return {name: still[name] for name in sorted(still) if still[name] != known.get(name)}
 
@@ -192,7 +192,7 @@ def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None
         turn.decide(
             DecisionKind.APPLIED,
             "a change whose answer was lost is in force after all: "
-            + setting_in_words(found, turn.controller.configuration),
+            + format_setting(found, turn.controller.configuration),
             setting=dict(found),
         )
     elif controller.policy.mode == "observe":

@@ -6,11 +6,11 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.objectives.metrics import metric_in_words
+from vermilion.objectives.metrics import format_metric
 from vermilion.online.decide import entering, silence
 from vermilion.online.decide.states import RouterChange, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
-from vermilion.online.entries import DecisionKind, setting_in_words
+from vermilion.online.entries import DecisionKind, format_setting
 from vermilion.online.plan.examination import FEWEST_COMPARED, before_silence, misfits
 from vermilion.scenario.quantities import how_many
 
@@ -100,7 +100,7 @@ def _fail(turn: Turn, state: Searching, reason: str, **details: object) -> None:
 
 
 def _doubt(turn: Turn, finding: Finding) -> str:
-    """What in a finding cannot be: a router must never hear of it; "" for nothing."""
+    """Return why a finding is invalid and must not reach a router; "" if it is valid."""
     if not math.isfinite(finding.correction.packets):
         return f"a bias of {finding.correction.packets} packets"
     answer = finding.answer
@@ -176,7 +176,7 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
 
 
 def _figures(figures: Sequence[Figure]) -> dict[str, object]:
-    """What was seen beside what a model has, for the journal."""
+    """Observed and modelled figures, for the journal."""
     return {
         **{figure.name: [figure.seen, figure.model] for figure in figures},
         "figures": [
@@ -193,7 +193,7 @@ def _figures(figures: Sequence[Figure]) -> dict[str, object]:
 
 
 def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
-    """What to replace a setting with for which nothing speaks but a model that is now refuted."""
+    """Return a replacement for a setting whose model has been refuted."""
     controller = turn.controller
     # A verification that was cancelled, since conditions changed, has proved nothing either.
     in_force, held = controller.in_force, controller.held
@@ -223,7 +223,7 @@ def _go_on(turn: Turn, state: Searching, again_in_s: float = _ASK_AGAIN_S) -> No
 
 
 def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
-    """What to do with an answer to conditions that have changed since."""
+    """Handle an answer to conditions that have changed since."""
     if answer.verdict.apply and entering.is_drift(turn, turn.picture, answer.picture):
         turn.decide(
             DecisionKind.STALE,
@@ -318,7 +318,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
 
 
 def _is_refuted(turn: Turn, answer: Answer) -> bool:
-    """Whether a first answer's model is not what is seen; then that has to be explained first."""
+    """Check whether observations refute a first answer's model."""
     controller = turn.controller
     traffic = turn.traffic(answer.picture)
     kinds = answer.alternatives or (answer.incumbent,)
@@ -326,7 +326,7 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     if traffic is None or several:  # whose means are no prediction for what is there
         return False
     since_s = entering.settled_s(turn, traffic)
-    seen = before_silence(controller.senses.told_since(since_s))
+    seen = before_silence(controller.senses.samples_since_silence(since_s))
     bias = 0.0 if answer.internal_target is None else controller.correction.packets
     scale = turn.scale_packets(answer.picture)
     found = [misfits(replace(answer, incumbent=each), seen, scale, bias) for each in kinds]
@@ -335,7 +335,7 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     lately = turn.now_s - controller.refuted_s < _REFUTED_S
     if not missed and not (too_few and lately):
         return False
-    why = "; ".join(figure.in_words() for figure in missed)
+    why = "; ".join(figure.describe() for figure in missed)
     turn.decide(
         DecisionKind.UNEXPLAINED,
         "the answer is not put in force, because its model does not explain what is seen under the "
@@ -352,7 +352,7 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
 
 
 def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
-    """Whether what is in force does surely better on the network than a first guess promises.
+    """Check whether the setting in force surely does better than a first guess promises.
 
     Nobody has compared the model of a first guess with the network yet; this does.
     """
@@ -374,7 +374,7 @@ def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
 
 
 def _suffers_in_the_model_alone(turn: Turn, answer: Answer, measured: Stretch) -> bool:
-    """Whether an answer is there for a harm alone that the network surely does not suffer.
+    """Check whether an answer mends a harm that the network surely does not suffer.
 
     A bound that the setting in force breaks is mended at any price, so it has to be broken. In
     conditions that are not there yet, such as a crowd that may come, only a model can say so.
@@ -393,8 +393,8 @@ def _suffers_in_the_model_alone(turn: Turn, answer: Answer, measured: Stretch) -
             DecisionKind.KEPT,
             "the answer is not put in force, because only the model says that the setting in force "
             f"breaks a bound; the network keeps {bound.text} "
-            f"(measured {metric_in_words(bound.path, seen.mean)}, bound "
-            f"{metric_in_words(bound.path, limit)})",
+            f"(measured {format_metric(bound.path, seen.mean)}, bound "
+            f"{format_metric(bound.path, limit)})",
             bound=bound.text,
             bound_limit=limit,
             bound_measured=seen.mean,
@@ -404,7 +404,7 @@ def _suffers_in_the_model_alone(turn: Turn, answer: Answer, measured: Stretch) -
 
 
 def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> bool:
-    """Whether the quick answer is no setting to go back to, as far as can be told by now."""
+    """Check whether the quick answer is known to be no setting to go back to."""
     if measured is None:
         return True
     result = verify(
@@ -418,7 +418,7 @@ def _has_failed(turn: Turn, unverified: Verifying, measured: Stretch | None) -> 
 
 
 def _expected(answer: Answer, prediction: Prediction) -> float:
-    """What is expected of the objective, as it will be measured on the network."""
+    """Expected value of the objective, as measured on the network."""
     if answer.internal_target is None:
         return prediction.value.mean
     return prediction.deviation(answer.internal_target).mean
@@ -426,7 +426,7 @@ def _expected(answer: Answer, prediction: Prediction) -> float:
 
 def _tell_tuned(turn: Turn, state: Searching, answer: Answer, took_s: float) -> None:
     predicted = answer.candidate
-    words = setting_in_words(answer.setting, turn.controller.configuration)
+    words = format_setting(answer.setting, turn.controller.configuration)
     turn.decide(
         DecisionKind.TUNED,
         f"{how_many(answer.evaluations, 'setting')} tried in {took_s:.2f} s: {words}, predicted to "

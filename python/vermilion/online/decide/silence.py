@@ -132,7 +132,7 @@ def on_observed_again(turn: Turn, state: Blind, _event: Observed) -> None:
 
 
 def _for_blind_times(turn: Turn) -> Mapping[str, ParameterValue]:
-    """What to put in force, as far as it differs from what is; nothing where it does not."""
+    """Fall-back values that differ from those in force."""
     controller = turn.controller
     wanted = controller.policy.fall_back or controller.proven or controller.original
     return controller.held.missed(wanted, controller.in_force)
@@ -202,12 +202,12 @@ def on_observed_while_paused(turn: Turn, state: Paused, _event: Observed) -> Non
 
 
 def _waiting(turn: Turn) -> Waiting:
-    """To look at what there is when the link is busy again, as for the first time."""
+    """Return the state that waits for traffic as at the start."""
     return Waiting(turn.now_s, turn.now_s, _BUSY_AGAIN)
 
 
 def _to_resume(turn: Turn, state: State) -> Verifying | Watching | Waiting | None:
-    """What to go on with later; ``None`` for states that do not pause."""
+    """State to resume later; ``None`` for states that do not pause."""
     match state:
         case Watching(owed=None, queue=None, doubt=None, ask_again_s=again_s) if (
             turn.now_s >= again_s
@@ -282,7 +282,7 @@ def _counted(blackout: Blackout) -> tuple[int, int, int]:
 
 
 def _may_act(turn: Turn, state: State) -> bool:
-    """Whether the state is one in which the queue is the controller's to judge."""
+    """Check whether the controller may change the queue in this state."""
     match state:
         case Searching() | Observing() | Verifying() | Paused():
             return True

@@ -25,7 +25,7 @@ _OBSERVING_S = (2.0, 4.0)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """When what is due after a setting has come into force.
+    """Times of observation and verification after a setting comes into force.
 
     Attributes:
         begun_s: when it came into force.
@@ -59,7 +59,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """For a steady picture: something changed, or nothing is known yet.
+    """State: no steady traffic estimate yet.
 
     Attributes:
         begun_s: since when.
@@ -78,7 +78,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """For an answer; the network goes on under the old setting meanwhile.
+    """State: a search runs; the network keeps the old setting.
 
     Attributes:
         number: of the search.
@@ -101,7 +101,7 @@ class Searching:
 
 @dataclass(frozen=True, slots=True)
 class Verifying:
-    """What an applied setting does: it settles, then it is measured.
+    """State: an applied setting settles, then it is measured.
 
     Attributes:
         setting: what was applied.
@@ -129,7 +129,7 @@ class Verifying:
 
 @dataclass(frozen=True, slots=True)
 class Observing:
-    """What the network does under the quick answer, before it is refined.
+    """State: the network runs under the quick answer, before it is refined.
 
     Attributes:
         schedule: when what is due.
@@ -142,7 +142,7 @@ class Observing:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What the last quick answer was to deliver.
+    """Prediction of the last quick answer.
 
     Attributes:
         mean: the predicted mean queue, packets.
@@ -184,7 +184,7 @@ class RouterChange:
 
     @property
     def is_free(self) -> bool:
-        """Whether it takes something back: that needs no budget, and nobody is asked."""
+        """True for a rollback or restore, which needs neither budget nor consent."""
         return self.purpose in {"roll back", "restore"}
 
 
@@ -254,7 +254,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """That all stays well: the network is compared with the model.
+    """State: the network is compared with the model.
 
     Attributes:
         since_s: since when the present setting has been watched.

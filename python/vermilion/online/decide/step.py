@@ -33,7 +33,7 @@ _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has chang
 def step(
     controller: Controller, event: Event, now_s: float
 ) -> tuple[Controller, tuple[Effect, ...]]:
-    """What becomes of a controller by an event, and what it asks for.
+    """Return the controller after an event, and the effects it requests.
 
     Args:
         controller: as it is; it is not changed.
@@ -68,12 +68,12 @@ def _check(left: State, entered: State, leads_to: frozenset[type[State]]) -> Non
 
 
 def _take_in(turn: Turn, event: Observed) -> bool:
-    """What every observation does, whatever the state; whether there is a sample in it."""
+    """Update what is known by an observation; return whether it ended a sample."""
     state = turn.controller.state
     if isinstance(state, Ended):
         return False
     _compare(turn, event)
-    senses, sample = turn.controller.senses.taken(event.observation)
+    senses, sample = turn.controller.senses.after(event.observation)
     turn.change(senses=senses)
     picture = senses.picture()
     if sample is None or picture is None:
@@ -143,7 +143,7 @@ def _changed(turn: Turn, alarm: Alarm, picture: TrafficEstimate) -> None:
 
 
 def _obey(turn: Turn, command: Command) -> None:
-    """What a person may say in any state."""
+    """Carry out an operator's command that is valid in any state."""
     match command.verb:
         case "pause" if not turn.controller.paused_by_person:
             turn.change(paused_by_person=True)
@@ -153,7 +153,7 @@ def _obey(turn: Turn, command: Command) -> None:
         case "resume" if turn.controller.paused_by_person:
             turn.change(paused_by_person=False)
             turn.decide(DecisionKind.RESUMED, "a person has allowed changes again", by=_PERSON)
-        case "accept" if turn.controller.paused_by_person and _is_asked(turn, command):
+        case "accept" if turn.controller.paused_by_person and _is_pending(turn, command):
             turn.change(paused_by_person=False)
             turn.decide(
                 DecisionKind.RESUMED,
@@ -164,7 +164,7 @@ def _obey(turn: Turn, command: Command) -> None:
             pass
 
 
-def _is_asked(turn: Turn, command: Command) -> bool:
-    """Whether the proposal that a command is about waits for an answer."""
+def _is_pending(turn: Turn, command: Command) -> bool:
+    """Check whether the command's proposal is still pending."""
     state = turn.controller.state
     return isinstance(state, Proposing) and state.number == command.number

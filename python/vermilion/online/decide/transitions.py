@@ -56,7 +56,7 @@ Handler: TypeAlias = Callable[[Turn, Any, Any], None]
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What a state makes of an event.
+    """Handler of an event in a state.
 
     Attributes:
         handle: does it.

@@ -167,14 +167,14 @@ class Turn:
         )
 
     def _reading_interval_s(self) -> float:
-        """How far apart the queue's counters have been read lately."""
+        """Recent interval between readings of the queue's counters, s."""
         lately = self.controller.senses.since(self.now_s - _LATELY_S)
         if not lately:
             return SAMPLE_INTERVAL_S
         return max(SAMPLE_INTERVAL_S, median(sample.interval_s for sample in lately))
 
     def _first_setting(self) -> list[Mapping[str, float]]:
-        """What stood before the first change, where it no longer does.
+        """Setting before the first change, where it is no longer in force.
 
         It does no harm against itself, so that a search which finds nothing else that does none has
         at least the way back.
@@ -186,7 +186,7 @@ class Turn:
         return [] if stands or not first.keys() >= set(policy.parameters) else [first]
 
     def deadline_s(self, kind: TaskKind) -> float:
-        """How long a search of this kind may take."""
+        """Time allowed for a search of this kind, s."""
         deadlines = REFINING_DEADLINES if kind == "refined" else 1.0
         return deadlines * self.controller.policy.deadline_s
 
@@ -209,7 +209,7 @@ class Turn:
         return self.controller.policy.scale_packets(per_second)
 
     def queueing_s(self, picture: TrafficEstimate) -> float:
-        """What a queue of that length makes a packet wait, s."""
+        """Queueing delay of the wanted queue, s."""
         rate, size = picture.rate_bit_per_s, picture.packet_bytes
         return 8.0 * size * self.scale_packets(picture) / rate if rate and size else 0.0
 
@@ -221,7 +221,7 @@ class Turn:
             return None
 
     def missing(self, picture: TrafficEstimate) -> str:
-        """What is missing in a picture to make a model of it; "" for nothing."""
+        """Return what the estimate lacks to make a model; "" for nothing."""
         try:
             Traffic.of_picture(picture, self.controller.policy)
         except TooLittleIsKnown as missing:
@@ -229,7 +229,7 @@ class Turn:
         return ""
 
     def measured_since(self, time_s: float) -> Stretch | None:
-        """What was measured since then; ``None`` where that is too short to say anything."""
+        """Measurements since then; ``None`` where they are too few."""
         return self.controller.senses.stretch(time_s)
 
     def moments_since(self, time_s: float, length_s: float) -> Stretch | None:

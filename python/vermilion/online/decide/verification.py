@@ -1,4 +1,4 @@
-"""What was measured under a setting, beside what was promised and what was before.
+"""Verification of an applied setting: measured against predicted, and before against after.
 
 A bound of the operator's that the network breaks, surely or as it seems: words and numbers.
 
@@ -26,7 +26,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.objectives.metrics import metric_in_words
+from vermilion.objectives.metrics import format_metric
 from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What the model said before the change.
+    """Prediction made before the change.
 
     Attributes:
         cost_before: the objective under the old setting in the present conditions.
@@ -110,7 +110,7 @@ class Figures:
             None if before is None else before.utilization.mean,
         )
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Like "mean queue 30 packets (model 31), queue-deviation 4 packets^2 (...)"."""
         expected, objective = self.expected, self.objective
         unit = f" {objective.unit}" if objective.unit else ""
@@ -175,10 +175,10 @@ class BrokenBound:
         """The bound as it was written."""
         return self.constraint.text
 
-    def in_words(self, *, with_half_width: bool = False) -> str:
+    def describe(self, *, with_half_width: bool = False) -> str:
         """Like "links.a.drop_rate <= 10 % (measured 12.3 %)"."""
         half_width = self.measured.half_width if with_half_width else None
-        seen = metric_in_words(self.constraint.path, self.measured.mean, half_width)
+        seen = format_metric(self.constraint.path, self.measured.mean, half_width)
         return f"{self.bound} (measured {seen})"
 
     def details(self) -> dict[str, object]:
@@ -254,7 +254,7 @@ _MOMENTS = 4  # that must all be worse, for a verdict before its time
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What the network says of a setting.
+    """Verdict of the network on a setting.
 
     Attributes:
         verdict: see the head of this module.
@@ -297,7 +297,7 @@ def verify(
         verdict = "unproven" if why else "better"
     return Verification(
         verdict=verdict,
-        reason=f"{why}; {figures.in_words()}" if why else figures.in_words(),
+        reason=f"{why}; {figures.describe()}" if why else figures.describe(),
         broken=broken,
         details={**figures.details(), **({} if broken is None else broken.details())},
     )
@@ -332,7 +332,7 @@ def clearly_worse(
     return Verification(
         verdict="worse",
         reason=f"every moment of {figures.seconds:.1f} s is worse than the worst second before; "
-        f"{figures.in_words()}",
+        f"{figures.describe()}",
         broken=None,
         details=figures.details(),
     )
@@ -346,7 +346,7 @@ def _why_worse(
     *,
     mends: bool,
 ) -> str:
-    """Why a setting has to be taken back; "" where it need not."""
+    """Return why a setting must be rolled back; "" if it need not."""
     objective = policy.objective
     now = after.objective(objective)
     if before is None:
@@ -359,7 +359,7 @@ def _why_worse(
     broken_before = {each.bound for each in all_broken(before, None, policy.bounds)}
     for each in broken:
         if each.bound not in broken_before:
-            return f"it breaks a bound that the setting before kept, {each.in_words()}"
+            return f"it breaks a bound that the setting before kept, {each.describe()}"
     # What the operator asked for comes first: to keep it may cost what is optimised.
     mends = mends or len(broken) < len(broken_before)
     if _beyond(after.utilization, before.utilization, _UTILIZATION_LOST, up=False):
@@ -380,7 +380,7 @@ def _least_loss(then: Interval, objective: Objective) -> float:
 
 
 def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) -> str:
-    """Why a setting that does no harm is not known to help; "" where it is."""
+    """Return why a harmless setting is not known to help; "" if it is."""
     now = after.objective(objective)
     if now is None:
         return "the objective cannot be measured by counters alone"
@@ -402,12 +402,12 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
 
 
 def _carries_far_more(after: Stretch, before: Stretch) -> bool:
-    """Whether the link is used so much more that delays and drops of before are no measure."""
+    """Check whether utilisation rose so far that earlier delays and drops are no measure."""
     return _beyond(after.utilization, before.utilization, _UTILIZATION_GAINED, up=True)
 
 
 def _beyond(now: Interval, then: Interval, by: float, *, up: bool) -> bool:
-    """Whether the intervals are apart by more than so much, upwards or downwards."""
+    """Check whether the intervals are further apart than ``by``, upwards or downwards."""
     if now.low is None or now.high is None or then.low is None or then.high is None:
         return False
     return now.low > then.high + by if up else now.high < then.low - by
@@ -418,7 +418,7 @@ def _change(now: Interval, then: Interval, *, up: bool) -> float:
 
 
 def _is_worse_than_predicted(now: Interval, expected: Expectation, objective: Objective) -> bool:
-    """Whether even the good end of what was measured is far beyond what the old setting had."""
+    """Check whether even the good end of the interval is far worse than before."""
     if now.low is None or now.high is None:
         return False
     slack = _WORSE_THAN_PREDICTED * abs(expected.cost_before)

@@ -58,7 +58,7 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
 
 
 def _due(turn: Turn, schedule: Schedule) -> tuple[float, float]:
-    """From when on measurements count, and when there are enough: after a silence it starts over.
+    """Begin and end of the measurement; it starts over after a silence.
 
     Where silences come again and again, they are what the setting is measured in.
     """
@@ -103,12 +103,12 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     turn.decide(kind, result.reason, **result.details)
     broken = result.broken
     known = turn.controller.broken
-    if broken is not None and (known is None or known.in_words() != broken.in_words()):
+    if broken is not None and (known is None or known.describe() != broken.describe()):
         watch = turn.controller.bounds_watch.with_broken([broken.bound], turn.now_s)
         turn.change(broken=broken, bounds_watch=watch)
         turn.decide(
             DecisionKind.CONSTRAINT_BROKEN,
-            f"the network breaks {broken.in_words()}; no setting measured here keeps it",
+            f"the network breaks {broken.describe()}; no setting measured here keeps it",
             **broken.details(),
         )
     turn.change(proven=turn.controller.in_force)
@@ -124,7 +124,7 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
 
 
 def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> bool:
-    """Whether the network is further from the model than a correction goes; that is said.
+    """Report a model error too large to correct; return whether there is one.
 
     Senders that were judged while young flows grew up may be others than it seemed. What is seen
     under the new setting tells them apart, and a correction would only hide it.

@@ -74,7 +74,7 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
 
 
 def _is_steady(turn: Turn, picture: TrafficEstimate, queueing_s: float) -> bool:
-    """Whether the traffic has been the same for a while, and most of it is known."""
+    """Check whether the traffic has been steady for a while and mostly known."""
     pictures = turn.controller.pictures
     oldest = pictures[0]
     if len(pictures) < PICTURES_KEPT or oldest.rate_bit_per_s is None:
@@ -100,7 +100,7 @@ def on_alarm(turn: Turn, state: Observing | Verifying | Watching, alarm: Alarm) 
 
 
 def on_alarm_while_paused(turn: Turn, state: Paused, alarm: Alarm) -> None:
-    """What was to be gone on with has no meaning any more: wait for a steady picture then."""
+    """Drop the paused work and wait for steady traffic."""
     entering.say_changed(turn, alarm)
     turn.change(conditions=None)
     turn.become(
@@ -125,7 +125,9 @@ def on_observed_while_observing(turn: Turn, state: Observing, _event: Observed) 
     grown_s = entering.grown_s(turn, traffic)
     last_s = schedule.observed_s + _LONGEST_OBSERVING_S
     due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
-    if not are_enough(turn.controller.senses.told_since(max(schedule.half_settled_s, grown_s))):
+    if not are_enough(
+        turn.controller.senses.samples_since_silence(max(schedule.half_settled_s, grown_s))
+    ):
         due_s = last_s  # of a router that is asked rarely, or after a silence
     holding = turn.controller.policy.target_packets is not None
     due = holding and turn.controller.correction.due

@@ -64,7 +64,7 @@ def _look_again(turn: Turn, state: Watching) -> None:
 
 
 def _has_calmed(turn: Turn, state: Watching) -> bool:
-    """Whether conditions no longer fluctuate; then the present ones get a setting of their own.
+    """Check whether conditions have stopped fluctuating, and search anew if so.
 
     While they did, nothing could be compared with a model, and what is in force is for all of them.
     """
@@ -83,7 +83,7 @@ def _has_calmed(turn: Turn, state: Watching) -> bool:
 
 
 def _check_starvation(turn: Turn) -> bool:
-    """Whether flows are locked out, and the setting is taken back."""
+    """Roll back the setting if flows starve; return whether they do."""
     if turn.controller.starvation is None:
         return False
     watch, harm, numbers = turn.controller.starvation.after(
@@ -103,7 +103,7 @@ def _leave_out(turn: Turn, state: Watching) -> None:
 
 
 def _check_queue(turn: Turn, state: Watching) -> bool:
-    """Whether the queue has drifted away from what the model predicts, and is looked into."""
+    """Investigate a queue that has drifted from its prediction; return whether it has."""
     sample = turn.controller.senses.latest
     if state.queue is None or sample is None:
         return False
@@ -141,7 +141,7 @@ def _learning(turn: Turn) -> Watching:
 
 
 def _check_bounds(turn: Turn, state: Watching) -> bool:
-    """Whether the network breaks what the operator asked for, and something is done about it."""
+    """React to a newly broken bound; return whether a search began."""
     since_s = max(state.since_s, turn.now_s - STRETCH_S)
     if turn.now_s - since_s < STRETCH_S - LEARNING_S:
         return False
@@ -156,7 +156,7 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
         return False
     watch = turn.controller.bounds_watch.with_broken([found.bound], turn.now_s)
     turn.change(broken=found, bounds_watch=watch)
-    broken = found.in_words()
+    broken = found.describe()
     may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
     then = "looking for a setting that keeps it" if may_search else "the setting stays"
     turn.decide(
@@ -191,20 +191,22 @@ def _improve(turn: Turn, state: Watching) -> None:
         if traffic is None or turn.now_s <= entering.grown_s(turn, traffic) + _LATELY_S[0]:
             return
         # Else the search would be as blind as the first, and the next would follow at once.
-        if are_enough(turn.controller.senses.told_since(_told_since_s(turn, state))):
+        if are_enough(
+            turn.controller.senses.samples_since_silence(_effective_since_s(turn, state))
+        ):
             _refine(turn, state, "flows have settled", _LATELY_S[1])
 
 
 def _refine(turn: Turn, state: Watching, why: str, lately_s: float) -> None:
-    told_s = _told_since_s(turn, state)
+    told_s = _effective_since_s(turn, state)
     since_s = max(told_s, turn.now_s - lately_s)
-    if not are_enough(turn.controller.senses.told_since(since_s)):
+    if not are_enough(turn.controller.senses.samples_since_silence(since_s)):
         since_s = told_s
     entering.refine(turn, turn.picture, why, since_s, None)
 
 
-def _told_since_s(turn: Turn, state: Watching) -> float:
-    """From when on what was seen tells what the setting does.
+def _effective_since_s(turn: Turn, state: Watching) -> float:
+    """Time since which observations show the effect of the setting.
 
     That is while it is watched. A router that is asked once a second may have told too little then,
     so that what it told while the setting was verified counts as well.
@@ -213,6 +215,6 @@ def _told_since_s(turn: Turn, state: Watching) -> float:
     if traffic is None:
         return state.since_s
     watched_s = max(state.since_s, entering.grown_s(turn, traffic))
-    if are_enough(turn.controller.senses.told_since(watched_s)):
+    if are_enough(turn.controller.senses.samples_since_silence(watched_s)):
         return watched_s
     return min(watched_s, entering.settled_s(turn, traffic))

@@ -1,1 +1,1 @@
-"""What moves the controller: a router, a clock, searches and a journal."""
+"""Drivers of the controller: routers, clocks, searches and the journal."""

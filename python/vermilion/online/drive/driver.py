@@ -1,4 +1,4 @@
-"""What all drivers do: give a controller events, and carry out what it asks for.
+"""Base of all drivers: pass events to a controller and carry out its effects.
 
 A driver owns what the controller must not touch: the router, the clock, the searches, the journal.
 """

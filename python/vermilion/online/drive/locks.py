@@ -69,7 +69,7 @@ def only_run(path: Path | None, title: str, *details: str) -> Iterator[None]:
 
 
 def is_written(path: Path, title: str, *details: str) -> bool | None:
-    """Whether somebody writes a run of that queue into a journal now; ``None``: nobody can tell.
+    """Check whether a process writes this queue's journal; ``None`` if unknown.
 
     Args:
         path: the journal.
@@ -109,11 +109,11 @@ def only_controller(addresses: Iterable[str]) -> Iterator[None]:
     """
     with ExitStack() as held:
         for address in addresses:
-            held.enter_context(_taken(address))
+            held.enter_context(_acquire(address))
         yield
 
 
-def _taken(address: str) -> socket.socket:
+def _acquire(address: str) -> socket.socket:
     lock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         lock.bind(_name(address))

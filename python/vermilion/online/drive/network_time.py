@@ -1,4 +1,4 @@
-"""Who pays for the time a search takes: the network.
+"""Accounting of search time in network time.
 
 While the controller computes, the network goes on under the old setting. A controller of a
 real router computes beside the passing time; a controller of a simulated network must be
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 
 
 class Pace(ABC):
-    """How much of the network's time a piece of work takes."""
+    """Network time charged for a piece of work."""
 
     @abstractmethod
     def work(self, task: Task, solve: Solve) -> tuple[Finding, float]:

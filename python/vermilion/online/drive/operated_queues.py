@@ -81,7 +81,7 @@ class OperatedQueue(ManagedQueue):
         return self._queue.rtt_samples()
 
     def flow_traffic(self) -> FlowTraffic | None:
-        """What each flow sent since the last call, where somebody looks at packets."""
+        """Packets of each flow since the last call, where a monitor runs."""
         return self._queue.flow_traffic()
 
     def observe(self) -> Observation:
@@ -197,7 +197,7 @@ class OperatedSet(QueueSet, OperatedRouter):
 
 
 def link_names(addresses: Sequence[QueueName]) -> list[str]:
-    """What the links of queues are called: after their interfaces, where those differ.
+    """Name the links of queues after their interfaces, made unique.
 
     They are parts of paths like ``links.eth0.queue.limit``, which hold no dots.
     """

@@ -16,7 +16,7 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.locks import only_controller, only_run
 from vermilion.online.drive.operated_queues import OperatedQueue, OperatedSet
 from vermilion.online.drive.wall_clock import WallClockDriver
-from vermilion.online.entries import Decision, DecisionKind, setting_in_words
+from vermilion.online.entries import Decision, DecisionKind, format_setting
 from vermilion.online.plan.solve import solve as solve_task
 from vermilion.online.policy import SetPolicy
 from vermilion.online.record.journal import Journal, JournalError, Log
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RouterRun:
-    """What became of a queue of a real router.
+    """Outcome of a run on a queue of a real router.
 
     Attributes:
         router: its address.
@@ -63,7 +63,7 @@ class RouterRun:
 
     @property
     def is_not_restored(self) -> bool:
-        """Whether the first setting was to be in force again at the end, and may not be."""
+        """True where the first setting should have been restored and may not be."""
         return any(
             each.kind == DecisionKind.END and each.details.get("restored") is False
             for each in self.decisions
@@ -136,11 +136,11 @@ def run_on_router(
         )
         log = Log(journal, on_event)
         left_behind = journal.remembered()
-        stands = _found(
+        stands = _initial_decision(
             router.now_s(),
             address,
             found,
-            partial(setting_in_words, configuration=configuration),
+            partial(format_setting, configuration=configuration),
             undo,
             left_behind,
             policy,
@@ -183,19 +183,19 @@ def run_on_router(
     )
 
 
-def _found(
+def _initial_decision(
     now_s: float,
     address: str,
     found: Mapping[str, ParameterValue],
-    in_words: Callable[[Mapping[str, ParameterValue]], str],
+    describe: Callable[[Mapping[str, ParameterValue]], str],
     undo: str | None,
     left_behind: Remembered | None,
     policy: Policy,
     held: HeldValues,
 ) -> Decision:
-    """What stands before anything is changed, and whether that is of the operator's choice."""
+    """Decision that records the setting found at the start."""
     by_hand = "no command puts it back" if undo is None else f"to put it back: {undo}"
-    reason = f"{address} stands at {in_words(_known(found))}; {by_hand}"
+    reason = f"{address} stands at {describe(_without_none(found))}; {by_hand}"
     details: dict[str, object] = {
         "parameters": dict(found),
         "command": undo,
@@ -209,7 +209,7 @@ def _found(
     if left_behind is not None and not held.is_unchanged(found, left_behind.original):
         reason += (
             f". Run {left_behind.run} of this journal did not end in order. In the beginning the "
-            f"queue stood at {in_words(_known(left_behind.original))}"
+            f"queue stood at {describe(_without_none(left_behind.original))}"
         )
         if left_behind.command is not None:
             reason += f"; to put that back: {left_behind.command}"
@@ -217,6 +217,5 @@ def _found(
     return Decision(now_s, DecisionKind.FOUND, reason, details)
 
 
-def _known(parameters: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
-    """Those that have a value."""
+def _without_none(parameters: Mapping[str, ParameterValue]) -> dict[str, ParameterValue]:
     return {name: value for name, value in parameters.items() if value is not None}

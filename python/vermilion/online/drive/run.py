@@ -1,4 +1,4 @@
-"""What makes the networks that are kept tuned on their own time: the simulator, or another.
+"""Networks in virtual time that a controller can run on.
 
 Running the controller against a network on its own time, beside the same network left alone.
 """
@@ -42,14 +42,14 @@ class ControlledNetwork(Protocol):
 
     @property
     def router(self) -> ManagedQueue:
-        """That queue, or the set."""
+        """The queue under control, or the set of queues."""
 
     def result(self, probe_interval_s: float) -> Result:
-        """What the network has measured, with a time series, at its end."""
+        """Measurements of the network, with a time series, at its end."""
 
 
 class Plant(Protocol):
-    """What makes networks of a scenario."""
+    """Factory of networks from a scenario."""
 
     def under_control(
         self, scenario: Scenario, links: Sequence[str], seed: int, knowledge: Knowledge
@@ -103,7 +103,7 @@ class _Simulation:
         self._seed = seed
 
     def result(self, probe_interval_s: float) -> Result:  # noqa: ARG002 - told at the beginning
-        """What the simulation has measured up to now."""
+        """Measurements of the simulation so far."""
         from vermilion import _core
         from vermilion.simulate.result import result_of
 
@@ -246,7 +246,9 @@ def run_online(
         objective=policy.objective,
         parameters=changed,
         decisions=tuple(log.decisions),
-        settings=tuple((each.time_s, _shown(each.parameters, changed)) for each in log.settings),
+        settings=tuple(
+            (each.time_s, _shown_parameters(each.parameters, changed)) for each in log.settings
+        ),
         tuned=tuned,
         reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),
         links=policy.links if isinstance(policy, SetPolicy) else (),
@@ -259,7 +261,7 @@ def _in_real_time(
     log: Log,
     answer_proposal: Callable[[Propose], Command | None],
 ) -> WallClockDriver:
-    """What drives a controller where real packets wait for nobody: neither search nor person."""
+    """Return a wall-clock driver."""
 
     def ask(proposal: Propose) -> None:
         command = answer_proposal(proposal)
@@ -278,7 +280,7 @@ def _in_real_time(
 
 
 def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
-    """Whether several queues can be controlled like this.
+    """Check that several queues can be controlled together.
 
     Raises:
         ScenarioError: they cannot.
@@ -288,8 +290,10 @@ def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
         raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
 
 
-def _shown(parameters: Mapping[str, ParameterValue], changed: Container[str]) -> dict[str, float]:
-    """What is told of a setting: its numbers, and of its switches those that may be turned."""
+def _shown_parameters(
+    parameters: Mapping[str, ParameterValue], changed: Container[str]
+) -> dict[str, float]:
+    """Parameters to show: the numbers, and the switches that may change."""
     return {
         name: value
         for name, value in searched_values(parameters, parameters).items()

@@ -89,7 +89,7 @@ class SearchWorker:
             self._restart()
 
     def poll(self) -> Found | SearchFailed | None:
-        """What the task came to, if it has ended."""
+        """Result of the task, if it has ended."""
         if self._busy is None:
             return None
         number, begun_s, patience_s = self._busy
@@ -124,7 +124,7 @@ class SearchWorker:
 
     @property
     def process_id(self) -> int | None:
-        """Of the process, for whoever wants to know what it costs."""
+        """Number of the worker's process."""
         return self._process.pid
 
     def _start(self) -> None:

@@ -1,4 +1,4 @@
-"""Which kind of senders explains what is seen.
+"""Inference of the kind of senders from observations.
 
 No router exports how its senders react to loss, and it matters: Reno stalls where NewReno
 recovers, delayed acknowledgements halve the growth of every window. But the number of flows,
@@ -58,14 +58,14 @@ _FLOORS = (0.05, 0.03, 0.10, 0.02, 0.02)  # errors of the model itself, per feat
 
 
 def are_enough(samples: Sequence[Sample]) -> bool:
-    """Whether so many samples can be compared with a model."""
+    """Check whether the samples suffice for a comparison with a model."""
     seconds = math.fsum(sample.interval_s for sample in samples)
     least_s = FEWEST_SAMPLES * SAMPLE_INTERVAL_S - _EPSILON_S
     return len(samples) >= _FEWEST_SPARSE and seconds >= least_s
 
 
 def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
-    """What distinguishes kinds of senders in a stretch of samples.
+    """Features that distinguish kinds of senders in a stretch of samples.
 
     Mean and standard deviation of the backlog and its mean movement between samples, each as
     a share of the scale; the logarithm of the signals (drops and marks) per packet; the
@@ -108,7 +108,7 @@ def log_likelihoods(
     simulated: Mapping[SenderModel, Sequence[Sample]],
     scale: float,
 ) -> dict[SenderModel, float]:
-    """How well each kind explains what was observed, up to a common constant.
+    """Log likelihood of the observation under each kind, up to a common constant.
 
     Args:
         observed: settled samples of the network, at least :data:`FEWEST_SAMPLES`.
@@ -167,15 +167,15 @@ class Figure:
 
     @property
     def deviations(self) -> float:
-        """How many standard deviations of noise lie between what was seen and the model."""
+        """Distance between observation and model, in standard deviations."""
         return abs(self.seen - self.model) / self.noise
 
     @property
     def explained(self) -> bool:
-        """Whether what was seen lies within the model's noise."""
+        """True where the observation lies within the model's noise."""
         return self.deviations <= LIMIT
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Like "mean queue 51 packets seen, 22 +- 3 in the model"."""
         seen, model, noise = (self._text(each) for each in (self.seen, self.model, self.noise))
         unit = f" {self.unit}" if self.unit[0].isalpha() else self.unit
@@ -188,7 +188,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """How well the best model found explains a stretch of settled observation.
+    """Fit of the best model to a stretch of settled observation.
 
     Attributes:
         senders: the kind of senders that explains most, in words.
@@ -206,11 +206,11 @@ class Explanation:
     predicted_mean: float
     noise: float
 
-    def in_words(self) -> str:
-        """What is not explained, and by what; or that all is."""
+    def describe(self) -> str:
+        """Describe the figures that the model does not explain, or say that it explains all."""
         if self.explained:
             return f"what is seen is explained by {self.senders}"
-        missed = [figure.in_words() for figure in self.figures if not figure.explained]
+        missed = [figure.describe() for figure in self.figures if not figure.explained]
         return f"this network is not explained by {self.senders} ({'; '.join(missed)})"
 
 
@@ -221,7 +221,7 @@ def compare(
     scale: float,
     others: Sequence[Sequence[Sample]] = (),
 ) -> tuple[Figure, ...]:
-    """What was observed beside what a model shows.
+    """Compare observed figures with those of a model.
 
     Args:
         observed: settled samples of the network.

@@ -56,7 +56,7 @@ _THERE: Final[Mapping[str, object]] = {"handshake": False, "ecn_fallback": False
 
 
 def _mark_parameters(*, capable: bool) -> dict[str, object]:
-    """What is said of a sender that is there already, and can be marked or not."""
+    """Parameters of a sender that is present from the start."""
     return {"ecn": True, **_THERE} if capable else {"ecn": False}
 
 
@@ -209,7 +209,7 @@ def joined(
 
 
 def joined_within_s(horizon: Horizon) -> float:
-    """How long it takes the newcomers of a model to come, s."""
+    """Time within which a model's newcomers start, s."""
     return min(_FLOWS_START_WITHIN_S, _JOINING_SHARE * horizon.measured_s)
 
 
@@ -367,14 +367,14 @@ class SetTraffic:
         return cls(whole, queues, tuple(paths))
 
     def like(self, whole: Traffic) -> SetTraffic:
-        """With so many times the flows, and as many times as long round trips, as another whole."""
+        """Return the traffic scaled in flows and round trips to match another whole."""
         flows = whole.flows / self.whole.flows
         trips = whole.longest_round_trip_s - whole.queueing_s
         longer = trips / (self.whole.longest_round_trip_s - self.whole.queueing_s)
         return replace(self.times(flows, longer), whole=whole)
 
     def times(self, flows: float, longer: float) -> SetTraffic:
-        """With so many times the flows on every path, and as many times as long round trips."""
+        """Return the traffic with flows and round trips multiplied."""
         return SetTraffic(
             _times(self.whole, flows, longer),
             self.queues,
@@ -383,7 +383,7 @@ class SetTraffic:
 
     @property
     def most_loaded(self) -> Traffic:
-        """What the queue sees whose flows have the smallest windows."""
+        """Traffic of the queue whose flows have the smallest windows."""
         return max(
             self.queues.values(),
             key=lambda each: each.flows / (each.packets_per_s * each.longest_round_trip_s),
@@ -398,7 +398,7 @@ def _times(traffic: Traffic, flows: float, longer: float) -> Traffic:
 def set_possibilities(
     traffic: SetTraffic, picture: SetEstimate, belief: SenderBelief
 ) -> tuple[Possibility[SetTraffic], ...]:
-    """What the network may be, the likeliest first, as for one queue.
+    """Return the possible networks of several queues, likeliest first.
 
     Whether there is room for a crowd is asked where it is tightest: at the queue whose flows have
     the smallest windows.

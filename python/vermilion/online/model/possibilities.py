@@ -1,4 +1,4 @@
-"""What the network may be, where what is known leaves a choice.
+"""Possible networks, where the estimate leaves a choice.
 
 A setting that is best for the likeliest model may be bad for the next likely. Where the belief in
 the senders is split, or the number of flows or their round trips are doubtful, a few samples of
@@ -86,7 +86,7 @@ class Possibility(Generic[AnyTraffic]):
 def possibilities(
     traffic: Traffic, picture: TrafficEstimate, belief: SenderBelief
 ) -> tuple[Possibility[Traffic], ...]:
-    """What the network may be, the likeliest first.
+    """Return the possible networks, likeliest first.
 
     Of senders of whom nothing has been seen yet the likeliest kind is taken: a first answer is
     wanted soon, and what is seen under it tells more than a wider search. But it must do no harm to
@@ -145,8 +145,8 @@ def by_turns(
     return (*believed, _crowd(max(chosen, key=load), newcomers))
 
 
-def is_asked_of(bound: Constraint, kind: SenderModel, belief: SenderBelief) -> bool:
-    """Whether a bound of harm has to hold where the senders are of a kind.
+def applies_to(bound: Constraint, kind: SenderModel, belief: SenderBelief) -> bool:
+    """Check whether a bound of harm applies to a model with this kind of senders.
 
     Newcomers may be of a kind that those who are there are surely not: NewReno, where all are
     acknowledged selectively. They stand for who is locked out most easily, so what flows get is
@@ -164,7 +164,7 @@ def is_asked_of(bound: Constraint, kind: SenderModel, belief: SenderBelief) -> b
 
 
 def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility[Traffic]:
-    """Those who are there and those who may join them, who must not be harmed."""
+    """Add flows that may join: they must not be harmed either."""
     if 1.0 / load(traffic) > _CROWDED:
         traffic, words = _other(traffic, _CROWD, 1.0), _CROWD_IN_WORDS
     else:
@@ -196,7 +196,7 @@ def _differs(one: Traffic, other: Traffic) -> bool:
 
 
 def other_traffic(traffic: Traffic, picture: TrafficEstimate) -> tuple[Traffic, ...]:
-    """What the traffic may be besides; nothing where it is not doubted."""
+    """Alternatives to the traffic estimate; none where it is certain."""
     flows, trips = steps(picture)
     if flows == 0.0 and trips == 0.0:
         return ()
@@ -208,7 +208,7 @@ def other_traffic(traffic: Traffic, picture: TrafficEstimate) -> tuple[Traffic, 
 
 
 def steps(picture: TrafficEstimate) -> tuple[float, float]:
-    """How far the logarithms of flows and of round trips are varied; 0 for small doubts."""
+    """Variation of the logarithms of flows and round trips; 0 for small doubts."""
     flows, trips = picture.flows_doubt, picture.rtts_doubt
     return (
         min(_APART * flows, _FURTHEST) if flows > _DOUBTFUL_FLOWS else 0.0,

@@ -1,4 +1,4 @@
-"""What a model says of a setting: the same few numbers that can be measured on the network."""
+"""Prediction of a setting's measurable metrics by a model."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ def queue_noise(
     seeds: Sequence[int],
     interval_s: float = SAMPLE_INTERVAL_S,
 ) -> float:
-    """How far one second of observation strays by chance from the mean queue, in packets.
+    """Standard deviation of a one-second mean queue, packets.
 
     What is observed are readings, so that the model is read as often as the network is. The mean of
     ten readings strays far less than a single one. Where there is one reading in several seconds,

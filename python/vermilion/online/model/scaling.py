@@ -140,7 +140,7 @@ not small: its small models are not like the whole one, as the figures show."""
 
 @dataclass(frozen=True, slots=True)
 class Scaling:
-    """How much smaller a model is than its network.
+    """Ratio of a model's size to its network's.
 
     Attributes:
         discipline: of the queue.
@@ -154,25 +154,25 @@ class Scaling:
 
     @property
     def is_smaller(self) -> bool:
-        """Whether it is not a model of the whole."""
+        """True where the model is smaller than the network."""
         return self.halvings + self.windows > 0
 
     @property
     def share(self) -> float:
-        """Of the network's rate that the model has."""
+        """Share of the network's rate."""
         return math.ldexp(1.0, -(self.halvings + self.windows))
 
     @property
     def of_windows(self) -> float:
-        """Of each flow's packets that the model has."""
+        """Share of each flow's packets."""
         return math.ldexp(1.0, -self.windows)
 
     def suits(self, kind: SenderModel) -> bool:
-        """Whether such senders can be modelled in this way."""
+        """Check whether such senders can be modelled at this scale."""
         return self.windows == 0 or shrinks(kind)
 
     def senders(self, kind: SenderModel) -> SenderModel:
-        """What such senders are in the smaller model."""
+        """Return the senders as they are in the smaller model."""
         if self.windows == 0:
             return kind
         slower: tuple[tuple[str, ParameterValue], ...] = (("linear_increase", self.of_windows),)
@@ -187,7 +187,7 @@ class Scaling:
         )
 
     def epoch_s(self, traffic: Traffic) -> float:
-        """How long windows take to grow back, s, where they are large enough to shrink; else 0.
+        """Time for large windows to grow back, s; 0 for small windows.
 
         Args:
             traffic: of the whole network. The time is that of CUBIC (RFC 9438: K).
@@ -234,7 +234,7 @@ class Scaling:
         return float(max(1, round(share * value))) if row.integer else share * value
 
     def result(self, result: Result) -> Result:
-        """What a run of the smaller model says of the network."""
+        """Convert the result of a run to the network's scale."""
         if not self.is_smaller:
             return result
         data: dict[str, Any] = dict(result.data)
@@ -250,7 +250,7 @@ class Scaling:
         return Result(cast("ResultData", data))
 
     def samples(self, samples: Sequence[Sample]) -> list[Sample]:
-        """What a monitor of the network would have seen where it saw these in the model."""
+        """Convert the model's samples to the network's scale."""
         if not self.is_smaller:
             return list(samples)
         times = dict.fromkeys(_PACKETS_OF_SAMPLES, self.halvings + self.windows)
@@ -309,7 +309,7 @@ class SmallRuns(BatchRunner):
         deadline_s: float | None = None,
         flow_delays: bool = False,
     ) -> list[list[Result | None]]:
-        """What :func:`vermilion.simulate.run_many` does, in the network's numbers."""
+        """Run :func:`vermilion.simulate.run_many` and scale the results to the network."""
         rows = run_many(
             texts,
             seeds,
@@ -325,7 +325,7 @@ class SmallRuns(BatchRunner):
 
 
 def shrinks(kind: SenderModel) -> bool:
-    """Whether windows of such senders can shrink.
+    """Check whether windows of such senders can shrink.
 
     A cap of a few segments would have to shrink to none.
     """
@@ -337,7 +337,7 @@ def shrinks(kind: SenderModel) -> bool:
 def scaling_for(
     traffic: Traffic, discipline: str, wanted_packets: float, kinds: Iterable[SenderModel] = ()
 ) -> Scaling:
-    """How small a model may be, so that a search gets a hundred settings a second done.
+    """Return the scale at which a search evaluates a hundred settings a second.
 
     It depends on nothing of the machine. A link of less than about a gigabit per second is modelled
     whole, and so is one whose discipline does not shrink. Flows shrink first, and where few are
@@ -387,7 +387,7 @@ def _window(traffic: Traffic) -> float:
 
 
 def _fewer(classes: Sequence[tuple[int, float]], flows: int) -> tuple[tuple[int, float], ...]:
-    """So many flows in all, shared among the classes as before (largest remainders first)."""
+    """Reduce the flows, keeping the shares of the classes (largest remainders first)."""
     before = sum(count for count, _ in classes)
     shares = [count * flows / before for count, _ in classes]
     counts = [math.floor(share) for share in shares]

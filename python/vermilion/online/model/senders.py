@@ -1,4 +1,4 @@
-"""How senders are assumed to behave, and what is believed of that.
+"""Models of senders, and belief in them.
 
 No router exports how its senders react to loss. The kinds that are told apart are listed here, each
 with the odds it has before there is evidence; :mod:`vermilion.online.model.explanation` weighs them
@@ -27,7 +27,7 @@ _TOLD_APART = 0.95  # how likely a kind must be before the log says that it is t
 
 @dataclass(frozen=True, slots=True)
 class SenderModel:
-    """How senders are assumed to behave.
+    """Assumed behaviour of senders.
 
     Attributes:
         congestion_control: name of a sender.
@@ -46,8 +46,8 @@ class SenderModel:
     unresponsive_share: float = 0.0
     two_sizes: bool = False
 
-    def in_words(self) -> str:
-        """For logs: "newreno (window_cap 20) senders"."""
+    def describe(self) -> str:
+        """Describe the senders for logs: "newreno (window_cap 20) senders"."""
         words = f"{self.name()} senders"
         if self.beside is not None:
             words = f"{self.name()} and {self.beside.name()} senders, half of each"
@@ -58,7 +58,7 @@ class SenderModel:
         return words
 
     def may_be(self, *, marked: bool, selective: bool) -> bool:
-        """Whether it makes sense to think of it.
+        """Check whether this kind is plausible.
 
         Marks make a window of the standards alone smaller than any of Linux gets. So behind a queue
         that marks, a kind of theirs explains a queue that flows have been shut out of, and promises
@@ -74,22 +74,22 @@ class SenderModel:
 
     @property
     def needs_marks(self) -> bool:
-        """Whether it makes no sense where nothing is marked."""
+        """True where the kind requires marks."""
         return self.always_capable or (self.beside is not None and self.beside.always_capable)
 
     @property
     def always_capable(self) -> bool:
-        """Whether its senders understand marks, or would not be what they are."""
+        """True for congestion controls that always use ECN."""
         return self.congestion_control in _ALWAYS_CAPABLE
 
     @property
     def selective(self) -> bool:
-        """Whether all its senders have selective acknowledgements."""
+        """True where all senders use selective acknowledgements."""
         mine = self.congestion_control not in _WITHOUT_SELECTIVE
         return mine and (self.beside is None or self.beside.selective)
 
     def is_called_alike(self, other: SenderModel) -> bool:
-        """Whether a log that names this kind says nothing untrue of senders of the other.
+        """Check whether this kind's name in a log also fits the other kind.
 
         Who is named with what is not usual is only this one; a plain name is that of all dialects.
         """
@@ -98,7 +98,7 @@ class SenderModel:
         return self.congestion_control == other.congestion_control and other.beside is None
 
     def name(self) -> str:
-        """Of the congestion control, with what is not usual: "newreno (window_cap 20)"."""
+        """Congestion control and unusual parameters: "newreno (window_cap 20)"."""
         given = [name if value is True else f"{name} {value}" for name, value in self.parameters]
         if self.option_set is not None:
             given.insert(0, f"as in {self.option_set}")
@@ -163,7 +163,7 @@ WIDER: dict[SenderModel, float] = {
 
 @dataclass(frozen=True, slots=True)
 class SenderBelief:
-    """What is believed of the senders, from all comparisons so far.
+    """Belief in the kinds of senders, from all comparisons so far.
 
     A value: what teaches it returns the next one.
 
@@ -185,7 +185,7 @@ class SenderBelief:
 
     @property
     def tells_apart(self) -> bool:
-        """Whether the kind that explains most is surely the right one, as the log would name it."""
+        """True where the likeliest kind is surely right, as the log names it."""
         best = self.best
         most = self.log_odds(best)
         odds = {kind: math.exp(self.log_odds(kind) - most) for kind in self.priors}
@@ -203,7 +203,7 @@ class SenderBelief:
         return [kind for kind in self.priors if self.log_odds(kind) > enough]
 
     def log_odds(self, kind: SenderModel) -> float:
-        """What speaks for a kind, up to a common constant."""
+        """Log odds of a kind, up to a common constant."""
         return self.priors[kind] + self.evidence.get(kind, 0.0)
 
     def after_seeing(self, selective_share: float) -> SenderBelief:
@@ -223,7 +223,7 @@ class SenderBelief:
         return replace(self, priors={**kept, **SELECTIVE}, selective=True)
 
     def widened(self, kinds: Mapping[SenderModel, float]) -> SenderBelief:
-        """With further kinds, of which nothing has been seen yet, as far as they may be."""
+        """Add plausible kinds that have no evidence yet."""
         may_be = {
             kind: odds for kind, odds in kinds.items() if kind.selective or not self.selective
         }

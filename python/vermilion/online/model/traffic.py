@@ -94,7 +94,7 @@ class Traffic:
 
 
 def _ecn_share(marked_share: float | None, capable_share: float | None) -> float:
-    """Which share of the flows to model as ECN-capable.
+    """Share of the flows to model as ECN-capable.
 
     A discipline that marks treats flows alike but for marking the capable and dropping the others,
     so the share of marks among its signals is the share of capable senders, as far as each sends.
@@ -129,7 +129,7 @@ _ENOUGH_SETTINGS = 200
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """How long a model is simulated.
+    """Simulated time of a model.
 
     Attributes:
         warm_up_s: time left out at the beginning.
@@ -143,7 +143,7 @@ class Horizon:
 def horizon_for(
     traffic: Traffic, deadline_s: float, packets_per_s: float | None, epoch_s: float = 0.0
 ) -> Horizon:
-    """How long to simulate, so that a search gets enough settings done in its time.
+    """Choose the simulated time so that a search evaluates enough settings.
 
     Long enough for the slowest flows to show their sawtooth; shortened on fast links, whose
     packets take longer to simulate than they take to be sent, but never so far that nothing
@@ -175,7 +175,7 @@ _NEAR_ENOUGH_S: Final = 1e-6
 
 
 def least_queue_packets(traffic: Traffic) -> float:
-    """How long the queue is at least if flows that can be marked are never dropped, in packets.
+    """Least queue if flows that can be marked are never dropped, in packets.
 
     Each of them sends two packets in a round trip, its time in the queue included. The wait is the
     one with which all of them together fill the link; the other flows may send nothing. It is

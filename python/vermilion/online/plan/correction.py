@@ -55,7 +55,7 @@ class _Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """How much higher the network's mean queue stands than the model's, as far as is known.
+    """Estimated difference between the mean queues of network and model.
 
     A value: what teaches it returns the next one.
 
@@ -73,7 +73,7 @@ class Correction:
 
     @classmethod
     def begin(cls, target_packets: float) -> Correction:
-        """What is known before anything was seen."""
+        """Return the prior correction."""
         return cls(target_packets, _Estimate(0.0, (_PRIOR_SD * target_packets) ** 2))
 
     @property
@@ -89,7 +89,7 @@ class Correction:
 
     @property
     def due(self) -> bool:
-        """Whether the correction has moved enough since the last search to be worth a new one."""
+        """True once the correction has moved enough to be worth a new search."""
         doubt = math.sqrt(self.bias.variance + self.shortfall.variance)
         moved = abs(self.packets - self.tuned_for)
         return moved > max(NEGLIGIBLE * self.target_packets, 2.0 * doubt)
@@ -133,7 +133,7 @@ class Correction:
         return replace(self, shortfall=_Estimate())
 
     def tuned(self, internal_target: float) -> Correction:
-        """What the last search was asked for is remembered."""
+        """Remember the correction that the last search used."""
         return replace(self, tuned_for=self.target_packets - internal_target)
 
     def _uncertainty(self, seconds: float, noise: float) -> float:

@@ -1,4 +1,4 @@
-"""What explains the setting in force: which senders, and how well.
+"""Test of which senders explain the observations under the setting in force, and how well.
 
 Of several queues the figures of every queue count: the evidence for a kind of senders is that of
 all together, and every queue has to be explained. Of more figures one strays further by chance, so
@@ -67,7 +67,7 @@ def before_silence(samples: Sequence[Sample]) -> Sequence[Sample]:
 def misfits(
     answer: Answer, seen: Sequence[Sample], scale: float, bias: float
 ) -> tuple[Figure, ...]:
-    """What was seen under the setting in force and is not as the answer's model has it.
+    """Figures under the setting in force that the answer's model does not explain.
 
     Args:
         answer: whose model is compared.
@@ -142,7 +142,7 @@ def examine(problem: Problem[AnyTraffic], deadline_s: float) -> tuple[Explanatio
     ]
     limit = examination.limit(LIMIT)
     return Explanation(
-        senders=belief.best.in_words(),
+        senders=belief.best.describe(),
         # A smaller model strays from the whole one by as much as kinds differ.
         told_apart=belief.tells_apart and not examination.scaling.is_smaller,
         explained=all(figure.deviations <= limit for figure in figures),
@@ -222,7 +222,7 @@ class _Examination(Generic[AnyTraffic]):
     def _likelihoods(
         self, simulated: Mapping[SenderModel, Watched], scales: Mapping[str, float]
     ) -> dict[SenderModel, float]:
-        """How well each kind explains all queues; the mean, because one flow is seen by several."""
+        """Log likelihood of each kind: the mean over queues, because they share flows."""
         rows = [
             log_likelihoods(
                 samples, {kind: seen[link] for kind, seen in simulated.items()}, scales[link]

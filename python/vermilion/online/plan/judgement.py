@@ -1,4 +1,4 @@
-"""What the controller pursues: the operator's objective, and where that is a target, then some.
+"""Objective of the controller: the operator's, or a stricter one for a target.
 
 The operator asks for the smallest mean squared deviation of the instantaneous queue,
 sd^2 + (mean - target)^2. Taken alone it trades: with few flows and long round trips the
@@ -90,7 +90,7 @@ class HeldQueue(LinkObjective):
 
     @property
     def label(self) -> str:
-        """What a log calls it."""
+        """Name in logs."""
         return "cost"
 
     def cost(self, mean: float, sd: float) -> float:
@@ -106,7 +106,7 @@ class HeldQueue(LinkObjective):
 
 
 def goal_of(policy: Policy, model: Scenario, internal_target: float) -> Objective:
-    """What is pursued in a model.
+    """Return the objective to pursue in a model.
 
     A queue that is wanted at a target is to be held there, and a little above or below where the
     model is known to stand beside the network. Any other objective is taken as it is, told of the
@@ -134,7 +134,7 @@ _MINUTE_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class PushCharge:
-    """What a push costs.
+    """Cost of a push.
 
     Attributes:
         value: in the objective's unit, never negative.
@@ -146,7 +146,7 @@ class PushCharge:
 
 
 def pays_in_the_model(price: PushPrice, disciplines: Sequence[str]) -> bool:
-    """Whether a push can be simulated, and need be.
+    """Check whether the cost of a push can be simulated, and has to be.
 
     Args:
         price: what the router says of its queue.
@@ -245,7 +245,7 @@ def estimated_charge(
 
 
 def _words(price: PushPrice) -> list[str]:
-    """What a push does."""
+    """Effects of a push."""
     flushes = ["flushes the queue"] if price.flushes_queue else []
     return flushes + (["forgets the average"] if price.forgets_average else [])
 
@@ -257,7 +257,7 @@ def _stands_s(changes_per_minute: int) -> float:
 def _recovery_s(
     price: PushPrice, traffic: Traffic, parameters: Mapping[str, ParameterValue]
 ) -> float:
-    """How long the traffic takes to recover."""
+    """Time that the traffic takes to recover, s."""
     recovery_s, round_trip_s = 0.0, traffic.longest_round_trip_s
     if price.flushes_queue:
         window = traffic.packets_per_s * round_trip_s / traffic.flows
@@ -355,7 +355,7 @@ def judge(
     where = "in the model" if models == 1 else f"in the mean of {models} models"
     return ChangeVerdict(
         decision.accepted,
-        f"{why}; {where}, {_in_words(advantage, old_value, new_value, goal, charge)}, "
+        f"{why}; {where}, {_describe(advantage, old_value, new_value, goal, charge)}, "
         f"mean queue {candidate.mean.mean:.1f} instead of {incumbent.mean.mean:.1f} packets",
         advantage,
         decision.judgement,
@@ -397,7 +397,7 @@ def _why_worse(
     excused: Sequence[ConstraintVerdict],
     beyond_aims: Sequence[ConstraintVerdict],
 ) -> str:
-    """Which bound the search keeps and the setting in force does not, so that it is better."""
+    """Return the bound that only the candidate keeps."""
     for bounds, what in (
         (excused, "which the setting in force would break"),
         (chance, "which the setting in force may break"),
@@ -410,16 +410,16 @@ def _why_worse(
 
 
 def _may_be_chance(verdict: ConstraintVerdict) -> bool:
-    """Whether a setting does harm in the mean of a few seeds only."""
+    """Check whether a setting does harm only in the mean of a few seeds."""
     if not verdict.of_harm or verdict.value is None or verdict.bound is None:
         return False
     return not verdict.value.excludes(verdict.bound)
 
 
-def _in_words(
+def _describe(
     advantage: Interval, old: float, new: float, goal: Objective, charge: PushCharge
 ) -> str:
-    """What the comparison came to, all numbers to the same digit."""
+    """Describe the comparison, with all numbers to the same digit."""
     factor, unit = _SHOWN.get(goal.unit, (1.0, goal.unit))
     largest = factor * max(abs(old), abs(new))
     # Four digits, but never fewer than one behind the point.

@@ -1,4 +1,4 @@
-"""What a task is about: one queue, or several together. How either becomes a model."""
+"""Problems for a search: one queue or several, and their models."""
 
 from __future__ import annotations
 
@@ -63,11 +63,11 @@ class Problem(ABC, Generic[AnyTraffic]):
 
     @abstractmethod
     def possible(self) -> Sequence[Possibility[AnyTraffic]]:
-        """What the network may be: by doubt, or by turns."""
+        """Possible networks: by doubt, or by turns."""
 
     @abstractmethod
     def others(self) -> list[AnyTraffic]:
-        """What the traffic may be besides, where it is doubted."""
+        """Alternatives to the traffic estimate, where it is doubted."""
 
     @abstractmethod
     def build(
@@ -92,7 +92,7 @@ class Problem(ABC, Generic[AnyTraffic]):
         """The length of queue that counts as long at a link, by the goal."""
 
     def scaling(self, _kinds: Iterable[SenderModel]) -> Scaling:
-        """How small a model may be."""
+        """Scale of the model."""
         return Scaling("")
 
     def name_of(self, path: str) -> str:
@@ -132,7 +132,7 @@ class QueueProblem(Problem[Traffic]):
         return traffic
 
     def possible(self) -> Sequence[Possibility[Traffic]]:
-        """What the network may be: by doubt, or by turns."""
+        """Possible networks: by doubt, or by turns."""
         task = self.task
         if not task.met:
             return possibilities(self.traffic, task.picture, task.belief)
@@ -145,7 +145,7 @@ class QueueProblem(Problem[Traffic]):
         return by_turns(self.traffic, others, task.belief)
 
     def others(self) -> list[Traffic]:
-        """What the traffic may be besides, where it is doubted."""
+        """Alternatives to the traffic estimate, where it is doubted."""
         return list(other_traffic(self.traffic, self.task.picture))
 
     def build(
@@ -180,7 +180,7 @@ class QueueProblem(Problem[Traffic]):
         return self.task.policy.scale_packets(self.traffic.packets_per_s)
 
     def scaling(self, kinds: Iterable[SenderModel]) -> Scaling:
-        """How small a model may be."""
+        """Scale of the model."""
         wanted = self.scale_packets(self.links[0])
         return scaling_for(self.traffic, self.disciplines[0], wanted, kinds)
 
@@ -216,7 +216,7 @@ class SetProblem(Problem[SetTraffic]):
         return traffic.whole
 
     def possible(self) -> Sequence[Possibility[SetTraffic]]:
-        """What the network may be: by doubt, or by turns."""
+        """Possible networks: by doubt, or by turns."""
         task = self.task
         if not task.met:
             return set_possibilities(self.traffic, self._picture, task.belief)
@@ -233,7 +233,7 @@ class SetProblem(Problem[SetTraffic]):
         return set_by_turns(self.traffic, others, task.belief)
 
     def others(self) -> list[SetTraffic]:
-        """What the traffic may be besides, where it is doubted."""
+        """Alternatives to the traffic estimate, where it is doubted."""
         found = other_traffic(self.traffic.whole, self._picture)
         return [self.traffic.like(each) for each in found]
 
@@ -263,7 +263,7 @@ class SetProblem(Problem[SetTraffic]):
         }
 
     def scale_packets(self, link: str) -> float:
-        """What a usual delay makes of the queue."""
+        """Queue at a usual delay, packets."""
         rate = self.traffic.queues[link].packets_per_s
         return self._policy.of_queue(link).scale_packets(rate)
 

@@ -108,7 +108,7 @@ def best_within_bounds(
 def _shortfall(
     constraints: Sequence[Constraint], evaluation: Evaluation, incumbent: Evaluation
 ) -> tuple[float, float]:
-    """What is missing: how badly bounds are broken, and how much too often harm would be seen."""
+    """Return the excess over the bounds, and the excess risk of harm."""
     verdicts = judge(constraints, evaluation, incumbent)
     broken = math.fsum(max(each.violation, _UNPROVEN) for each in verdicts if each.holds != "met")
     often = 0.0
@@ -123,7 +123,7 @@ def _shortfall(
 
 
 def _others(tuning: Tuning, constraints: Sequence[Constraint], best: Setting) -> Iterator[Setting]:
-    """What is tried, each setting once."""
+    """Yield settings to compare besides the best, each once."""
     tried = [dict(best), dict(tuning.full.incumbent.setting)]
     settings = list(_between(tuning, best))
     for margin in _MARGINS:
@@ -210,7 +210,7 @@ class ModelCase:
 
     @property
     def aims(self) -> tuple[Constraint, ...]:
-        """What the settings tried have to keep."""
+        """Constraints that candidates must meet."""
         return tuple(narrowed(self.constraints, self.margin))
 
 
@@ -248,7 +248,7 @@ class FoundSetting:
 
 @dataclass(frozen=True, slots=True)
 class Looking:
-    """How a search is done.
+    """Parameters of a search.
 
     Attributes:
         link: the link under control, or all of them.
@@ -286,7 +286,7 @@ class Looking:
 
     @property
     def settings(self) -> Mapping[str, Any]:
-        """Of the search."""
+        """Settings of the search algorithm."""
         return _SETTINGS if self.search == _SEARCH else {}
 
     @property
@@ -305,10 +305,10 @@ def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
     """
     first, *others = cases
     narrower = others or first.aims != first.constraints
-    return _of_several(cases, looking) if narrower else _of_one(first, looking)
+    return _search_several(cases, looking) if narrower else _search_one(first, looking)
 
 
-def _of_one(case: ModelCase, looking: Looking) -> FoundSetting:
+def _search_one(case: ModelCase, looking: Looking) -> FoundSetting:
     outcome = search_best(
         case.model,
         looking.space,
@@ -366,7 +366,7 @@ class _Averaging(Joining):
         ]
 
 
-def _of_several(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
+def _search_several(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
     start = time.monotonic()
     space, seeds = looking.space, looking.seeds
     first, *others = [
@@ -473,7 +473,7 @@ def _verdicts(
 
 
 def _check(end: str, fresh_seeds: int, why: str) -> None:
-    """Whether there is something to compare."""
+    """Check that there is something to compare."""
     if end == "interrupted":
         raise KeyboardInterrupt
     if fresh_seeds < 2:  # noqa: PLR2004 - an interval
@@ -487,7 +487,7 @@ def _prediction(
     results: Sequence[Sequence[Result]],
     looking: Looking,
 ) -> Prediction:
-    """What the models that are believed say of a setting, seed by seed."""
+    """Prediction of the likely models, seed by seed."""
     rows = [
         [outcome_of(result, looking.link, case.goal, case.constraints) for result in row]
         for case, row in zip(cases, results, strict=True)
@@ -525,7 +525,7 @@ def _mean(outcomes: Sequence[Outcome], shares: Sequence[float]) -> Outcome:
 
 
 def _speed(results: Sequence[Sequence[Result]], simulations: int, seconds: float) -> float | None:
-    """How many packets this machine simulates per second, for the next horizon."""
+    """Packets simulated per second on this machine, for the next horizon."""
     packets = [result.data["packets_forwarded"] for row in results for result in row]
     if not packets or seconds <= 0:
         return None
@@ -533,7 +533,7 @@ def _speed(results: Sequence[Sequence[Result]], simulations: int, seconds: float
 
 
 def first_beside_in_force(cases: Sequence[ModelCase], incumbent: Prediction) -> dict[str, float]:
-    """What bounded metrics would be more under the first setting, in the mean of likely models.
+    """Excess of bounded metrics under the first setting, mean of the likely models.
 
     What a change may cost counts from the first setting, and the network shows only the one in
     force: the models know the difference. Empty while the first setting is in force.
@@ -564,7 +564,7 @@ def first_beside_in_force(cases: Sequence[ModelCase], incumbent: Prediction) -> 
 
 
 def most_starved(cases: Sequence[ModelCase], incumbent: Prediction) -> float | None:
-    """How many flows the bound of harm lets starve, in the likely model that starves most."""
+    """Greatest number of starved flows allowed, of all likely models."""
     limits: list[float] = []
     for case in cases:
         for bound in case.constraints:

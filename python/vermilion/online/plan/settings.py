@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 def searched_values(
     names: Iterable[str], parameters: Mapping[str, ParameterValue]
 ) -> dict[str, float]:
-    """Those of the named parameters that a search can begin with: numbers, and switches as such."""
+    """Named parameters that a search can start from: numbers and switches."""
     return {
         name: value if isinstance(value, bool) else float(value)
         for name in names
@@ -63,7 +63,7 @@ def held_setting(held: HeldValues, setting: Mapping[str, float]) -> dict[str, fl
 
 @dataclass(frozen=True, slots=True)
 class HeldByPath:
-    """What the router can hold, by the paths of a search's box.
+    """Values that the router can hold, by path.
 
     Attributes:
         held: what it makes of the values that it is told.

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Generic
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.online.model.possibilities import AnyTraffic, is_asked_of
+from vermilion.online.model.possibilities import AnyTraffic, applies_to
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import Scaling, SmallRuns
 from vermilion.online.model.traffic import TooLittleIsKnown, horizon_for
@@ -108,7 +108,7 @@ def _solve(problem: Problem[AnyTraffic]) -> Finding:
             )
         problem.task = task = replace(task, belief=belief, correction=correction)
         if not examination.explained:
-            nothing = without_answer(task, examination.in_words())
+            nothing = without_answer(task, examination.describe())
             return replace(nothing, explanation=examination)
     finding = _answered(
         problem,
@@ -236,7 +236,7 @@ class _Models(Generic[AnyTraffic]):
 
     @property
     def differ_in_kind_alone(self) -> bool:
-        """Whether there are several that are believed, and all have the same traffic."""
+        """True for several likely models with the same traffic."""
         believed = [each.traffic for each in self.possible if each.share > 0.0]
         return len(believed) > 1 and all(each == believed[0] for each in believed)
 
@@ -248,7 +248,10 @@ class _Models(Generic[AnyTraffic]):
         if goal.needs_incumbent:
             delays = needs_flow_delays(goal)
             goal = goal.relative_to(self._runs(model, self.seeds.search, flow_delays=delays))
-        constraints = (*self._asked(possibility, model, goal), *self._harm(possibility, model))
+        constraints = (
+            *self._constraints(possibility, model, goal),
+            *self._harm(possibility, model),
+        )
         narrower = task.kind == "refined" or task.met
         margin = 1.0 if isinstance(policy, SetPolicy) or not narrower else _MARGIN_SEARCHED
         return ModelCase(model, goal, constraints, possibility.share, margin)
@@ -310,7 +313,7 @@ class _Models(Generic[AnyTraffic]):
         candidate: Prediction,
         in_force: float,
     ) -> PushCharge:
-        """What it costs to put a setting in force that was found in the smaller model."""
+        """Charge for applying a setting that was found in the smaller model."""
         task, problem = self._task, self._problem
         price, changes = task.push_price, task.policy.changes_per_minute
         if pays_in_the_model(price, problem.disciplines):
@@ -321,7 +324,7 @@ class _Models(Generic[AnyTraffic]):
         return estimated_charge(price, whole, pushed, goal, candidate, in_force, changes)
 
     def noise(self, cases: Sequence[ModelCase], setting: Mapping[str, float | None]) -> float:
-        """How far a second's mean queue strays in the model where it strays furthest, packets."""
+        """Largest noise of a second's mean queue in any model, packets."""
         links, seeds = self._problem.links, self.seeds.comparison[:_NOISE_RUNS]
         interval_s = self._task.reading_interval_s
         most = max(
@@ -336,7 +339,7 @@ class _Models(Generic[AnyTraffic]):
         found = self.scaling.into(path.rpartition(".")[2], value)
         return value if found is None or isinstance(found, str) else float(found)
 
-    def _asked(
+    def _constraints(
         self, possibility: Possibility[AnyTraffic], model: Scenario, goal: Objective
     ) -> list[Constraint]:
         """The constraints, where the model is believed."""
@@ -356,7 +359,7 @@ class _Models(Generic[AnyTraffic]):
         ]
 
     def _harm(self, possibility: Possibility[AnyTraffic], model: Scenario) -> list[Constraint]:
-        """What a setting may cost, against the one that the controller met when it began.
+        """Bounds of harm, against the setting in force when the controller began.
 
         Against the setting in force each of many small steps could cost as much again. If the first
         one had stayed, all flows would have come under it.
@@ -365,7 +368,7 @@ class _Models(Generic[AnyTraffic]):
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
             for bound in task.policy.harm_bounds(model, self._problem.links)
-            if is_asked_of(bound, possibility.kind, task.belief)
+            if applies_to(bound, possibility.kind, task.belief)
         ]
         if task.held.is_unchanged(task.original, task.in_force):
             return bounds

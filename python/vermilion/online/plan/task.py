@@ -71,7 +71,7 @@ class AnswerMemory:
 
 
 def condition_distance(one: TrafficEstimate, other: TrafficEstimate, queueing_s: float) -> float:
-    """How different two conditions are: 0 for equal ones, ln 2 for twice the flows or rate.
+    """Distance of two conditions: 0 for equal ones, ln 2 for twice the flows or rate.
 
     Of several queues the one that differs most counts.
     """
@@ -94,7 +94,7 @@ under a setting and is searched longer, with more seeds."""
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a search found, and how it compares.
+    """Result of a search, and its comparison with the setting in force.
 
     Attributes:
         kind: of the task.
@@ -163,7 +163,7 @@ REFINING_DEADLINES = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What the controller wants to know.
+    """Search task of the controller.
 
     Attributes:
         kind: how thorough the answer has to be.
@@ -215,7 +215,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What a task came to.
+    """Result of a task.
 
     Attributes:
         answer: the search's; ``None`` if there is none.

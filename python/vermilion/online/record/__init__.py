@@ -1,1 +1,1 @@
-"""What the controller saw, decided and did, for whoever asks afterwards."""
+"""Record of a controller's observations, decisions and settings."""

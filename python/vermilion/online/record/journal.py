@@ -267,7 +267,7 @@ class Journal:
             sqlite3.Error: it cannot be read or written.
         """
         with only_writer(self._database):
-            found = self._found(name)
+            found = self._schema_version(name)
             if found < SCHEMA_VERSION:
                 execute_each(self._database, "".join(_STEPS[found:]))
                 self._database.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
@@ -277,7 +277,7 @@ class Journal:
         # failure may take back the last entries, never tear one.
         self._database.execute("PRAGMA synchronous = NORMAL")
 
-    def _found(self, name: str) -> int:
+    def _schema_version(self, name: str) -> int:
         """The version of a journal; 0 for an empty file.
 
         Raises:
@@ -321,7 +321,7 @@ class Journal:
         return None if last is None or last[1] else int(last[0])
 
     def remembered(self) -> Remembered | None:
-        """What is to be gone on with; ``None`` where nothing was left behind.
+        """State left by a run that was not ended; ``None`` for none.
 
         Raises:
             JournalError: the file cannot be read.

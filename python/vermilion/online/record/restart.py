@@ -1,4 +1,4 @@
-"""What a journal remembers of runs that are over: for whoever goes on, and for whoever undoes.
+"""State that earlier runs left in the journal, for a restart and for undo.
 
 A run that was not ended in order was killed, and the next one on the same queue goes on with it. A
 simulated network is a queue of its own for each seed. What stood before the first change is what
@@ -55,7 +55,7 @@ _LOOKED_BACK = 1000  # runs of one chain: a controller that dies so often has ot
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """What a run has left that was not ended in order.
+    """State left by a run that was killed.
 
     Attributes:
         run: its number in the journal.
@@ -120,8 +120,8 @@ class Untouched:
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
-    """What the settings and decisions of a run, or of some, come to.
+class _RunSummary:
+    """Summary of the settings and decisions of one or more runs.
 
     Attributes:
         in_force: every parameter as last read back.
@@ -133,7 +133,7 @@ class _Told:
     by_others: Mapping[str, ParameterValue] = field(default_factory=dict)
     hands_off: Mapping[str, ParameterValue] | None = None
 
-    def after(self, database: sqlite3.Connection, run: int) -> _Told:
+    def after(self, database: sqlite3.Connection, run: int) -> _RunSummary:
         """The same after one more run, which goes on from there."""
         happened: list[tuple[float, int, Any]] = [
             (time_s, 0, setting) for time_s, setting in _settings(database, run)
@@ -152,14 +152,14 @@ class _Told:
 
     def _read(
         self, still: Mapping[str, ParameterValue], setting: Mapping[str, ParameterValue]
-    ) -> _Told:
+    ) -> _RunSummary:
         """A setting is read back: what differs while hands are off, somebody else has set."""
         if self.hands_off is None:
             return replace(self, in_force=setting)
         theirs = {name: value for name, value in still.items() if value != self.in_force.get(name)}
         return replace(self, in_force=setting, hands_off={**self.hands_off, **theirs})
 
-    def _decided(self, kind: str, details: str) -> _Told:
+    def _decided(self, kind: str, details: str) -> _RunSummary:
         """Hands off, or somebody has given the queue back."""
         theirs = self.hands_off or {}
         if kind == "hands-off":
@@ -167,14 +167,14 @@ class _Told:
             return replace(self, hands_off={**theirs, **changed})
         return self.given_back()
 
-    def given_back(self) -> _Told:
+    def given_back(self) -> _RunSummary:
         """Hands are no longer off: what was set by then stays what somebody else has set."""
         theirs = self.hands_off or {}
         return replace(self, by_others={**self.by_others, **theirs}, hands_off=None)
 
 
 def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
-    """What to go on with after a run that was killed; ``None`` if it never read the router."""
+    """Return the state left by a killed run; ``None`` if it never read the router."""
     chain = list(chain_of(database, killed))
     settings = [(run, row) for run in chain for row in _settings(database, run)]
     if not settings:
@@ -187,11 +187,11 @@ def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
     )
     later = chain[: chain.index(run)]
     unanswered = [
-        *_told(database, run, asked_s),
-        *(change for each in reversed(later) for change in _told(database, each, None)),
+        *_pending_changes(database, run, asked_s),
+        *(change for each in reversed(later) for change in _pending_changes(database, each, None)),
     ]
     hands_off, changed = left_alone(database, chain)
-    told = _Told(first[1])
+    told = _RunSummary(first[1])
     for each in reversed(chain):
         told = told.after(database, each)
     return Remembered(
@@ -219,7 +219,7 @@ def untouched(path: Path) -> list[Untouched]:
             "SELECT id, begun_utc, router, link, discipline, title, network FROM run ORDER BY id"
         ).fetchall()
         found: dict[tuple[str, ...], Untouched] = {}
-        last_told: dict[tuple[str, ...], _Told] = {}
+        last_told: dict[tuple[str, ...], _RunSummary] = {}
         for run, begun, *names in rows:
             settings = [parameters for _, parameters in _settings(database, run)]
             router, link, discipline, title, network = names
@@ -237,7 +237,7 @@ def untouched(path: Path) -> list[Untouched]:
             ) or (before is not None and _predecessor(database, run) is not None)
             original: Mapping[str, ParameterValue] = settings[0]
             commands: Mapping[str, str | None]
-            told, since = _Told(settings[0]), begun
+            told, since = _RunSummary(settings[0]), begun
             if goes_on and before is not None:
                 told, original, since = last_told[key], before.original, before.since
                 command, commands = before.command, before.commands
@@ -298,7 +298,7 @@ def _commands(
 
     They are made again from the setting: a journal may come from anybody, and may say anything.
     """
-    address, recorded = _address(database, run), _found(database, run)
+    address, recorded = _address(database, run), _found_details(database, run)
     if not recorded.get("commands"):
         return rebuilt_undo_command(address, setting, recorded.get("command")), {}
     queues, addresses = by_queue(setting), address.split(AND)
@@ -317,7 +317,7 @@ def _address(database: sqlite3.Connection, run: int) -> str:
 
 def _moved_by_queue(database: sqlite3.Connection, run: int) -> frozenset[str]:
     """The parameters that a queue moves by itself, as a run has found it."""
-    names = _found(database, run).get("moved_by_queue")
+    names = _found_details(database, run).get("moved_by_queue")
     return frozenset(name for name in names if isinstance(name, str)) if names else frozenset()
 
 
@@ -327,8 +327,8 @@ def _without(
     return {name: value for name, value in setting.items() if name not in names}
 
 
-def _found(database: sqlite3.Connection, run: int) -> dict[str, Any]:
-    """What a run says of itself at its beginning, and of the queue as it found it."""
+def _found_details(database: sqlite3.Connection, run: int) -> dict[str, Any]:
+    """Details of a run's decision "found": the setting at its beginning."""
     row = database.execute(
         "SELECT details FROM decision WHERE run = ? AND kind = 'found' ORDER BY id LIMIT 1", (run,)
     ).fetchone()
@@ -373,10 +373,10 @@ def _settings(
     return [(time_s, json.loads(text)) for time_s, text in rows]
 
 
-def _told(
+def _pending_changes(
     database: sqlite3.Connection, run: int, since_s: float | None
 ) -> list[dict[str, ParameterValue]]:
-    """What the router was told in a run, and may have done, since it was last read."""
+    """Changes sent to the router since it was last read."""
     rows = database.execute(
         "SELECT parameters FROM effect WHERE run = ? AND asked_s >= ?"
         " AND answer IS NOT 'refused' ORDER BY number",
@@ -399,7 +399,7 @@ def _proven(database: sqlite3.Connection, chain: list[int]) -> dict[str, Paramet
 
 
 def _is_unjudged(database: sqlite3.Connection, chain: list[int]) -> bool:
-    """Whether the last thing that happened to the setting was a change of the controller's own."""
+    """Check whether the last change was the controller's own, and not yet verified."""
     for run in chain:
         (asked_s,) = database.execute(
             "SELECT max(asked_s) FROM effect WHERE run = ? AND answer IS NOT 'refused'", (run,)
@@ -416,7 +416,7 @@ def _is_unjudged(database: sqlite3.Connection, chain: list[int]) -> bool:
 def left_alone(
     database: sqlite3.Connection, chain: list[int]
 ) -> tuple[str, dict[str, ParameterValue]]:
-    """Why the queue was left alone when the chain ended ("" if it was not), and what was set."""
+    """Return why the queue was left alone at the end ("" if not), and the foreign values."""
     for run in chain:
         row = database.execute(
             "SELECT kind, reason, details FROM decision"
@@ -434,7 +434,7 @@ def left_alone(
 
 
 def paused_by_person(database: sqlite3.Connection, chain: list[int]) -> bool:
-    """Whether a person had asked that nothing be changed when the chain ended."""
+    """Check whether an operator had paused the controller at the end."""
     for run in chain:
         row = database.execute(
             "SELECT kind FROM decision WHERE run = ? AND kind IN ('paused', 'resumed')"

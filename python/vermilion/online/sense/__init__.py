@@ -1,1 +1,1 @@
-"""What can be known of a network from its router's counters and a monitor beside it."""
+"""Estimates of a network from its router's counters and a monitor beside it."""

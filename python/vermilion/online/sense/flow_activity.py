@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 
 def is_among(flows: Numbers, others: Numbers) -> NDArray[np.bool_]:
-    """For each of these flows whether it is one of the others; both ascending."""
+    """Mark the flows that are among the others; both arrays ascend."""
     import numpy as np
 
     if len(others) == 0:
@@ -97,7 +97,7 @@ _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its firs
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Interval:
-    """What was forwarded in one interval, by row of flow number; a value.
+    """Traffic forwarded in one interval, by row of flow number; a value.
 
     ``open_flows`` were known to connection tracking at its end; ``None`` where nobody counts them.
     """
@@ -112,7 +112,7 @@ class _Interval:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FlowActivity:
-    """Which flows moved what, lately and in a longer while; a value.
+    """Traffic of each flow, recent and remembered; a value.
 
     Nothing it holds is changed in place. Rows belong to flows, in the order of their numbers.
 
@@ -181,7 +181,6 @@ class FlowActivity:
         )
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same is known."""
         import numpy as np
 
         if not isinstance(other, FlowActivity):
@@ -301,7 +300,7 @@ class FlowActivity:
         return _without_the_forgotten(after)
 
     def weights(self) -> NDArray[np.float64]:
-        """How much of a flow each one is, from 0 to 1; one that does not slow down is none."""
+        """Weight of each flow, 0 to 1; 0 for one that does not slow down."""
         import numpy as np
 
         age = self.now_s - self.began_s
@@ -340,7 +339,7 @@ class FlowActivity:
         return max(0.0, known - flows)
 
     def starved_since(self, time_s: float) -> int | None:
-        """How many flows that are there got next to nothing since then.
+        """Number of present flows that got next to nothing since then.
 
         Of the flows that were there already, those that got less than :data:`STARVED_SHARE` of what
         they all got on average; a flow of which nothing was seen at all is one of them. As nobody
@@ -434,13 +433,13 @@ class FlowActivity:
         return int((~self.responsive & (self.packets > 0) & (self.flows >= 0)).sum())
 
     def unresponsive_bit_per_s(self) -> float:
-        """What arrived lately of flows that do not slow down when packets are lost."""
+        """Recent arrival rate of flows that ignore losses."""
         lately_s = sum(one.length_s for one in self.lately)
         sent = int(self.bytes[~self.responsive].sum())
         return 8.0 * sent / lately_s if lately_s > 0.0 else 0.0
 
     def selective_share(self) -> float:
-        """Of the flows that moved packets lately, the share that is acknowledged selectively.
+        """Share of active flows that use selective acknowledgements.
 
         As far as that has been seen; those that do not slow down when packets are lost are left
         out.
@@ -449,7 +448,7 @@ class FlowActivity:
         return float(self.selective[moving].mean()) if moving.any() else 0.0
 
     def ecn_capable_share(self) -> float | None:
-        """Of the flows that slow down, the share whose packets can be marked instead of dropped.
+        """Share of responsive flows whose packets can be marked.
 
         Flows that wait for a timeout count too, if they moved anything in the time remembered:
         where some can be marked, those that cannot wait most. ``None`` where nobody looks.
@@ -545,7 +544,7 @@ _EVERY_S = 1.0
 
 @dataclass(frozen=True, slots=True)
 class FlowShares:
-    """How the flows of a queue shared what went through it.
+    """Sharing of a queue's throughput among its flows.
 
     Attributes:
         time_s: the end of what was looked at, in the network's time.
@@ -574,13 +573,13 @@ class FlowShares:
 
 
 def is_due(sample: Sample) -> bool:
-    """Whether a second ended in this interval."""
+    """Check whether a second ended in this interval."""
     begun_s = sample.time_s - sample.interval_s
     return (sample.time_s + _SAME_S) // _EVERY_S > (begun_s + _SAME_S) // _EVERY_S
 
 
 def flow_shares(activity: FlowActivity, link: str = "") -> FlowShares | None:
-    """How the flows have shared a queue lately.
+    """Return how the flows have shared a queue lately.
 
     ``None`` for the first seconds, and where nobody looks at packets.
 

@@ -155,7 +155,7 @@ _EPSILON_S: Final = 1e-6  # times are sums of tenths
 
 @dataclass(frozen=True, slots=True)
 class Blackout:
-    """What was seen of a queue that drops or marks everything.
+    """Observation of a queue that drops or marks everything.
 
     Attributes:
         since_s: since when.
@@ -175,7 +175,7 @@ class Blackout:
 
 
 def blackout_of(history: Sequence[Sample]) -> Blackout | None:
-    """Whether the latest samples of a queue are those of one that drops or marks everything.
+    """Detect a queue that drops or marks everything in the latest samples.
 
     Args:
         history: the samples that are known, oldest first.
@@ -232,7 +232,7 @@ _Look: TypeAlias = "tuple[LinkKind, str, dict[str, object]]"  # what is seen, in
 
 @dataclass(frozen=True, slots=True)
 class LinkState:
-    """What the link is doing.
+    """State of the link.
 
     Attributes:
         kind: in one word.
@@ -248,7 +248,7 @@ class LinkState:
 
     @property
     def is_bottleneck(self) -> bool:
-        """Whether what is seen may be judged, and learned from."""
+        """True where observations may be judged and learned from."""
         return self.kind == "busy"
 
 
@@ -272,7 +272,7 @@ class LinkWatch:
 
     @property
     def seems_silent(self) -> bool:
-        """Whether next to nothing has come or left for a second: no moment to begin anything.
+        """True if next to nothing has come or left for a second.
 
         It need not have lasted long enough to be believed.
         """
@@ -280,7 +280,7 @@ class LinkWatch:
 
     @property
     def may_be_silent(self) -> bool:
-        """Whether nothing leaves now: that is a moment, or how a silence begins."""
+        """True if nothing leaves now, which may be the start of a silence."""
         return self.still or self.seems_silent
 
     def updated(
@@ -321,7 +321,7 @@ class LinkWatch:
 def look(
     samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
 ) -> _Look | None:
-    """What the latest samples look like; ``None`` where they do not look like anything.
+    """Classify the latest samples; ``None`` where no class fits.
 
     The arguments are those of :meth:`LinkWatch.updated`.
     """
@@ -334,7 +334,7 @@ def look(
         if found is not None or stretch.packets == 0:
             return found
         if stretch.seconds > LOOKED_AT_S - _LINK_STATE_EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
-            words = f"{stretch.in_words()} for {stretch.seconds:.1f} s"
+            words = f"{stretch.describe()} for {stretch.seconds:.1f} s"
             return "idle", words, stretch.details()
     now_s = samples[-1].time_s
     signals = sum(
@@ -376,7 +376,7 @@ class _Stretch:
             load=None if rate_bit_per_s is None else bit_per_s / rate_bit_per_s,
         )
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         of_rate = "" if self.load is None else f", {self.load:.0%} of its rate"
         return f"the link carried {self.bit_per_s / 1e6:.4g} Mbit/s{of_rate}"
 
@@ -392,7 +392,7 @@ class _Stretch:
 
 
 def _look_at_silence(stretch: _Stretch, waiting: int, flows: int | None) -> _Look | None:
-    """Why nothing, or next to nothing, is forwarded."""
+    """Classify a link that forwards next to nothing."""
     seconds, packets = stretch.seconds, stretch.packets
     if seconds < LOOKED_AT_S - _LINK_STATE_EPSILON_S:
         return None
@@ -420,11 +420,11 @@ def _look_at_silence(stretch: _Stretch, waiting: int, flows: int | None) -> _Loo
 
 
 def _look_at_traffic(stretch: _Stretch, signals: int) -> _Look | None:
-    """Whether packets that pass are held up by this queue."""
+    """Classify a link that forwards packets: limited by this queue or elsewhere."""
     if 1.0 - stretch.empty > _MOSTLY_WAITING or (stretch.load or 0.0) >= _FULL:
         words = (
             f"packets waited at {1.0 - stretch.empty:.0%} of the readings of "
-            f"{stretch.seconds:.1f} s, and {stretch.in_words()}"
+            f"{stretch.seconds:.1f} s, and {stretch.describe()}"
         )
         return "busy", words, stretch.details()
     if signals > 0:
@@ -434,10 +434,10 @@ def _look_at_traffic(stretch: _Stretch, signals: int) -> _Look | None:
             "signals_in_s": SIGNALS_S,
             **stretch.details(),
         }
-        return "busy", f"{words}, and {stretch.in_words()}", details
+        return "busy", f"{words}, and {stretch.describe()}", details
     if stretch.empty >= _MOSTLY_EMPTY:
         words = (
-            f"{stretch.in_words()}, but no packet waited at {stretch.empty:.0%} of the readings "
+            f"{stretch.describe()}, but no packet waited at {stretch.empty:.0%} of the readings "
             f"of {stretch.seconds:.1f} s"
         )
         return "elsewhere", words, stretch.details()
@@ -458,7 +458,7 @@ def _lately(samples: Sequence[Sample], rate_bit_per_s: float | None) -> list[Sam
 
 
 def _stands_still(samples: Sequence[Sample], rate_bit_per_s: float | None) -> bool:
-    """Whether nothing left in the latest sample, nor for so long that something should have."""
+    """Check whether nothing has left for longer than a packet takes."""
     seconds = 0.0
     for sample in reversed(samples):
         if sample.packets > 0:
@@ -468,7 +468,7 @@ def _stands_still(samples: Sequence[Sample], rate_bit_per_s: float | None) -> bo
 
 
 def _packet_s(samples: Sequence[Sample], rate_bit_per_s: float | None) -> float:
-    """How long the largest packet of late takes; 0 where that is not known."""
+    """Transmission time of the largest recent packet; 0 if unknown."""
     if rate_bit_per_s is None:
         return 0.0
     sizes = (sample.bytes / sample.packets for sample in samples[-20:] if sample.packets > 0)

@@ -70,7 +70,6 @@ class BaseRoundTrips:
         return cls(none, none, np.empty(0, np.int64), none, table, table, table, none)
 
     def __eq__(self, other: object) -> bool:
-        """Whether the same is known."""
         import numpy as np
 
         if not isinstance(other, BaseRoundTrips):
@@ -195,7 +194,7 @@ class BaseRoundTrips:
         return ascending
 
     def heard_since(self, time_s: float) -> int:
-        """How many flows gave a sample after ``time_s``."""
+        """Number of flows that gave a sample after ``time_s``."""
         return int((self.last_heard_s > time_s).sum())
 
 
@@ -219,7 +218,7 @@ def _without_the_silent(known: BaseRoundTrips, time_s: float) -> BaseRoundTrips:
 def _close_to_readings(
     moments_s: NDArray[np.float64], readings_s: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """For each moment the place of the nearest reading, and whether that is close."""
+    """Index of the nearest reading for each moment, and whether it is close."""
     import numpy as np
 
     after = np.searchsorted(readings_s, moments_s)
@@ -232,7 +231,7 @@ def _close_to_readings(
 def _weighted_medians(
     values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """For each row the value that splits its total weight in half; missing values weigh 0."""
+    """Weighted median of each row; missing values weigh 0."""
     import numpy as np
 
     ascending = np.argsort(values, axis=1)  # what is not a number comes last

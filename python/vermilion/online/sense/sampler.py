@@ -31,7 +31,7 @@ _LARGEST_PACKET = 1 << 20  # bytes; offloads hand a queue packets of up to half 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """What happened in one interval; ``None`` where nobody told.
+    """Measurements of one interval; ``None`` where unknown.
 
     Attributes:
         time_s: the interval's end, in the network's time.
@@ -73,7 +73,7 @@ class Sample:
 
     @classmethod
     def between(cls, before: Reading, observation: Observation) -> Sample:
-        """What happened from ``before`` to an observation that :func:`nonsense` finds none in."""
+        """Sample from ``before`` to a valid observation (see :func:`nonsense`)."""
         import numpy as np
 
         now, trips, traffic = observation.reading, observation.round_trips, observation.traffic
@@ -112,7 +112,7 @@ def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
 
 
 def scatter(samples: Sequence[Sample]) -> float:
-    """How far the mean backlog of a second has strayed, packets; 0 of less than three seconds.
+    """Noise of the mean backlog of a second, packets; 0 for less than three seconds.
 
     From one second to the next, so that a queue which has moved does not count as a rough one (J.
     von Neumann, "Distribution of the ratio of the mean square successive difference to the
@@ -136,7 +136,7 @@ def scatter(samples: Sequence[Sample]) -> float:
 
 
 def is_a_reading(reading: Reading) -> bool:
-    """Whether this can be a router's reading at all."""
+    """Check whether a reading is possible at all."""
     counts = (
         reading.backlog_packets,
         reading.backlog_bytes,
@@ -149,7 +149,7 @@ def is_a_reading(reading: Reading) -> bool:
 
 
 def fell(before: Reading, now: Reading) -> bool:
-    """Whether a counter is less than before: the router or its queue restarted, or it wrapped."""
+    """Check whether a counter fell: a restart of router or queue, or a wrap."""
     return (
         now.forwarded_packets < before.forwarded_packets
         or now.forwarded_bytes < before.forwarded_bytes
@@ -159,7 +159,7 @@ def fell(before: Reading, now: Reading) -> bool:
 
 
 def began_anew(before: Reading, now: Reading) -> bool:
-    """Whether counters are not those that went on from ``before``.
+    """Check whether counters do not continue those of ``before``.
 
     They went backwards (the router or its queue restarted, or a counter wrapped at 32 bits), or
     they jumped by what no packets can add up to.
@@ -170,7 +170,7 @@ def began_anew(before: Reading, now: Reading) -> bool:
 
 
 def is_frozen(before: Reading, observation: Observation) -> bool:
-    """Whether the counters stand still though the queue cannot have.
+    """Check whether the counters stand still though the queue cannot have.
 
     An agent that answers from a cache shows it: packets of flows passed, or the backlog fell, while
     nothing was forwarded or dropped. A link that really carries nothing shows neither.
@@ -185,7 +185,7 @@ def is_frozen(before: Reading, observation: Observation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class SetSample(Sample):
-    """What happened in one interval at several queues, added up.
+    """Measurements of one interval at several queues, added up.
 
     Attributes:
         links: the links.

@@ -61,7 +61,7 @@ _MOST_DOUBT = 2.0  # of a logarithm: a factor of 7; more than that is "unknown"
 
 @dataclass(frozen=True, slots=True)
 class Senses:
-    """What is known of one queue and its traffic.
+    """Knowledge of one queue and its traffic.
 
     Attributes:
         history: the samples of the last :data:`HISTORY_S`, oldest first.
@@ -125,8 +125,8 @@ class Senses:
         has = before is not None and is_a_reading(now) and fell(before, now)
         return frozenset({""} if has else ())
 
-    def taken(self, observation: Observation) -> tuple[Senses, Sample | None]:
-        """What is known after an observation, and the sample that ends with it.
+    def after(self, observation: Observation) -> tuple[Senses, Sample | None]:
+        """Return the senses after an observation, and the sample that it ends.
 
         There is no sample after the first observation, where no time has passed, and where the
         counters make none: they went back, wrapped, jumped, or stand still though packets pass.
@@ -137,9 +137,9 @@ class Senses:
             return self, None
         if before is None or now.time_s < before.time_s or began_anew(before, now):
             return replace(self, reading=now, held=None), None
-        observation = _joined(self.held, observation)
+        observation = _join_reports(self.held, observation)
         if now.time_s == before.time_s or is_frozen(before, observation):
-            if now.time_s - before.time_s > _FLUSHED_S and not _passed(observation):
+            if now.time_s - before.time_s > _FLUSHED_S and not _saw_packets(observation):
                 # Nothing moves and nothing waits any more: what waited was thrown away uncounted.
                 return replace(self, reading=now, held=None), None
             return replace(self, held=observation), None
@@ -177,7 +177,7 @@ class Senses:
                 observation.active_flows,
                 self._usual_round_trip_s(),
             )
-        familiar_s, each_counts = self._familiar(sample, activity, one_in, familiar_s)
+        familiar_s, each_counts = self._familiarity(sample, activity, one_in, familiar_s)
         watched = _since(history, sample.time_s - 2.0 * SIGNALS_S)
         after = Senses(
             history=history,
@@ -196,7 +196,7 @@ class Senses:
             _picture=None,
         )
         held = None if familiar_s is None else self._picture
-        picture, guess = after._seen(rate_bit_per_s, packet_bytes, observation, held)
+        picture, guess = after._estimate(rate_bit_per_s, packet_bytes, observation, held)
         return replace(after, guess=guess, _picture=picture), sample
 
     @property
@@ -206,22 +206,22 @@ class Senses:
 
     @property
     def link_state(self) -> LinkState:
-        """What the link is doing; only while it is busy may anything be judged or learned."""
+        """State of the link; only a busy one may be judged or learned from."""
         return self.watch.state
 
     @property
     def seems_silent(self) -> bool:
-        """Whether the link has been silent lately, though perhaps not for long."""
+        """True if the link has been silent lately, perhaps briefly."""
         return self.watch.seems_silent
 
     @property
     def may_be_silent(self) -> bool:
-        """Whether nothing leaves now: nothing is concluded from a moment that may be an outage."""
+        """True if nothing leaves now; it may be an outage."""
         return self.watch.may_be_silent
 
     @property
     def silent_s(self) -> float:
-        """When the link has seemed silent last."""
+        """Last time at which the link seemed silent."""
         return self.watch.silent_s
 
     @property
@@ -234,12 +234,12 @@ class Senses:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return _since(self.history, time_s)
 
-    def told_since(self, time_s: float) -> tuple[Sample, ...]:
-        """Those of them after the last silence: one tells nothing of senders, nor of a setting."""
+    def samples_since_silence(self, time_s: float) -> tuple[Sample, ...]:
+        """Samples since then and since the last silence."""
         return self.since(max(time_s, self.silent_s))
 
     def stretch(self, time_s: float) -> Stretch | None:
-        """What was measured since then; ``None`` where that is too short to say anything."""
+        """Measurements since then; ``None`` where they are too few."""
         goodput = self.activity.goodputs_since(time_s)
         return Stretch.of(self.since(time_s), self.rate.bit_per_s, goodput)
 
@@ -248,7 +248,7 @@ class Senses:
         return self._picture
 
     def flow_shares(self, link: str = "") -> tuple[FlowShares, ...]:
-        """How the flows have shared the queue lately; nothing where nobody sees them.
+        """Recent sharing of the queue among flows; none without a monitor.
 
         Args:
             link: which of several queues this is; "" where there is one.
@@ -268,10 +268,10 @@ class Senses:
             queued_s = 8.0 * latest.backlog_bytes / picture.rate_bit_per_s
         return picture.base_rtts_s[3 * len(picture.base_rtts_s) // 4] + queued_s
 
-    def _familiar(
+    def _familiarity(
         self, sample: Sample, activity: FlowActivity, one_in: int | None, familiar_s: float | None
     ) -> tuple[float | None, float]:
-        """When the flows that are looked at will be familiar, and what each of them stands for.
+        """Return when the sampled flows will be familiar, and the weight of each.
 
         Another choice of flows says another number, as any other choice would. That is no news of
         the traffic, so that they stand for as many as there were before. Where every flow is looked
@@ -299,12 +299,12 @@ class Senses:
         return (familiar_s if sample.packets > 0 else None), self.each_counts
 
     def _deaf_s(self, sample: Sample) -> float:
-        """How long packets have passed without a round trip being sampled."""
+        """Time without round-trip samples while packets passed, s."""
         if sample.rtt_samples is None or sample.rtt_samples > 0:
             return 0.0
         return self.deaf_s + (sample.interval_s if sample.packets > 0 else 0.0)
 
-    def _seen(
+    def _estimate(
         self,
         rate_bit_per_s: float | None,
         packet_bytes: float | None,
@@ -417,25 +417,25 @@ def _packet_bytes(samples: tuple[Sample, ...]) -> float | None:
 
 
 def _is_about(size: float, usual: float) -> bool:
-    """Whether packets of this size are of the usual one."""
+    """Check whether the size is close to the usual one."""
     return 1.0 / ONE_SIZE <= size / usual <= ONE_SIZE
 
 
 def _agree(fresh: Guess, standing: Guess) -> bool:
-    """Whether a new guess is no news."""
+    """Check whether a new guess is close to the standing one."""
     return (
         abs(fresh.flows - standing.flows) <= _SAME_GUESS * standing.flows
         and abs(fresh.base_s - standing.base_s) <= _SAME_GUESS * standing.base_s
     )
 
 
-def _passed(observation: Observation) -> bool:
-    """Whether the monitor has seen packets."""
+def _saw_packets(observation: Observation) -> bool:
+    """Check whether the monitor saw packets."""
     return observation.traffic is not None and int(observation.traffic.packets.sum()) > 0
 
 
-def _joined(held: Observation | None, latest: Observation) -> Observation:
-    """What the monitor told of an interval in pieces."""
+def _join_reports(held: Observation | None, latest: Observation) -> Observation:
+    """Join the monitor's reports of consecutive intervals."""
     if held is None:
         return latest
     return replace(

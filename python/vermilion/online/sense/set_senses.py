@@ -1,4 +1,4 @@
-"""Which flows cross which of several queues.
+"""Inference of which flows cross which of several queues.
 
 Where a monitor stands beside each queue this is seen: a flow crosses the queues at which its
 packets pass. What is not seen is in which order; that is the operator's, or the order in which the
@@ -92,7 +92,7 @@ def seen_paths(
 
 
 def flows_on_paths(flows_at: Mapping[str, float], configured: Sequence[Path]) -> dict[Path, float]:
-    """How many flows take each path, from how many each queue seems to have.
+    """Estimate the number of flows on each path from those at each queue.
 
     Args:
         flows_at: flows at each queue, by its counters.
@@ -136,7 +136,7 @@ _TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "
 
 @dataclass(frozen=True, slots=True)
 class SetActivity:
-    """What the flows of several queues got.
+    """Deliveries to the flows of several queues.
 
     Attributes:
         flows: the numbers of those that are there.
@@ -148,11 +148,11 @@ class SetActivity:
 
     @property
     def open_flows(self) -> int | None:
-        """How many are there; ``None`` where nobody looks at packets."""
+        """Number of flows present; ``None`` without monitors."""
         return sum(len(each) for each in self.flows) if self.flows else None
 
     def starved_since(self, time_s: float) -> int | None:
-        """How many of them got less than :data:`STARVED_SHARE` of the mean since then.
+        """Number of flows below :data:`STARVED_SHARE` of the mean since then.
 
         ``None`` where nobody looks at packets, or what was seen so long ago is forgotten.
         """
@@ -176,7 +176,7 @@ class SetActivity:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SetSenses:
-    """What is known of several queues and their traffic; a value.
+    """Knowledge of several queues and their traffic; a value.
 
     Attributes:
         parts: what is known of each queue, by its link.
@@ -214,15 +214,15 @@ class SetSenses:
             if senses.restarted(observation.queues[link])
         )
 
-    def taken(self, observation: Observation) -> tuple[SetSenses, SetSample | None]:
-        """What is known after an observation, and the sample that ends with it.
+    def after(self, observation: Observation) -> tuple[SetSenses, SetSample | None]:
+        """Return the senses after an observation, and the sample that it ends.
 
         There is a sample where every queue has one: what only some of them saw is not compared.
         """
         parts: dict[str, Senses] = {}
         samples: list[Sample] = []
         for link, senses in self.parts.items():
-            parts[link], sample = senses.taken(observation.queues[link])
+            parts[link], sample = senses.after(observation.queues[link])
             if sample is not None:
                 samples.append(sample)
         if len(samples) < len(parts):
@@ -234,7 +234,7 @@ class SetSenses:
             at = {link: alive(senses.activity) for link, senses in parts.items()}
             flows = seen_paths(at, self.configured)
             trips = {
-                path: self._heard(path, numbers, parts, samples, observation)
+                path: self._update_round_trips(path, numbers, parts, samples, observation)
                 for path, numbers in flows.items()
             }
             delivered = _delivered(flows, observation)
@@ -251,11 +251,11 @@ class SetSenses:
             _picture=None,
         )
         silent_s = sample.time_s if after.seems_silent else self.silent_s
-        return replace(after, silent_s=silent_s, _picture=after._seen()), sample
+        return replace(after, silent_s=silent_s, _picture=after._estimate()), sample
 
     @property
     def activity(self) -> SetActivity:
-        """What the flows got."""
+        """Deliveries to the flows."""
         return SetActivity(tuple(self.flows.values()), self.history)
 
     @property
@@ -265,7 +265,7 @@ class SetSenses:
 
     @property
     def link_state(self) -> LinkState:
-        """What the links are doing: cut off, if one of them is; busy, if one of them is.
+        """State of the links: cut off, or busy, if one of them is.
 
         Where packets wait at one link and none leave, what the others see is no normal state
         either. A link that nothing waits for is no outage, however many flows there are elsewhere.
@@ -278,16 +278,16 @@ class SetSenses:
 
     @property
     def seems_silent(self) -> bool:
-        """Whether nothing leaves one of the links lately, or nothing comes to any of them."""
+        """True if a link with a backlog is silent, or all links are."""
         return self._are_cut_off([each.seems_silent for each in self.parts.values()])
 
     @property
     def may_be_silent(self) -> bool:
-        """Whether that is so now: nothing is concluded from a moment that may be an outage."""
+        """True if that holds now; it may be an outage."""
         return self._are_cut_off([each.may_be_silent for each in self.parts.values()])
 
     def _are_cut_off(self, silent: Sequence[bool]) -> bool:
-        """Whether one of those that are silent has packets waiting, or all are silent."""
+        """Check whether a silent queue has a backlog, or all are silent."""
         waiting = [
             each.latest is not None and each.latest.backlog_packets > 0
             for each in self.parts.values()
@@ -305,8 +305,8 @@ class SetSenses:
         """The samples whose interval ended after ``time_s``, oldest first."""
         return self.history[bisect_right(self.history, time_s, key=lambda each: each.time_s) :]
 
-    def told_since(self, time_s: float) -> tuple[SetSample, ...]:
-        """Those of them after the last silence: one tells nothing of senders, nor of a setting."""
+    def samples_since_silence(self, time_s: float) -> tuple[SetSample, ...]:
+        """Samples since then and since the last silence."""
         return self.since(max(time_s, self.silent_s))
 
     def picture(self) -> SetEstimate | None:
@@ -314,13 +314,13 @@ class SetSenses:
         return self._picture
 
     def stretch(self, time_s: float) -> SetStretch | None:
-        """What was measured since then; ``None`` where that is too short to say anything."""
+        """Measurements since then; ``None`` where they are too few."""
         rates = {link: part.rate_bit_per_s for link, part in (self._picture or _NOTHING).queues}
         numbers = list(self.flows.values())
         return SetStretch.of_set(self.since(time_s), rates, numbers)
 
     def flow_shares(self) -> tuple[FlowShares, ...]:
-        """How the flows of each queue have shared it lately, as far as somebody sees them.
+        """Recent sharing of each queue among its flows, where monitored.
 
         Flows of different paths are not compared across queues: nothing makes them share.
         """
@@ -330,7 +330,7 @@ class SetSenses:
 
     # --- what a sample adds up to ------------------------------------------------------------
 
-    def _heard(
+    def _update_round_trips(
         self,
         path: Path,
         numbers: NDArray[np.int64],
@@ -338,7 +338,7 @@ class SetSenses:
         samples: Sequence[Sample],
         observation: Observation,
     ) -> BaseRoundTrips:
-        """What is known of the round trips of a path's flows after this interval.
+        """Update the round trips of a path's flows.
 
         The queues of the path stand as one, in which a packet waits as long as in all of them.
         """
@@ -363,7 +363,7 @@ class SetSenses:
             now_s, interval_s, _only(heard, numbers), NOMINAL_BIT_PER_S, sending_s * bytes_of
         )
 
-    def _seen(self) -> SetEstimate:
+    def _estimate(self) -> SetEstimate:
         pictures: dict[str, TrafficEstimate] = {}
         for link, senses in self.parts.items():
             picture = senses.picture()
@@ -371,10 +371,10 @@ class SetSenses:
                 message = f"{link} has a sample and no picture"
                 raise AssertionError(message)
             pictures[link] = picture
-        return self._inferred(pictures) if self.flows else self._guessed(pictures)
+        return self._from_monitors(pictures) if self.flows else self._from_counters(pictures)
 
-    def _inferred(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
-        """From what monitors beside all queues have seen."""
+    def _from_monitors(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
+        """Estimate from monitors beside all queues."""
         paths = [
             PathTraffic(
                 links=path,
@@ -396,8 +396,8 @@ class SetSenses:
             unknown.append(f"{how_many(left_out, 'flow')} left out, with no known round trip")
         return set_estimate(corrected, paths, unknown)
 
-    def _guessed(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
-        """From counters alone."""
+    def _from_counters(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
+        """Estimate from counters alone."""
         counted = flows_on_paths(
             {link: float(picture.flows) for link, picture in pictures.items()}, self.configured
         )
@@ -424,7 +424,7 @@ _NOTHING = SetEstimate(0.0, 0, (), None, None, None)
 
 
 def _state_of(senses: Senses) -> LinkState:
-    """What one of several links is doing."""
+    """Return the state of one of several links."""
     state, latest = senses.link_state, senses.latest
     if state.kind == "outage" and latest is not None and latest.backlog_packets == 0:
         return replace(state, kind="idle")
@@ -486,7 +486,7 @@ def _only(samples: RttSamples, numbers: NDArray[np.int64]) -> RttSamples:
 def _delivered(
     flows: Mapping[Path, NDArray[np.int64]], observation: Observation
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """What left the last queue of each flow's path."""
+    """Bytes that left the last queue of each flow's path."""
     import numpy as np
 
     numbers, sizes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]

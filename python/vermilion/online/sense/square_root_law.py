@@ -1,4 +1,4 @@
-"""How many flows there are, or how far away, where nobody looks at packets.
+"""Number of flows or round trip by the square root law, without a monitor.
 
 A flow of congestion avoidance that halves its window at a loss gets, on average,
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RoundTripPrior:
-    """What is believed of base round trips before any is measured.
+    """Prior of base round trips.
 
     Attributes:
         median_s: as many lie below as above.
@@ -60,7 +60,7 @@ _EPSILON_S = 1e-6  # times are sums of tenths
 
 @dataclass(frozen=True, slots=True)
 class Signals:
-    """What a queue told its senders to slow down, and what went through meanwhile.
+    """Congestion signals of a queue, and its throughput.
 
     Attributes:
         seconds: over how long.
@@ -78,7 +78,7 @@ class Signals:
 
     @classmethod
     def latest(cls, samples: Sequence[Sample]) -> Signals:
-        """Of the latest samples: enough to know the share of losses, where there are enough."""
+        """Sum up the latest samples, enough to estimate the share of losses."""
         seconds, packets, sizes, drops, marks = 0.0, 0, 0, 0, 0
         for sample in reversed(samples):
             enough = drops + marks >= FEWEST_SIGNALS and seconds >= LEAST_S - _EPSILON_S
@@ -98,7 +98,7 @@ class Signals:
 
     @property
     def bit_per_s(self) -> float:
-        """What went through."""
+        """Throughput."""
         return 8.0 * self.bytes / self.seconds if self.seconds > 0.0 else 0.0
 
     def doubt(self, round_trip_s: float) -> float:
@@ -129,7 +129,7 @@ def window(share: float) -> float:
 
 
 def flows_by_law(bit_per_s: float, round_trip_s: float, packet_bytes: float, share: float) -> float:
-    """How many flows make up a rate; 1 at least.
+    """Number of flows that make up a rate; at least 1.
 
     Args:
         bit_per_s: what all of them get.
@@ -142,7 +142,7 @@ def flows_by_law(bit_per_s: float, round_trip_s: float, packet_bytes: float, sha
 
 
 def round_trip_by_law(bit_per_s: float, flows: float, packet_bytes: float, share: float) -> float:
-    """How long the round trip is, queueing included, of so many flows that make up a rate."""
+    """Round trip, queueing included, at which so many flows make up a rate."""
     return flows * 8.0 * packet_bytes * window(share) / bit_per_s
 
 
@@ -166,7 +166,7 @@ class Guess:
 def from_counters(
     signals: Signals, queueing_s: float, packet_bytes: float, prior: RoundTripPrior
 ) -> Guess:
-    """What counters alone say: as many flows as fit a round trip that is only believed."""
+    """Estimate flows from counters and a prior of the round trip."""
     trip_s = prior.median_s + queueing_s
     flows = flows_by_law(signals.bit_per_s, trip_s, packet_bytes, signals.share)
     # The queueing delay is measured: only the rest of the round trip is in doubt.
@@ -183,7 +183,7 @@ def from_flow_count(
     packet_bytes: float,
     prior: RoundTripPrior,
 ) -> Guess:
-    """What counters say of the round trip of so many flows, weighed against what is believed.
+    """Estimate the round trip from counters and flows, weighed against the prior.
 
     Args:
         flows: how many.

@@ -1,4 +1,4 @@
-"""How alike the flows fare, from what each of them moved in each second.
+"""Fairness of flows, from the traffic of each in each second.
 
 How unequal flows are is no mean over seconds, because in a second chance makes every flow differ.
 So it is taken over the whole stretch, and its confidence from leaving out one second after the
@@ -235,12 +235,12 @@ class Stretch:
 
     @property
     def seconds(self) -> float:
-        """How long it is."""
+        """Length, s."""
         return sum(batch.seconds for batch in self.batches)
 
     @property
     def rate_bit_per_s(self) -> float | None:
-        """What the link carries, which no flows together get more than; ``None`` of several."""
+        """Rate of the link, the limit of all flows' goodput; ``None`` for several links."""
         return self.batches[-1].rate_bit_per_s
 
     def interval(self, of: Callable[[Batch], float]) -> Interval:
@@ -284,13 +284,13 @@ class Stretch:
 
 
 def metric_of(constraint: Constraint) -> Callable[[Batch], float] | None:
-    """How a constraint's metric is made from a batch; ``None`` where it cannot be."""
+    """Return how to compute a constraint's metric from a batch; ``None`` if impossible."""
     path = constraint.path
     return (_OF_FLOWS if path.room == "flows" else _OF_LINKS).get(path.metric)
 
 
 def value_of(objective: Objective) -> Callable[[Batch], float] | None:
-    """How an objective's value is made from a batch; ``None`` where it cannot be."""
+    """Return how to compute an objective's value from a batch; ``None`` if impossible."""
     from vermilion.objectives.chosen_metric import ChosenMetric
     from vermilion.objectives.knee import Knee
     from vermilion.objectives.queue_deviation import QueueDeviation

@@ -34,7 +34,7 @@ _MOST_CLASSES = 8
 
 @dataclass(frozen=True, slots=True)
 class TrafficEstimate:
-    """What is known about the traffic at one moment, from observation alone.
+    """Traffic at one moment, estimated from observation alone.
 
     Attributes:
         time_s: when, in the network's time.
@@ -81,7 +81,7 @@ class TrafficEstimate:
         """The share of the active flows whose base round-trip time is known."""
         return len(self.base_rtts_s) / self.flows if self.flows > 0 else 0.0
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """One phrase: "16 flows, base round trip 28 ms, 10 Mbit/s"."""
         if not self.base_rtts_s:
             trips = "base round trip unknown"
@@ -98,7 +98,7 @@ class TrafficEstimate:
         return f"{how_many(self.flows, 'flow')}, {trips}, {rate}"
 
     def as_details(self) -> dict[str, object]:
-        """The numbers of :meth:`in_words`, for the journal."""
+        """The numbers of :meth:`describe`, for the journal."""
         return {
             "flows": self.flows,
             "base_round_trips": [
@@ -132,7 +132,7 @@ class TrafficEstimate:
 
 
 def round_trip_distance(now: TrafficEstimate, then: TrafficEstimate, queueing_s: float) -> float:
-    """How far two distributions of round-trip times lie apart, relative to the mean then.
+    """Distance of two distributions of round trips, relative to the earlier mean.
 
     0 for equal ones; 0.5 when, on average, a flow is half a round trip further or nearer.
     0 also when either is unknown.
@@ -153,7 +153,7 @@ def round_trip_distance(now: TrafficEstimate, then: TrafficEstimate, queueing_s:
 
 @cache
 def _quantile_places(size: int) -> tuple[int, ...]:
-    """Where the quantiles stand among so many ascending values; asked at every sample."""
+    """Indices of the quantiles in a sorted sequence of this size."""
     return tuple(min(int((k + 0.5) / _QUANTILES * size), size - 1) for k in range(_QUANTILES))
 
 
@@ -202,7 +202,7 @@ class PathTraffic:
     base_rtts_s: tuple[float, ...]
     packet_bytes: float
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """Like "8 flows of 48 ms through first, second"."""
         trips = "an unknown round trip"
         if self.base_rtts_s:
@@ -227,7 +227,7 @@ class PathTraffic:
 
 @dataclass(frozen=True, slots=True)
 class SetEstimate(TrafficEstimate):
-    """What is known of the traffic of several queues.
+    """Traffic estimate of several queues.
 
     Attributes:
         queues: (link, what its queue sees), in the order of the links.
@@ -241,7 +241,7 @@ class SetEstimate(TrafficEstimate):
 
     @property
     def parts(self) -> tuple[TrafficEstimate, ...]:
-        """What each queue sees."""
+        """Estimate of each queue."""
         return tuple(picture for _, picture in self.queues)
 
     @property
@@ -253,9 +253,9 @@ class SetEstimate(TrafficEstimate):
             if picture.rate_bit_per_s is not None and picture.packet_bytes is not None
         )
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """One phrase: "40 flows: 8 of 48 ms through first, second; ..."."""
-        paths = "; ".join(path.in_words() for path in self.paths)
+        paths = "; ".join(path.describe() for path in self.paths)
         rates = ", ".join(
             f"{link} unknown"
             if picture.rate_bit_per_s is None
@@ -266,7 +266,7 @@ class SetEstimate(TrafficEstimate):
         return f"{how_many(self.flows, 'flow')}: {paths or 'none'}; {rates}{missing}"
 
     def as_details(self) -> dict[str, object]:
-        """The numbers of :meth:`in_words`, for the journal."""
+        """The numbers of :meth:`describe`, for the journal."""
         return {
             "flows": self.flows,
             "paths": [path.as_details() for path in self.paths],

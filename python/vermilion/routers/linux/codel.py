@@ -57,7 +57,7 @@ _CE_THRESHOLD: Final = replace(
 
 @dataclass(frozen=True, kw_only=True)
 class _CodelFamilyOptions(NumberOptions):
-    """What ``codel`` and ``fq_codel`` have in common."""
+    """Common options of ``codel`` and ``fq_codel``."""
 
     settable: ClassVar[Sequence[str]] = ("limit", "target", "interval", "ce_threshold", "ecn")
     marks: ClassVar[Sequence[str] | None] = ("ecn_mark", "ce_mark")

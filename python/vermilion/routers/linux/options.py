@@ -243,7 +243,7 @@ class QueueOptions(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Encoding:
-    """How the numbers of an option stand for the values of a parameter.
+    """Encoding of a parameter's values as an option's numbers.
 
     Attributes:
         told: the number for a value; ``None``: the option is to be off.

@@ -93,7 +93,7 @@ _WORDS: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class PieFamilyOptions(NumberOptions):
-    """What ``pie`` and ``fq_pie`` have in common.
+    """Common options of ``pie`` and ``fq_pie``.
 
     Attributes:
         built_in: parameters that the kernel has fixed.
@@ -104,11 +104,11 @@ class PieFamilyOptions(NumberOptions):
     built_in: ClassVar[Parameters] = BUILT_IN
 
     def fixed(self, around: Surroundings) -> Parameters:
-        """What is built in, and the largest packet."""
+        """Built-in values, and the largest packet."""
         return {**self.built_in, **packet_size(around)}
 
     def refused(self, around: Surroundings) -> Iterator[tuple[Parameters, str]]:
-        """What is fixed."""
+        """Fixed parameters."""
         yield self.fixed(around), "the kernel has no option for it"
 
     def words(self) -> str:

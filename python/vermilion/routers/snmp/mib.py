@@ -175,7 +175,7 @@ TRUTH: Final = Scale(
 _CLOSE: Final = 1e-9
 
 
-def number_said(setting: Setting, value: ParameterValue) -> int:
+def encoded_value(setting: Setting, value: ParameterValue) -> int:
     """The number for a value.
 
     Raises:

@@ -42,7 +42,7 @@ from vermilion.routers.snmp.mib import (
     TABLES,
     TRUTH,
     Fact,
-    number_said,
+    encoded_value,
 )
 from vermilion.routers.snmp.session import (
     EXAMPLE,
@@ -188,7 +188,7 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: no answer came.
             RouterError: as of :meth:`read`.
         """
-        told = self._told(_READ)
+        told = self._get(_READ)
         now_s = self.now_s()
         counted = {each: self._counted(told, each) for each in _NEEDED}
         wrapping = {"drops": counted[Fact.DROPS], "packets": counted[Fact.FORWARDED_PACKETS]}
@@ -214,7 +214,7 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: no answer came.
             RouterError: the agent does not show one that can be set.
         """
-        return self._meant(self._said())
+        return self._meant(self._read_settings())
 
     def undo_command(self) -> str | None:
         """The present setting as a call of net-snmp's snmpset, without its secrets.
@@ -222,7 +222,7 @@ class SnmpRouter(OperatedRouter):
         Raises:
             RouterError: it cannot be read.
         """
-        said = self._said()
+        said = self._read_settings()
         words = [
             f"{'.'.join(map(str, self._column(each)))} "
             f"{'i' if each.scale.type == ValueType.INTEGER else 'u'} {said[each]}"
@@ -245,7 +245,7 @@ class SnmpRouter(OperatedRouter):
         for name, letter in _OBJECT.findall(objects):
             *column, _, _ = map(int, name.split("."))
             setting = _SETTING_AT[tuple(column)]
-            words.append(f"{name} {letter} {number_said(setting, parameters[setting.parameter])}")
+            words.append(f"{name} {letter} {encoded_value(setting, parameters[setting.parameter])}")
         return " ".join(words)
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
@@ -258,7 +258,7 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: the agent was told, and what was there is not known to be in force.
         """
         wanted = self._wanted(parameters)
-        before, place = self._said(), self._place
+        before, place = self._read_settings(), self._place
         changes = {each: said for each, said in wanted.items() if before[each] != said}
         if not changes:
             return
@@ -336,7 +336,7 @@ class SnmpRouter(OperatedRouter):
         self.parameters()
         self.read()
 
-    def _told(
+    def _get(
         self, facts: Sequence[Fact], settings: Sequence[Setting] = ()
     ) -> Mapping[ObjectIdentifier, Value]:
         """Ask about the queue: one question, unless it has another number now.
@@ -408,13 +408,13 @@ class SnmpRouter(OperatedRouter):
 
     # --- parameters ------------------------------------------------------------------------
 
-    def _said(self) -> dict[Setting, int]:
+    def _read_settings(self) -> dict[Setting, int]:
         """The columns of the queue as the agent says them.
 
         Raises:
             RouterError: one that can be set is missing, or a value makes no sense.
         """
-        told = self._told((), self._settings)
+        told = self._get((), self._settings)
         found: dict[Setting, int] = {}
         for each in self._settings:
             value = told.get(self._column(each))
@@ -445,7 +445,7 @@ class SnmpRouter(OperatedRouter):
                     name, value if parameter is None else parameter.exact_text(value)
                 )
                 if name in settings:
-                    found[settings[name]] = number_said(settings[name], own)
+                    found[settings[name]] = encoded_value(settings[name], own)
                     continue
                 fixed = self.parameters() if fixed is None else fixed
                 self._check_fixed(name, own, fixed)
@@ -558,7 +558,7 @@ class SnmpRouter(OperatedRouter):
             RouterSilent: they cannot, so that the change may be in force or not.
         """
         try:
-            now = self._said()
+            now = self._read_settings()
         except RouterError as error:
             message = f"{silence or error}; the change was sent, and may be in force"
             raise RouterSilent(message) from None
