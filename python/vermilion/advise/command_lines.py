@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vermilion.files.document import document
 
+
+@document()
 @dataclass(frozen=True, slots=True)
 class Commands:
     """Lines to be pasted.

@@ -123,6 +123,11 @@ class Condition:
     is_settled: bool = False
 
     @property
+    def round_trip_ms(self) -> float:
+        """The round trip in milliseconds."""
+        return 1e3 * self.round_trip_s
+
+    @property
     def robustness(self) -> bool:
         """True if it is one that nobody asked for, and that had better hold too."""
         return self.traffic != "bulk"
@@ -342,7 +347,7 @@ def network(
                 LINK: {
                     "rate": rate,
                     "delay": "0 s",
-                    "queue": queue.among(sum(shares.values())).document(),
+                    "queue": queue.among(sum(shares.values())).table(),
                 }
             },
             "flows": groups,

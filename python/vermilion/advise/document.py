@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.advise.advice import price
+from vermilion.advise.advice import Advice, Compared, price
 from vermilion.advise.commands import commands
 from vermilion.advise.conditions import nominal
-from vermilion.advise.harms import MARGINS, absolute_ms
+from vermilion.advise.harms import MARGINS, Harm, absolute_ms
 from vermilion.advise.judgement import NOTICEABLE, goodput_share, keeps, worst_p95_ms
 from vermilion.advise.margins import CALL_LOSS, SHORT_TRANSFER, margins_for
-from vermilion.advise.measuring import METRICS
 from vermilion.advise.wording import (
     harm_words,
     headline,
+    largest,
     limits,
+    lowest,
     not_tried,
     reason,
     warnings,
     worst_condition,
 )
+from vermilion.files.document import as_json, package_version
+from vermilion.files.document import document as json_document
 
 if TYPE_CHECKING:
-    from vermilion.advise.advice import Advice, Compared
+    from collections.abc import Iterable, Mapping
+
+    from vermilion.advise.command_lines import Commands
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
-    from vermilion.advise.question import Question, QueueSetting
-
-_MS: Final = 1e3
+    from vermilion.advise.question import Question
 
 _METRIC_OF_MARGIN: Final = {
     "goodput_ratio": "goodput_bit_per_s",
@@ -48,157 +52,165 @@ _METRIC_OF_MARGIN: Final = {
 
 
 def document(advice: Advice) -> dict[str, Any]:
-    """The answer with everything that it rests on; docs/advise.md lists the keys."""
-    from vermilion import _core
-
-    question = advice.question
-    own = commands(question, advice.present, advice.chosen, keep=advice.keep)
-    return {
-        "goal": {
-            "device": question.device,
-            "rate_bit_per_s": question.rate_bit_per_s,
-            "rtt_ms": [_MS * end for end in question.round_trip_s],
-            "flows": list(question.flows),
-            "delay_at_most_ms": question.bound_ms,
-            "percentile": 95,
-            "ecn": question.ecn,
-            "discipline": question.discipline,
-            "quick": question.quick,
-            "harm": list(question.harm),
-        },
-        "keep": advice.keep,
-        "verdict": advice.verdict,
-        "headline": headline(advice),
-        "reason": reason(advice),
-        "bound_kept": advice.bound_kept,
-        **_queue(advice.chosen),
-        "before": _summary(advice, advice.before),
-        "after": _summary(advice, advice.after),
-        "price": price(advice.before, advice.after, question),
-        "conditions": [
-            _condition(at, advice.before, advice.after, question.bound_ms)
-            for at in advice.conditions
-        ],
-        "outside": [
-            _condition(at, advice.around_before, advice.around_after, question.bound_ms)
-            for at in advice.around_after.runs
-        ],
-        "outside_not_tried": not_tried(advice),
-        "limits": limits(advice),
-        "warnings": warnings(advice),
-        "commands": {
-            "check": own.check,
-            "apply": own.apply,
-            "undo": own.undo,
-            "if_elsewhere": own.if_elsewhere,
-            "shaper": own.shaper,
-            "save": own.save,
-        },
-        "now": {
-            "stated": advice.present.stated,
-            "words": advice.present.words,
-            "exact": advice.present.exact,
-            "known": advice.present.known,
-            **_queue(advice.before.queue),
-        },
-        "refused": [
-            _refused(each) for each in advice.compared if each.measured is not advice.after
-        ],
-        "tried": dict(advice.tried),
-        "margins": {
-            name: _in_force(question, name, value)
-            for name, value in MARGINS.items()
-            if _METRIC_OF_MARGIN[name] in margins_for(question).usual
-        },
-        "own_margins": [str(each.bound.text) for each in margins_for(question).own],
-        "noticeable": {
-            name: _in_force(question, name, value) for name, value in NOTICEABLE.items()
-        },
-        "seed": question.seed,
-        "seeds": list(advice.seeds),
-        "simulations": advice.simulations,
-        **({} if advice.deadline_s is None else {"deadline_s": advice.deadline_s}),
-        "time_was_up": advice.time_was_up,
-        "interrupted": advice.interrupted,
-        "settled": advice.settled,
-        **(
-            {}
-            if advice.deadline_needed_s is None
-            else {"deadline_needed_s": advice.deadline_needed_s}
-        ),
-        "version": _core.VERSION,
-    }
+    """The answer with everything that it rests on."""
+    found: dict[str, Any] = as_json(advice)
+    return found
 
 
-def _in_force(question: Question, name: str, value: float) -> float:
-    """A margin as it was used for this question."""
-    return absolute_ms(question, value) if name.endswith("_ms") else value
+@json_document(
+    "name=at.name flows=at.flows rtt_ms=at.round_trip_ms traffic=at.traffic"
+    " robustness=at.robustness bound_kept before after"
+)
+@dataclass(frozen=True, slots=True)
+class AdviseCondition:
+    """Both settings under one condition."""
+
+    at: Condition
+    bound_kept: bool
+    before: dict[str, float]
+    after: dict[str, float]
 
 
-def _queue(queue: QueueSetting) -> dict[str, Any]:
-    return {
-        "discipline": queue.kind,
-        "simulated_as": queue.discipline,
-        "parameters": dict(queue.parameters),
-        "parameters_text": queue.readable(),
-    }
+def _conditions(
+    advice: Advice, places: Iterable[Condition], before: Measured, after: Measured
+) -> list[AdviseCondition]:
+    bound_ms = advice.question.bound_ms
+    return [
+        AdviseCondition(at, after.p95_ms(at) <= bound_ms, before.means(at), after.means(at))
+        for at in places
+    ]
 
 
-def _refused(each: Compared) -> dict[str, Any]:
-    found = {
-        **_queue(each.measured.queue),
-        "worst_delay_p95_ms": _finite(worst_p95_ms(each.measured)),
-        "better_by": each.judgement.by,
-        "gives_up_isolation": each.gives_up_isolation,
-        "harms": [
-            {
-                "condition": harm.condition.name,
-                "metric": harm.what,
-                "before": harm.before,
-                "after": harm.after,
-                "words": harm_words(harm),
-            }
-            for harm in each.judgement.harms
-        ],
-    }
-    return {name: value for name, value in found.items() if value is not None}
+def inside(advice: Advice) -> list[AdviseCondition]:
+    """Both settings in the range that was asked for."""
+    return _conditions(advice, advice.conditions, advice.before, advice.after)
 
 
-def _summary(advice: Advice, measured: Measured) -> dict[str, Any]:
+def outside(advice: Advice) -> list[AdviseCondition]:
+    """Both settings around it."""
+    return _conditions(advice, advice.around_after.runs, advice.around_before, advice.around_after)
+
+
+@json_document(
+    "worst_delay_p95_ms? worst_condition bound_kept goodput_bit_per_s goodput_bit_per_s_least"
+    " goodput_of_possible jain_index_worst? starved_flows_worst? drop_rate_worst?"
+)
+@dataclass(frozen=True, slots=True)
+class AdviseSummary:
+    """A setting over all conditions."""
+
+    worst_delay_p95_ms: float | None
+    worst_condition: str
+    bound_kept: bool
+    goodput_bit_per_s: float
+    goodput_bit_per_s_least: float
+    goodput_of_possible: float
+    jain_index_worst: float | None
+    starved_flows_worst: float | None
+    drop_rate_worst: float | None
+
+
+def _summary(advice: Advice, measured: Measured) -> AdviseSummary:
     places = nominal(measured.runs)
     goodputs = [measured.goodput(at) for at in places]
-    found = {
-        "worst_delay_p95_ms": _finite(worst_p95_ms(measured)),
-        "worst_condition": worst_condition(measured).name,
-        "bound_kept": keeps(measured, advice.question.bound_ms),
-        "goodput_bit_per_s": math.fsum(goodputs) / len(goodputs),
-        "goodput_bit_per_s_least": min(goodputs),
-        "goodput_of_possible": goodput_share(advice.question, measured),
-    }
-    for name, worst in (("jain_index", min), ("starved_flows", max), ("drop_rate", max)):
-        values = [value for at in places if (value := measured.mean(at, name)) is not None]
-        if values:
-            found[f"{name}_worst"] = worst(values)
-    return {name: value for name, value in found.items() if value is not None}
+    return AdviseSummary(
+        _finite(worst_p95_ms(measured)),
+        worst_condition(measured).name,
+        keeps(measured, advice.question.bound_ms),
+        math.fsum(goodputs) / len(goodputs),
+        min(goodputs),
+        goodput_share(advice.question, measured),
+        lowest(measured, "jain_index"),
+        largest(measured, "starved_flows"),
+        largest(measured, "drop_rate"),
+    )
 
 
-def _condition(at: Condition, before: Measured, after: Measured, bound_ms: float) -> dict[str, Any]:
-    return {
-        "name": at.name,
-        "flows": at.flows,
-        "rtt_ms": _MS * at.round_trip_s,
-        "traffic": at.traffic,
-        "robustness": at.robustness,
-        "bound_kept": after.p95_ms(at) <= bound_ms,
-        "before": _metrics(at, before),
-        "after": _metrics(at, after),
-    }
+def summary_before(advice: Advice) -> AdviseSummary:
+    """The queue in force."""
+    return _summary(advice, advice.before)
 
 
-def _metrics(at: Condition, measured: Measured) -> dict[str, float]:
-    means = {name: measured.mean(at, name) for name in METRICS}
-    return {name: value for name, value in means.items() if value is not None}
+def summary_after(advice: Advice) -> AdviseSummary:
+    """The recommended one."""
+    return _summary(advice, advice.after)
+
+
+def price_of(advice: Advice) -> dict[str, float]:
+    """The price of the change."""
+    return price(advice.before, advice.after, advice.question)
+
+
+def commands_of(advice: Advice) -> Commands:
+    """The commands to paste."""
+    return commands(advice.question, advice.present, advice.chosen, keep=advice.keep)
+
+
+def refused(advice: Advice) -> list[Compared]:
+    """Settings that were compared and are not recommended."""
+    return [each for each in advice.compared if each.measured is not advice.after]
+
+
+def worst_delay_p95_ms(compared: Compared) -> float | None:
+    """The longest 95th percentile; ``None`` where no packet came through."""
+    return _finite(worst_p95_ms(compared.measured))
 
 
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
+
+
+def margins(advice: Advice) -> dict[str, float]:
+    """The usual margins, as they were used for this question."""
+    usual = margins_for(advice.question).usual
+    known = {name: MARGINS[name] for name in MARGINS if _METRIC_OF_MARGIN[name] in usual}
+    return _in_force(advice.question, known)
+
+
+def own_margins(advice: Advice) -> list[str]:
+    """Margins that the user has given."""
+    return [str(each.bound.text) for each in margins_for(advice.question).own]
+
+
+def noticeable(advice: Advice) -> dict[str, float]:
+    """The least differences that anyone would notice."""
+    return _in_force(advice.question, NOTICEABLE)
+
+
+def _in_force(question: Question, known: Mapping[str, float]) -> dict[str, float]:
+    return {
+        name: absolute_ms(question, value) if name.endswith("_ms") else value
+        for name, value in known.items()
+    }
+
+
+json_document("condition=condition.name metric=what before after words=harm_words", harm_words)(
+    Harm
+)
+json_document(
+    "discipline=measured.queue.kind simulated_as=measured.queue.discipline"
+    " parameters=measured.queue.parameters parameters_text=measured.queue.readable"
+    " worst_delay_p95_ms? better_by?=judgement.by gives_up_isolation harms=judgement.harms",
+    worst_delay_p95_ms,
+)(Compared)
+json_document(
+    "goal.device=question.device goal.rate_bit_per_s=question.rate_bit_per_s"
+    " goal.rtt_ms=question.round_trip_ms goal.flows=question.flows"
+    " goal.delay_at_most_ms=question.bound_ms"
+    " goal.percentile=question.percentile goal.ecn=question.ecn goal.quick=question.quick"
+    " goal.discipline=question.discipline goal.harm=question.harm"
+    " keep verdict headline reason bound_kept"
+    " discipline=chosen.kind simulated_as=chosen.discipline parameters=chosen.parameters"
+    " parameters_text=chosen.readable before=summary_before after=summary_after price=price_of"
+    " conditions=inside outside"
+    " outside_not_tried=not_tried limits warnings commands=commands_of"
+    " now.stated=present.stated now.words=present.words now.exact=present.exact"
+    " now.known=present.known now.discipline=before.queue.kind"
+    " now.simulated_as=before.queue.discipline now.parameters=before.queue.parameters"
+    " now.parameters_text=before.queue.readable"
+    " refused tried margins own_margins noticeable seed=question.seed seeds simulations"
+    " deadline_s? time_was_up interrupted settled deadline_needed_s? version=package_version",
+    *(headline, reason, summary_before, summary_after, price_of, inside, outside, not_tried),
+    *(limits, warnings, package_version),
+    *(commands_of, refused, margins, own_margins, noticeable),
+)(Advice)

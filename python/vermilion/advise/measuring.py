@@ -97,6 +97,11 @@ class Measured:
         """Bits that arrived for good in a second, of all flows."""
         return self.mean(at, "goodput_bit_per_s") or 0.0
 
+    def means(self, at: Condition) -> dict[str, float]:
+        """The means of all metrics that were measured."""
+        found = {name: self.mean(at, name) for name in METRICS}
+        return {name: value for name, value in found.items() if value is not None}
+
     def extend(self, other: Measured) -> None:
         """Takes in what further runs have shown."""
         for at, runs in other.runs.items():

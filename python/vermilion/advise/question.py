@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from vermilion.files.document import document
 from vermilion.scenario import disciplines
 
 if TYPE_CHECKING:
@@ -66,11 +67,22 @@ class Question:
         return 1e3 * self.bound_s
 
     @property
+    def percentile(self) -> int:
+        """Part of the packets that the bound is for, percent."""
+        return 95
+
+    @property
+    def round_trip_ms(self) -> tuple[float, float]:
+        """The round trips in milliseconds."""
+        return 1e3 * self.round_trip_s[0], 1e3 * self.round_trip_s[1]
+
+    @property
     def simulated_rate_bit_per_s(self) -> float:
         """Rate that is left for packets, bit/s."""
         return self.rate_bit_per_s * self.line_share
 
 
+@document("discipline=kind simulated_as=discipline parameters parameters_text=readable")
 @dataclass(frozen=True, slots=True)
 class QueueSetting:
     """Queue discipline with those of its parameters that are given.
@@ -91,7 +103,7 @@ class QueueSetting:
     tuned: tuple[str, ...] = ()
     each_flow: float | None = None
 
-    def document(self) -> dict[str, Any]:
+    def table(self) -> dict[str, Any]:
         """Table of a scenario, which reads back as the same numbers."""
         table = disciplines()[self.discipline].parameters
         own = {name: table[name].exact_text(value) for name, value in self.parameters.items()}

@@ -170,7 +170,7 @@ def price_lines(advice: Advice) -> list[str]:
     for name, least_of_all, words, factor, digits, unit in _PRICES:
         if name == "mark_rate" and not question.ecn:
             continue
-        extreme = _lowest if least_of_all else _largest
+        extreme = lowest if least_of_all else largest
         values = _known(extreme(each, name) for each in rows)
         if values:
             amounts = (rounded(factor * each, digits) for each in values)
@@ -484,13 +484,15 @@ def _amount(what: str, value: float) -> str:
     return f"{value:.3g}"
 
 
-def _lowest(measured: Measured, name: str) -> float | None:
+def lowest(measured: Measured, name: str) -> float | None:
+    """The lowest mean of a metric in a nominal condition."""
     values = [measured.mean(at, name) for at in nominal(measured.runs)]
     known = [value for value in values if value is not None]
     return min(known) if known else None
 
 
-def _largest(measured: Measured, name: str) -> float | None:
+def largest(measured: Measured, name: str) -> float | None:
+    """The largest mean of a metric in a nominal condition."""
     values = [measured.mean(at, name) for at in nominal(measured.runs)]
     known = [value for value in values if value is not None]
     return max(known) if known else None

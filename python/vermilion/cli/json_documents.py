@@ -8,6 +8,8 @@ from typing import Any, NotRequired
 
 from typing_extensions import TypedDict
 
+import vermilion.advise.document  # noqa: F401 - says what an Advice has
+from vermilion.advise.advice import Advice
 from vermilion.files.document import json_type
 from vermilion.simulate.result_data import LinkData, ResultData, Stretch
 from vermilion.tuning.front import Front
@@ -180,134 +182,6 @@ class StudyDocument(TypedDict):
     evaluations: int
     simulations: int
     best_so_far: NotRequired[float]
-
-
-# --- vermilion advise
-
-
-class AdviseGoal(TypedDict):
-    """The question as it was understood."""
-
-    device: str
-    rate_bit_per_s: float
-    rtt_ms: list[float]
-    flows: list[int]
-    delay_at_most_ms: float
-    percentile: int
-    ecn: bool
-    discipline: str
-    quick: bool
-    harm: list[str]
-
-
-class AdviseQueue(TypedDict):
-    """A queue setting."""
-
-    discipline: str
-    simulated_as: str
-    parameters: Parameters
-    parameters_text: dict[str, str]
-
-
-class AdviseHarm(TypedDict):
-    """Harm that a setting would do under a condition."""
-
-    condition: str
-    metric: str
-    before: float
-    after: float
-    words: str
-
-
-class AdviseRefused(AdviseQueue):
-    """A setting that was compared and is not recommended."""
-
-    worst_delay_p95_ms: NotRequired[float]
-    better_by: NotRequired[float]
-    gives_up_isolation: NotRequired[bool]
-    harms: list[AdviseHarm]
-
-
-class AdviseNow(AdviseQueue):
-    """The queue in force."""
-
-    stated: bool
-    words: str
-    exact: bool
-    known: bool
-
-
-class AdviseSummary(TypedDict):
-    """A setting over all conditions."""
-
-    worst_delay_p95_ms: NotRequired[float]
-    worst_condition: str
-    bound_kept: bool
-    goodput_bit_per_s: float
-    goodput_bit_per_s_least: float
-    goodput_of_possible: NotRequired[float]
-    jain_index_worst: NotRequired[float]
-    starved_flows_worst: NotRequired[float]
-    drop_rate_worst: NotRequired[float]
-
-
-class AdviseCondition(TypedDict):
-    """Both settings under one condition."""
-
-    name: str
-    flows: int
-    rtt_ms: float
-    traffic: str
-    robustness: bool
-    bound_kept: bool
-    before: dict[str, float]
-    after: dict[str, float]
-
-
-class AdviseCommands(TypedDict):
-    """Commands to paste."""
-
-    check: str
-    apply: str
-    undo: str
-    if_elsewhere: str
-    shaper: bool
-    save: str
-
-
-class AdviseDocument(AdviseQueue):
-    """Advice for a queue."""
-
-    goal: AdviseGoal
-    keep: bool
-    verdict: str
-    headline: str
-    reason: str
-    bound_kept: bool
-    before: AdviseSummary
-    after: AdviseSummary
-    price: dict[str, float]
-    conditions: list[AdviseCondition]
-    outside: list[AdviseCondition]
-    outside_not_tried: list[str]
-    limits: list[str]
-    warnings: list[str]
-    commands: AdviseCommands
-    now: AdviseNow
-    refused: list[AdviseRefused]
-    tried: dict[str, int]
-    margins: dict[str, float]
-    own_margins: list[str]
-    noticeable: dict[str, float]
-    seed: int
-    seeds: list[int]
-    simulations: int
-    deadline_s: NotRequired[float]
-    time_was_up: bool
-    interrupted: bool
-    settled: bool
-    deadline_needed_s: NotRequired[float]
-    version: str
 
 
 # --- vermilion online
@@ -560,7 +434,7 @@ class TwinDocument(TypedDict):
 
 
 DOCUMENTS: dict[str, Any] = {
-    "advise": AdviseDocument,
+    "advise": json_type(Advice),
     "compare": CompareDocument,
     "disciplines": list[AlgorithmDocument] | AlgorithmDocument,
     "link": LinkDocument,

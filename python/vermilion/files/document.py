@@ -3,9 +3,10 @@
 >>> @document("name objective.best=comparison.best objective.unit?=unit")
 ... class Outcome: ...
 
-``key`` is the attribute of that name, ``key=path`` the one at a dotted path, and ``object.key`` an
-entry of a nested object. ``key?`` is absent where there is no value, ``key??`` also where it is
-empty or 0; other keys are ``null`` then. A nested object without entries is absent.
+``key`` is the attribute of that name, ``key=path`` the one at a dotted path (methods without
+arguments are called), and ``object.key`` an entry of a nested object. ``key?`` is absent where
+there is no value, ``key??`` also where it is empty or 0; other keys are ``null`` then. A nested
+object without entries is absent.
 """
 
 from __future__ import annotations
@@ -39,34 +40,63 @@ class _Key:
     place: tuple[str, ...]
     path: tuple[str, ...]
     absent: str
+    functions: Mapping[str, Callable[[Any], Any]]
 
     @classmethod
-    def parse(cls, text: str) -> _Key:
+    def parse(cls, text: str, functions: Mapping[str, Callable[[Any], Any]]) -> _Key:
         key, _, path = text.partition("=")
         place = key.rstrip("?")
-        return cls(tuple(place.split(".")), tuple((path or place).split(".")), key[len(place) :])
+        steps = (path or place).split(".")
+        return cls(tuple(place.split(".")), tuple(steps), key[len(place) :], functions)
+
+    def of(self, value: Any) -> Any:  # noqa: ANN401 - any attribute
+        for name in self.path:
+            if value is None:
+                return None
+            function = self.functions.get(name)
+            value = getattr(value, name) if function is None else function(value)
+            if isinstance(value, types.MethodType):
+                value = value()
+        return value
+
+    def kind(self, of: Any) -> Any:  # noqa: ANN401 - any type
+        for name in self.path:
+            function = self.functions.get(name)
+            of = _attribute_type(of, name) if function is None else _returned(function)
+        return _without_none(of) if self.absent else of
 
 
 _KEYS: dict[type, tuple[_Key, ...]] = {}
 _WITH_NULLS: set[type] = set()
 
 
-def document(keys: str = "", *, nulls: bool = False) -> Callable[[_Class], _Class]:
+def document(
+    keys: str = "", *functions: Callable[[Any], Any], nulls: bool = False
+) -> Callable[[_Class], _Class]:
     """Give a class a JSON form.
 
     Args:
         keys: as above, with blanks between; by default the fields of the dataclass.
+        functions: that paths may name in place of attributes.
         nulls: whether ``key?`` is ``null`` all the same, here and in all documents below.
     """
 
     def register(of: _Class) -> _Class:
         names = keys.split() or [each.name for each in fields(of)]
-        _KEYS[of] = tuple(map(_Key.parse, names))
+        known = {each.__name__: each for each in functions}
+        _KEYS[of] = tuple(_Key.parse(name, known) for name in names)
         if nulls:
             _WITH_NULLS.add(of)
         return of
 
     return register
+
+
+def package_version(_: object) -> str:
+    """Version of Vermilion, for paths."""
+    from vermilion import _core
+
+    return _core.VERSION
 
 
 def as_json(value: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401 - any JSON
@@ -85,9 +115,7 @@ def as_json(value: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401 - any JS
 def _as_object(value: object, *, nulls: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key in _KEYS[type(value)]:
-        entry: Any = value
-        for name in key.path:
-            entry = None if entry is None else getattr(entry, name)
+        entry = key.of(value)
         if (not entry) if key.absent == "??" else (entry is None and key.absent and not nulls):
             continue
         *parents, last = key.place
@@ -161,8 +189,7 @@ def _typed_dict(of: type, name: str, keys: Sequence[_Key], depth: int, *, nulls:
         if len(inner[0].place) > depth + 1:
             kind = _typed_dict(of, f"{name}.{first}", inner, depth + 1, nulls=nulls)
         else:
-            kind = reduce(_attribute_type, inner[0].path, of)
-            kind = json_type(_without_none(kind) if inner[0].absent else kind, nulls=nulls)
+            kind = json_type(inner[0].kind(of), nulls=nulls)
         entries[first] = NotRequired[kind] if all(key.absent for key in inner) else kind
     make: Any = TypedDict
     made = make(name, entries)
@@ -179,17 +206,23 @@ def _without_none(kind: Any) -> Any:  # noqa: ANN401 - of any type
 def _attribute_type(of: Any, name: str) -> Any:  # noqa: ANN401 - of any type
     of = _without_none(of)
     for base in of.__mro__:
-        stated = inspect.get_annotations(base).get(name)
         known = base.__dict__.get(name)
-        if isinstance(known, property):
-            stated = (known.fget.__annotations__ if known.fget else {}).get("return")
-        elif isinstance(known, cached_property):
-            stated = known.func.__annotations__.get("return")
+        stated = inspect.get_annotations(base).get(name)
         if stated is not None:
-            holder = types.SimpleNamespace(__annotations__={"it": stated})
-            return get_type_hints(holder, _names(base.__module__))["it"]
+            return _resolved(stated, base.__module__)
+        if isinstance(known, property | cached_property | types.FunctionType):
+            return _returned(getattr(known, "fget", None) or getattr(known, "func", known))
     message = f"{of.__name__} has no attribute {name} whose type is known"
     raise TypeError(message)
+
+
+def _returned(function: Any) -> Any:  # noqa: ANN401 - of any type
+    return _resolved(function.__annotations__["return"], function.__module__)
+
+
+def _resolved(stated: Any, module: str) -> Any:  # noqa: ANN401 - an annotation
+    holder = types.SimpleNamespace(__annotations__={"it": stated})
+    return get_type_hints(holder, _names(module))["it"]
 
 
 @cache
