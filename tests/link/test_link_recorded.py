@@ -63,7 +63,7 @@ def test_no_more_packets_are_written_than_are_wanted(tmp_path):
     ("options", "words"),
     [
         (["--packets", "packets.csv"], "--packets: packets.csv is not accepted"),
-        (["--series", "-"], "standard output is the command's"),
+        (["--series", "-"], "is the command's output"),
         (["--probe", "1s"], "--probe needs --series FILE or --figure FILE"),
         (["--most-packets", "5"], "--most-packets needs --packets FILE"),
         (["--series", "a.csv", "--probe", "0s"], "--probe"),

@@ -122,8 +122,8 @@ def test_the_answer_says_what_a_call_loses_now_beside_what_it_will_lose():
     after = with_call(32.0, 0.054, asked, delay_p95_ms=18.0)
     found = judge(asked, before, after)
     for chosen, verdict, words in (
-        (after, "set: bound", "5.4 % of a call's packets are lost (5 % now), which is heard"),
-        (before, "keep: harm", "5 % of a call's packets are lost, which is heard"),
+        (after, "set: bound", "5.4 % of a call's packets are lost (5 % now): it costs"),
+        (before, "keep: harm", "5 % of a call's packets are lost: it costs"),
     ):
         answer = Advice(asked, assumed(asked), verdict, before, chosen, found, [],
                         Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
@@ -149,9 +149,9 @@ def test_where_a_queue_for_all_stays_the_answer_says_what_one_for_each_flow_woul
     said = [each for each in warnings(answer) if "keeps the flows apart" in each]
     assert len(said) == told
     for each in said:
-        assert "8.0 ms with it, instead of 60.0 ms" in each
+        assert "8.0 ms, instead of 60.0 ms" in each
         assert "0 % would be lost, not 13 %" in each
-        assert "95 % wait up to 32.0 ms there, and you asked for 20 ms" in each
+        assert "95 % wait up to 32.0 ms there; your bound is 20 ms" in each
         assert "Short transfers would take 130 ms on average, instead of 100 ms." in each
         # Not --discipline fq_codel, with which nothing would be set either.
         assert each.endswith("than that, set fq_codel (target 1.97 ms, interval 51.6 ms) instead.")

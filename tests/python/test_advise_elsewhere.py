@@ -69,7 +69,7 @@ class TestShapersThatHoldNothingBack:
             assert own.if_elsewhere == f"tc qdisc change dev eth0 root {then}"
             assert own.undo == f"tc qdisc change dev eth0 root {now}"
             said = " ".join(warnings(answer))
-            assert "where no queue of yours has any effect" in said
+            assert "whatever is behind it" in said
             assert f"your {now.split()[0]} the line's rate, which brings them here" in said
             known = "interface_rate" in changes
             assert ("eth0 is faster than the line. So packets wait in the modem" in said) == known
@@ -93,7 +93,7 @@ class TestShapersThatHoldNothingBack:
         answer = keeping(asked, shown(asked, line))
         own = commands(asked, answer.present, answer.chosen, keep=True)
         assert own.if_elsewhere == own.undo == ""
-        assert not any("no queue of yours" in each for each in warnings(answer))
+        assert not any("whatever is behind it" in each for each in warnings(answer))
         assert "elsewhere" not in headline(answer)
 
     def test_what_is_set_below_a_tbf_gets_its_packets_too(self):
@@ -176,19 +176,19 @@ class TestInterfacesWithoutAQueue:
         ]
         assert "mac80211" in radio
         assert "20 ms" in radio
-        assert "set the queue on the router's interface to that line" in radio
+        assert "set the queue on the router's interface to it" in radio
         [bridge] = [
             each
             for each in warnings(self.answer("qdisc noqueue 0: dev br0 root refcnt 2"))
             if "noqueue" in each
         ]
-        assert "the interface below a bridge" in bridge
+        assert "below a bridge" in bridge
         assert "mac80211" not in bridge
 
     def test_an_answer_to_leave_it_says_what_its_figures_are_of(self):
         answer = self.answer("qdisc noqueue 0: dev br0 root", "keep: nothing better")
         assert headline(answer) == "Keep what you have: noqueue."
-        assert reason(answer).startswith("In a queue of 1000 packets, which stands for what is not")
+        assert reason(answer).startswith("In a queue of 1000 packets, assumed here")
 
     def test_of_every_other_queue_they_are_told(self, capsys):
         print_advice(self.answer("qdisc pfifo 8001: dev br0 root refcnt 2 limit 1000p"))

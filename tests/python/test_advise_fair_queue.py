@@ -78,10 +78,8 @@ def test_a_limit_that_is_no_number_is_refused(word):
 
 def test_the_note_says_where_it_drops():
     [fq], [sfq] = (shown(each).notes for each in (FQ, SFQ))
-    assert "as it treats what it forwards" in fq
-    assert "paces what this machine itself sends is not simulated" in fq
-    assert "where one has depth packets waiting" in sfq
-    assert "as one buffer of all flows" in sfq
+    assert "Pacing of this machine's own packets" in fq
+    assert "as one buffer of its limit" in sfq
     assert "pace" not in sfq
 
 
@@ -103,8 +101,8 @@ def test_what_takes_the_place_of_fq_is_said_not_to_pace(text, said):
     around = Measured(chosen)
     answer = Advice(asked, present, "set: goodput", before, after, Judgement("goodput"), (), around,
                     around)  # fmt: skip
-    found = [each for each in warnings(answer) if "fq also spaces the packets" in each]
+    found = [each for each in warnings(answer) if "fq also paces" in each]
     assert bool(found) == said
     assert all("fq_codel does not" in each for each in found)
     kept = replace(answer, verdict="keep: nothing better", after=before)
-    assert not any("also spaces" in each for each in warnings(kept))
+    assert not any("also paces" in each for each in warnings(kept))

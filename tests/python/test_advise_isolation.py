@@ -132,8 +132,8 @@ class TestCallLoss:
 
 class TestWords:
     SAID = (
-        "One queue for all (codel, rule of thumb) would come to 16.0 ms, but mix the flows: with "
-        "fq_codel a transfer waits mostly behind itself. Of a call's packets 95 % would wait at "
+        "One queue for all (codel, rule of thumb) would come to 16.0 ms, but mix the flows. "
+        "Of a call's packets 95 % would wait at "
         "most 16.4 ms instead of 702 µs, and 1.3 % would be lost instead of 0 %. To have it all "
         "the same: --discipline codel --harm call_loss=none."
     )

@@ -101,9 +101,9 @@ class TestTime:
         before = measured(asked)
         only = {at: before.runs[at] for at in few}
         said = warnings(answer(asked, Measured(DROP_TAIL, only), Measured(DROP_TAIL, only)))
-        assert any("only some conditions could be simulated" in each for each in said)
+        assert any("Only some conditions could be simulated" in each for each in said)
         whole = warnings(answer(asked, before, before))
-        assert not any("only some conditions" in each for each in whole)
+        assert not any("Only some conditions" in each for each in whole)
 
     def test_a_slow_line_is_compared_on_more_seeds_and_a_fast_one_on_fewer(self):
         asked = question()
@@ -291,8 +291,8 @@ class TestWiderMargins:
         assert not advice.judgement.harms
         said = " ".join(document(advice)["warnings"])
         assert "goodput falls by 6.0 % (9.00 Mbit/s -> 8.46 Mbit/s). Elsewhere 2 % would" in said
-        assert "here 10 % is, because what you have breaks the bound there" in said
-        assert "1 -> 9 % of the packets are dropped. Elsewhere at most 5 % of all more" in said
+        assert "here 10 % is, because the present queue breaks the bound there" in said
+        assert "1 -> 9 % of the packets are dropped. Elsewhere at most 5 % more" in said
 
     def test_within_the_usual_ones_nothing_is(self):
         asked = question()
@@ -494,13 +494,13 @@ class TestWhatAnEngineerWouldSign:
         own = {"target": 5e-4, "interval": interval}
         short = QueueSetting("fq_codel, tuned", "fq_codel", "fq-codel", own, ("interval",))
         found = warnings(answer(asked, measured(asked), measured(asked, short)))
-        lines = [each for each in found if "A transfer over a longer one" in each]
+        lines = [each for each in found if "Transfers over longer ones" in each]
         assert bool(lines) == said
         assert all("suits round trips of up to 200 µs" in each for each in lines)
         # pie's interval is how often it counts.
         pie = QueueSetting("pie, tuned", "pie", "pie", own, ("interval",))
         found = warnings(answer(asked, measured(asked), measured(asked, pie)))
-        assert not any("A transfer over a longer one" in each for each in found)
+        assert not any("Transfers over longer ones" in each for each in found)
 
     def test_a_bound_below_a_packets_time_is_said_to_be_out_of_reach(self):
         for bound, said in (("5 ms", True), ("13 ms", False)):
@@ -514,7 +514,7 @@ class TestWhatAnEngineerWouldSign:
         fair = assumed(asked).queue
         pie = QueueSetting("pie, defaults", "pie", "pie")
         own = answer(asked, measured(asked, fair), measured(asked, pie))
-        assert any("keeps the flows apart, and pie does not" in each for each in warnings(own))
+        assert any("keeps the flows apart; pie does not" in each for each in warnings(own))
         back = answer(asked, measured(asked, pie), measured(asked, fair))
         assert not any("keeps the flows apart" in each for each in warnings(back))
 

@@ -338,8 +338,8 @@ class TestCalls:
                         compared, Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
         [said] = [each for each in warnings(answer) if "call" in each and "--discipline" in each]
         assert said.startswith("fq_codel keeps the flows apart: 95 % of a call's packets would")
-        assert "1.3 ms with it, instead of 26.0 ms" in said
-        assert "wait up to 25.0 ms there, and you asked for 20 ms" in said
+        assert "1.3 ms, instead of 26.0 ms" in said
+        assert "wait up to 25.0 ms there; your bound is 20 ms" in said
         assert any("900 ms -> 26.0 ms" in each for each in price_lines(answer))
         kept = rows(asked, call_delay_p95_ms=1.3, call_loss_rate=0.0, goodput_bit_per_s=45e6)
         too = replace(
@@ -361,7 +361,7 @@ class TestCalls:
         answer = Advice(asked, assumed(asked), "set: bound", before, chosen, compared[0].judgement,
                         compared, Measured(FQ_CODEL), Measured(FQ_CODEL))  # fmt: skip
         [said] = [each for each in warnings(answer) if "--discipline" in each]
-        assert "at most 12.0 ms with it, instead of 17.0 ms" in said
+        assert "at most 12.0 ms, instead of 17.0 ms" in said
         assert "Of these packets 0.08 % would be lost, not 10 %." in said
         # And that it is heard: 95 * 10 / (10 + 25.1) points.
         [said] = [each for each in warnings(answer) if "G.107" in each]
@@ -389,9 +389,9 @@ class TestCalls:
             said = [each for each in warnings(answer) if "keeps the flows apart" in each]
             assert len(said) == told
             for each in said:
-                assert "5.8 ms with it, instead of 41.0 ms" in each
+                assert "5.8 ms, instead of 41.0 ms" in each
                 assert "0.3 % would be lost, not 21 %" in each
-                assert "95 % wait up to 96.0 ms there, and you asked for 20 ms" in each
+                assert "95 % wait up to 96.0 ms there; your bound is 20 ms" in each
                 assert each.endswith("more to you than this bound, set fq_codel instead.")
                 assert "--discipline" not in each  # with which nothing would be set
 
@@ -479,7 +479,9 @@ class TestWhatIsGivenUp:
         [said] = [each for each in warnings(answer) if "goodput falls" in each]
         # 1.0 of 14.4, and twice as much may be given up there as elsewhere (docs/advise.md).
         assert "and web traffic, goodput falls by 6.9 %" in said
-        assert "here 20 % is, because what you have breaks the bound there and you did not" in said
+        assert (
+            "here 20 % is, because the present queue breaks the bound there and you did not" in said
+        )
 
 
 class TestRanking:

@@ -176,7 +176,7 @@ class TestContinued:
                 before,
             )
         )
-        assert "Pfifo seemed better, but the figures were still changing" in said
+        assert "Pfifo seemed better, but its figures were still changing" in said
 
 
 class TestAdvice:
@@ -201,8 +201,8 @@ class TestAdvice:
         needed = said["deadline_needed_s"]
         assert needed > engine.QUICK_S
         assert f"--deadline '{needed:g} s'" in said["reason"]
-        assert "not enough time to see how the line goes on" in said["reason"]
-        assert limits(found)[0].startswith("Whether it holds with half and twice")
+        assert "not enough time for the transfers to settle" in said["reason"]
+        assert limits(found)[0].startswith("Half and twice")
         # Nothing is recommended, so nothing is "the best of what was".
         hurried = replace(found, time_was_up=True, deadline_s=1.0)
         assert not any("best" in each for each in warnings(hurried))

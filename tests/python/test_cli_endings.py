@@ -49,7 +49,7 @@ def test_a_run_that_is_ended_writes_what_it_has_and_leaves_nothing_else(tmp_path
     command = [*LONG, "--json", path]
     code, _, err = ended(command, number, lambda: list(tmp_path.glob(".run.json.*")))
     assert code == 128 + number
-    assert "interrupted: this is what the first" in err
+    assert "interrupted: results of the first" in err
     assert json.loads(path.read_text())["interrupted_at_s"] > 0.0
     assert list(tmp_path.iterdir()) == [path]
 

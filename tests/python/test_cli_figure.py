@@ -164,7 +164,7 @@ class TestNew:
         assert scenario.get(limit) == 256
         text = (tmp_path / "mine.toml").read_text(encoding="utf-8")
         assert text.count("#") > 20
-        assert "is there already" in refused(vermilion("new", "mine.toml"))
+        assert "exists; expected" in refused(vermilion("new", "mine.toml"))
         assert (tmp_path / "mine.toml").read_text(encoding="utf-8") == text
 
     def test_it_may_begin_with_a_shipped_one(self, vermilion, tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ def here(tmp_path, monkeypatch):
 def test_a_folder_is_no_journal_and_is_there(vermilion, here, command):
     (here / "kept").mkdir()
     assert '"kept" is a folder; expected the file' in refused(vermilion(command, "kept"))
-    assert '"nix" is not there' in refused(vermilion(command, "nix"))
+    assert '"nix" does not exist' in refused(vermilion(command, "nix"))
 
 
 @pytest.mark.parametrize(

@@ -38,31 +38,31 @@ def kernel(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["online"], "expected a scenario, or --router"),
+        (["online"], "expected a scenario or --router"),
         (["online", "--router=linux:eth7"], 'no interface "eth7"; expected "dummy0"'),
         (["online", "--router=snmp:x"], 'expected "snmp:HOST/INTERFACE"'),
         (["online", "--router=cisco:x"], 'expected "linux:INTERFACE"'),
-        ([*ROUTER, "--credentials=/nowhere.toml"], "--credentials is for a router of the kind"),
+        ([*ROUTER, "--credentials=/nowhere.toml"], "--credentials needs a router of the kind"),
         (
             ["online", "--router=snmp:192.0.2.1/eth0", "--credentials=/nowhere.toml"],
             "credentials: /nowhere.toml cannot be read",
         ),
-        (["online", "varying-load", "--credentials=x"], "--credentials is for a real router"),
-        ([*ROUTER, "varying-load"], "SCENARIO is for a simulation"),
-        ([*ROUTER, "--seeds=2"], "--seeds is for a simulation"),
-        ([*ROUTER, "--knowledge=full"], "--knowledge is for a simulation"),
-        ([*ROUTER, "--report=x.html"], "--report is for a simulation"),
-        ([*ROUTER, "--path=a,b"], "--path is for several queues; expected --router more than once"),
+        (["online", "varying-load", "--credentials=x"], "--credentials needs a real router"),
+        ([*ROUTER, "varying-load"], "SCENARIO needs a simulation"),
+        ([*ROUTER, "--seeds=2"], "--seeds needs a simulation"),
+        ([*ROUTER, "--knowledge=full"], "--knowledge needs a simulation"),
+        ([*ROUTER, "--report=x.html"], "--report needs a simulation"),
+        ([*ROUTER, "--path=a,b"], "--path needs several queues; expected --router more than once"),
         ([*ROUTER, *ROUTER[1:]], "linux:dummy0, linux:dummy0: expected different ones"),
         ([*ROUTER, "--router=linux:eth7"], 'no interface "eth7"; expected "dummy0"'),
         ([*ROUTER, "--router=snmp:192.0.2.1/eth0", "--monitor"], "--monitor listens to one"),
-        ([*ROUTER, "--entrance=eth1"], "--entrance is for a monitor; expected --monitor beside it"),
+        ([*ROUTER, "--entrance=eth1"], "--entrance needs --monitor; expected --monitor beside it"),
         (
             [*ROUTER, "--router=linux:eth1", "--credentials=/nowhere.toml"],
-            "--credentials is for a router of the kind",
+            "--credentials needs a router of the kind",
         ),
-        (["online", "varying-load", "--for=3 s"], "--for is for a real router"),
-        (["online", "varying-load", "--policy=x.toml"], "--policy is for a real router"),
+        (["online", "varying-load", "--for=3 s"], "--for needs a real router"),
+        (["online", "varying-load", "--policy=x.toml"], "--policy needs a real router"),
         ([*ROUTER, "--for=soon"], '--for: "soon" is not accepted; expected a time'),
         ([*ROUTER, "--policy=/nowhere.toml"], "--policy: cannot be read (No such file"),
         ([*ROUTER, "--policy=/"], "--policy: cannot be read (Is a directory"),
@@ -164,7 +164,7 @@ def test_a_first_setting_that_does_not_come_back_is_an_exit_code_of_its_own(verm
     monkeypatch.setattr(real_router, "run_on_router", not_restored)
     code, _, err = vermilion(*ROUTER, "--for=1 s")
     assert code == 12
-    assert err.startswith("what stood before the first change could not be put back; vermilion")
+    assert err.startswith("the first setting could not be restored; vermilion")
 
 
 class Talk:

@@ -97,7 +97,7 @@ def test_a_run_shows_what_it_has_measured(vermilion, interrupted_at, tmp_path):
     )
     code, out, err = vermilion("run", "varying-load", "--set=duration=40 s", *options)
     assert code == 130
-    assert "note: interrupted: this is what the first 20 s of 40 s gave" in err
+    assert "note: interrupted: results of the first 20 s of 40 s" in err
     assert "5 .. 20 s" in out
     assert "25 .. 40 s" not in out
     written = json.loads(files["run.json"].read_text())

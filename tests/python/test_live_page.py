@@ -504,7 +504,7 @@ def test_a_taken_address_is_one_line(tmp_path, vermilion):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["nowhere.sqlite"], '"nowhere.sqlite" is not there'),
+        (["nowhere.sqlite"], '"nowhere.sqlite" does not exist'),
         (["--state-dir=/nowhere"], "--state-dir"),
         (["README.md"], "expected the file of online --journal"),
         (["{journal}", "--listen=0.0.0.0:80"], "--listen-from-outside beside it"),

@@ -76,8 +76,7 @@ def test_a_second_controller_of_a_queue_does_not_begin_whatever_its_journal(tmp_
     first = Beside(machine, tmp_path, CONTROL, until=("verified", "unproven"), beside=another)
     assert first.said == (
         f"linux:dummy0: process {os.getpid()} controls this queue already; end that one first "
-        f"(systemctl status {os.getpid()} says whether it is a service), or only look with --mode "
-        "observe"
+        f"(systemctl status {os.getpid()} says whether it is a service), or use --mode observe"
     )
     assert "hands-off" not in first.kinds
     assert len(machine.told) == 1
@@ -108,7 +107,7 @@ def test_a_run_that_is_under_way_is_not_taken_for_one_that_was_killed(tmp_path):
     journal = tmp_path / "journal.sqlite"
     assert first.said == (
         f"journal: {journal} is in use: process {os.getpid()} writes a run of linux:dummy0 into "
-        "it; end that one first, or give this one a file of its own with --journal"
+        "it; end that one first, or give another --journal"
     )
     assert first.rows("SELECT count(*) FROM run") == [(1,)]
     assert [each.name for each in tmp_path.glob("*lock*")] == []

@@ -201,7 +201,7 @@ def test_a_half_made_change_is_looked_into_and_taken_back_and_nobody_is_blamed(t
     )
     assert online.kinds[-3:] == ["lost", "rolled-back", "end"]
     lost, rolled_back = online.run.decisions[-3:-1]
-    assert "Putting back what was there failed too" in lost.reason
+    assert "Restoring the old setting failed too" in lost.reason
     assert rolled_back.reason.startswith("what is in force is neither the change nor the setting")
     answers = online.rows("SELECT answer FROM effect ORDER BY number")
     assert answers == [("lost",), ("done",)]
@@ -347,7 +347,7 @@ def test_a_run_that_was_killed_is_gone_on_with_by_the_next(tmp_path):
     # The next controller takes back what was not judged, and in the end restores the first.
     online = Online(kernel, tmp_path, freedom, until=("verified", "unproven"))
     start = online.run.decisions[online.kinds.index("start")]
-    assert start.reason.startswith("an earlier run did not end in order, and this one continues it")
+    assert start.reason.startswith("an earlier run did not end in order; this one continues it")
     assert online.kinds[2] == "rolled-back"
     assert online.kinds[-2:] == ["restored", "end"]
     assert [each.parameters["target"] for each in online.run.settings] == [

@@ -86,7 +86,7 @@ def test_a_killed_run_is_gone_on_with(tmp_path):
     killed(path, FIRST, (1, SECOND, Done(1, SECOND)), SECOND, ("unproven", "it does no harm"))
     controller, effects = goes_on(path, SECOND)
     assert reasons(effects)[0].startswith(
-        "an earlier run did not end in order, and this one continues it"
+        "an earlier run did not end in order; this one continues it"
     )
     assert isinstance(controller.state, Waiting)
     assert controller.original == FIRST
@@ -133,8 +133,7 @@ def test_a_setting_that_no_run_has_judged_is_taken_back(tmp_path):
     assert [each.parameters for each in effects if isinstance(each, Apply)] == [SECOND]
     assert reasons(effects)[0].startswith("an earlier run did not end in order")
     assert controller.state.change.reason == (
-        "the earlier run was cut off before it had judged its last change; the last setting it had "
-        "judged comes back"
+        "the earlier run had not judged its last change; the last setting judged is restored"
     )
     assert controller.original == FIRST
     # Whoever only looks changes nothing. What somebody else has set is left alone, and so is what
@@ -490,9 +489,7 @@ def test_a_process_killed_in_the_middle_of_a_simulated_run_is_gone_on_with(tmp_p
             process.stderr
         )
     assert told[0][0].startswith("start watching")
-    assert told[1][0].startswith(
-        "start an earlier run did not end in order, and this one continues it"
-    )
+    assert told[1][0].startswith("start an earlier run did not end in order; this one continues it")
     assert not any(line.startswith("hands-off") for line in told[1])
     [entry] = json.loads(undone(path, "--json", "-"))
     with sqlite3.connect(path) as database:

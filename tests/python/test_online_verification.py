@@ -79,7 +79,7 @@ def test_a_setting_is_taken_back_for_a_loss_of_more_than_a_tenth():
     before = measured(30, 0.1)
     a_little = verify(measured(32.5, 0.1), before, EXPECTED, waits)
     assert a_little.verdict == "unproven"
-    assert a_little.reason.startswith("it is worse than before, but by less than")
+    assert a_little.reason.startswith("it is worse than before, but too little")
     by_chance = verify(measured(32.5, 8), measured(30, 8), EXPECTED, waits)
     assert by_chance.verdict == "unproven"
     assert "may be chance" in by_chance.reason
@@ -435,7 +435,7 @@ def test_a_setting_that_locks_a_flow_out_is_taken_back_where_flows_are_seen():
     [
         ((30, 6), (30, 9), "it looks better than before, but that may be chance; "),
         ((30, 10.5), (30, 9), "it looks worse than before, but that may be chance; "),
-        ((30, 9), (30, 9), "no noticeable difference from before was measured; "),
+        ((30, 9), (30, 9), "no noticeable difference was measured; "),
     ],
 )
 def test_what_is_unproven_says_which_way_it_looks(after, before, words):

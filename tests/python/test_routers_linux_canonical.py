@@ -408,7 +408,7 @@ def test_a_red_that_has_both_flags_can_still_be_changed_otherwise():
     both = replace(answered(MARKING).options, flag_values=1 | 4 | 8)
     told = both.request({"max_probability": 0.1}, AROUND)
     assert told.flag_values == 1 | 4 | 8
-    with pytest.raises(FieldError, match="no one message of the kernel sets both"):
+    with pytest.raises(FieldError, match="no message of the kernel sets both"):
         both.request({"drop_above_maximum": True}, AROUND)
 
 
@@ -431,7 +431,7 @@ def test_the_price_of_a_lower_limit_is_what_it_has_no_room_for():
         (RED, {"weight_log": 20}, "no weight below 2^-14"),
         (RED, {"max_probability": 1.0}, "above 0 and below 1"),
         (RED, {"no_drop": True}, "ecn to be on"),
-        (MARKING, {"adaptive": True}, "no one message of the kernel sets both"),
+        (MARKING, {"adaptive": True}, "no message of the kernel sets both"),
         (RED, {"weight_log": None}, "no rule of its own"),
         (RED, {"burst": 30}, "give weight_log"),
         (RED, {"shaped": True}, "the place of the queue decides"),

@@ -123,9 +123,7 @@ def test_a_queue_is_found_again_when_its_interface_comes_back_under_another_numb
             pytest.skip(f"{tool} of iproute2 is not installed")
     first, second, said, limit = run_in_a_namespace(GONE_AND_BACK)
     assert first != second
-    assert said == (
-        'linux:ppp0: the interface "ppp0" is gone; expected it to come back with a pfifo'
-    )
+    assert said == ('linux:ppp0: the interface "ppp0" is gone; expected it with a pfifo')
     assert limit == 33
 
 

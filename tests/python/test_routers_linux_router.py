@@ -124,7 +124,7 @@ def test_what_cannot_be_set_back_is_said():
             self.state = replace(self.state, options=options)
 
     own = router(Stubborn(answered("codel")))
-    lost = "Not all of what was there could be put back: target_us"
+    lost = "Some of the old setting could not be restored: target_us"
     with pytest.raises(RouterSilent, match=lost):
         own.apply({"target": 0.02})
 
@@ -155,7 +155,7 @@ def test_a_change_that_is_half_made_and_not_put_back_is_no_refusal(refusal, reas
     with pytest.raises(RouterSilent) as error:
         own.apply({"target": 0.02})
     assert str(error.value) == (
-        f"linux:dummy0: {reason}. Putting back what was there failed too: the kernel refused: "
+        f"linux:dummy0: {reason}. Restoring the old setting failed too: the kernel refused: "
         "Device or resource busy"
     )
 
@@ -451,7 +451,7 @@ def test_an_interface_that_comes_back_under_another_number_has_the_queue_again()
     with pytest.raises(RouterError) as error:
         own.read()
     assert str(error.value) == (
-        'linux:dummy0: the interface "dummy0" is gone; expected it to come back with a codel'
+        'linux:dummy0: the interface "dummy0" is gone; expected it with a codel'
     )
     kernel.come_back(7)
     counted(kernel, drops=3, packets=20, sent_bytes=2 * 10**12)

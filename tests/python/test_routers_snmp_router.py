@@ -212,7 +212,7 @@ def test_a_kernel_that_refuses_leaves_what_was_there():
     agent = FakeAgent()
     own = router(agent)
     agent.queues.refuses = 1
-    with pytest.raises(RouterError, match=r"commitFailed.*what was there is in force") as refusal:
+    with pytest.raises(RouterError, match=r"commitFailed.*the old setting is in force") as refusal:
         own.apply({"min_threshold": 12_000})
     assert not isinstance(refusal.value, RouterSilent)
 
@@ -227,7 +227,7 @@ def test_an_agent_whose_undo_fails_leaves_open_what_is_in_force():
         raise RouterSilent(message)
 
     agent.queues.apply = take
-    with pytest.raises(RouterSilent, match=r"undoFailed.*neither the change nor what was there"):
+    with pytest.raises(RouterSilent, match=r"undoFailed.*neither the change nor the old setting"):
         own.apply({"min_threshold": 12_000})
     assert len(agent.sets) == 1
 
@@ -238,7 +238,7 @@ def test_a_failed_commit_is_no_refusal_before_what_was_there_is_read_again():
             super().set(values[:1])
             self._refuse("commitFailed")
 
-    with pytest.raises(RouterSilent, match=r"commitFailed.*what was there is not in force"):
+    with pytest.raises(RouterSilent, match=r"commitFailed.*the old setting is not in force"):
         router(Liar()).apply({"min_threshold": 12_000, "weight_log": 9})
 
 
@@ -248,7 +248,7 @@ def test_a_change_without_an_answer_that_is_in_force_in_part_is_not_taken_for_ma
             super().set(values[:1])
             raise RouterSilent(SILENCE)
 
-    with pytest.raises(RouterSilent, match="neither the change nor what was there"):
+    with pytest.raises(RouterSilent, match="neither the change nor the old setting"):
         router(Half()).apply({"min_threshold": 12_000, "weight_log": 9})
 
 
@@ -257,7 +257,7 @@ def test_an_agent_that_says_yes_and_does_nothing_is_not_believed():
         def set(self, values):
             self.sets.append(values)
 
-    with pytest.raises(RouterError, match="shows the value of before") as error:
+    with pytest.raises(RouterError, match="shows the old value") as error:
         router(Idle()).apply({"min_threshold": 12_000})
     assert not isinstance(error.value, RouterSilent)
 
@@ -267,7 +267,7 @@ def test_an_agent_that_says_yes_and_does_a_part_leaves_open_what_is_in_force():
         def set(self, values):
             super().set(values[:1])
 
-    with pytest.raises(RouterSilent, match="a change of weight_log and shows the value of before"):
+    with pytest.raises(RouterSilent, match="a change of weight_log and shows the old value"):
         router(Lazy()).apply({"min_threshold": 12_000, "weight_log": 9})
 
 
@@ -407,7 +407,7 @@ def test_a_queue_that_is_gone_is_silence():
     agent = FakeAgent()
     own = router(agent)
     del agent.queues.there[PLACE]
-    with pytest.raises(RouterSilent, match="shows the queue no more"):
+    with pytest.raises(RouterSilent, match="no longer shows the queue"):
         own.parameters()
 
 

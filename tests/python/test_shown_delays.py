@@ -83,7 +83,7 @@ def test_what_a_wire_loses_is_shown_of_a_wire_that_loses(tables):
 def test_compare_shows_the_delays_of_a_call_when_asked_and_says_so_when_not(tables):
     plain, remark = tables("compare", APART, "--seeds", "2")
     assert "one-way delay" not in plain
-    assert "note: --flow-delays adds the delay, jitter and losses that near, far met" in remark
+    assert "note: --flow-delays adds delay, jitter and losses of near, far" in remark
     asked, remark = tables("compare", APART, "--seeds", "2", "--flow-delays")
     assert "--flow-delays" not in remark
     assert re.search(r"one-way delay p95 \(ms\) +16\.0 ± 0\.0", asked)

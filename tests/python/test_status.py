@@ -317,8 +317,8 @@ class TestCommand:
         odd = tmp_path / "odd.sqlite"
         odd.write_bytes(b"no database at all, though it has the name of one" * 40)
         assert "expected the file of online --journal" in refused(vermilion("status", odd))
-        assert "is not there" in refused(vermilion("status", tmp_path / "nothing.sqlite"))
-        assert "is not there" in refused(vermilion("status", f"--state-dir={tmp_path / 'no'}"))
+        assert "does not exist" in refused(vermilion("status", tmp_path / "nothing.sqlite"))
+        assert "does not exist" in refused(vermilion("status", f"--state-dir={tmp_path / 'no'}"))
         both = vermilion("status", odd, f"--state-dir={tmp_path}")
         assert "both are given" in refused(both)
 

@@ -165,7 +165,7 @@ def test_an_answer_is_not_written_over_what_became_something_else(tmp_path):
     path = tmp_path / "answers.json"
     answers = AnswerFile(path)
     path.write_text("a diary")
-    with pytest.raises(AnswerFileError, match="expected a file that an earlier tuning"):
+    with pytest.raises(AnswerFileError, match="expected a file of an earlier tuning"):
         answers.add(EarlierAnswer(conditions(), GOOD, "mine"))
     assert path.read_text() == "a diary"
 
@@ -178,7 +178,7 @@ def test_an_answer_is_not_written_over_what_became_something_else(tmp_path):
 def test_a_file_of_something_else_is_refused(tmp_path, text):
     path = tmp_path / "answers.json"
     path.write_text(text)
-    with pytest.raises(AnswerFileError, match="expected a file that an earlier tuning"):
+    with pytest.raises(AnswerFileError, match="expected a file of an earlier tuning"):
         AnswerFile(path)
     with pytest.raises(AnswerFileError, match="no such directory"):
         AnswerFile(tmp_path / "nowhere" / "answers.json")

@@ -295,7 +295,7 @@ def advise(
             raise ScenarioError(
                 "--deadline",
                 format_quantity(deadline_s or 0.0, TIME),
-                "more time: this machine has not even simulated what is there now",
+                "more time: this machine has not even simulated the present queue",
             )
         if case.settled:
             before = case.compare_further(before)

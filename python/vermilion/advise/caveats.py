@@ -57,8 +57,8 @@ def isolation_for_calls(advice: Advice) -> list[str]:
         but = "It carries {:.1f} % of what the line can, where this carries {:.1f}".format(*shares)
     else:
         but = (
-            f"But of all packets together 95 % wait up to {milliseconds(worst_p95_ms(nearest))} "
-            f"there, and you asked for {bound:.4g} ms"
+            "But of all packets together 95 % wait up to "
+            f"{milliseconds(worst_p95_ms(nearest))} there; your bound is {bound:.4g} ms"
         )
     wish = f"If calls matter more to you: --discipline {kind}."
     if advice.keep or not free:
@@ -72,8 +72,7 @@ def isolation_for_calls(advice: Advice) -> list[str]:
         wish += f"{'that' if advice.keep else 'this bound'}, set {what} instead."
     said = (
         f"{kind} keeps the flows apart: 95 % of a call's packets would wait at most "
-        f"{milliseconds(there)} with it, instead of {milliseconds(here)}.{losses} {but}. "
-        f"{wish}"
+        f"{milliseconds(there)}, instead of {milliseconds(here)}.{losses} {but}. {wish}"
     )
     return [said]
 
@@ -112,8 +111,8 @@ def audible_call_losses(advice: Advice) -> list[str]:
     now = advice.before.mean(at, CALL_LOSS)
     than_now = "" if advice.keep or now is None else f" ({percent(now)} % now)"
     said = (
-        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost{than_now}, which is "
-        f"heard: it costs {cost_of_loss(losses[at]):.0f} of 100 points (ITU-T G.107, G.711)."
+        f"With {at.name}, {percent(losses[at])} % of a call's packets are lost{than_now}: "
+        f"it costs {cost_of_loss(losses[at]):.0f} of 100 points (ITU-T G.107, G.711)."
     )
     return [said]
 
@@ -147,9 +146,8 @@ def shared_queue_alternative(advice: Advice) -> list[str]:
     names = dict.fromkeys(margin_name(each.what) for each in other.judgement.harms)
     wanted = " ".join([f"--discipline {kind}", *(f"--harm {each}=none" for each in names)])
     said = (
-        f"One queue for all ({measured.queue.label}) would {gain}, but mix the flows: with "
-        f"{advice.chosen.kind} a transfer waits mostly behind itself. {pays} To have it all the "
-        f"same: {wanted}."
+        f"One queue for all ({measured.queue.label}) would {gain}, but mix the flows. "
+        f"{pays} To have it all the same: {wanted}."
     )
     return [said]
 
@@ -177,13 +175,14 @@ def where_packets_wait(question: Question, present: Present, *, keep: bool) -> l
     faster = (
         f"{name} is faster than the line. So packets wait"
         if question.interface_rate_bit_per_s is not None
-        else f"You did not say how fast {name} itself is (--interface-rate). If it is faster "
-        f"than {rate}, packets wait"
+        else (
+            f"You did not give the rate of {name} (--interface-rate). If it is faster "
+            f"than {rate}, packets wait"
+        )
     )
     said.append(
-        f"{faster} in the modem or whatever is behind it, where no queue of yours has any effect. "
-        f"{brings} them here. Give --rate a little below what the line carries (95 %), so that "
-        "none wait there."
+        f"{faster} in the modem or whatever is behind it. {brings} them here. Give --rate "
+        "95 % of what the line carries."
     )
     return said if own is not None else said + shaper_caveats(question, present, name)
 
@@ -193,9 +192,9 @@ def shaper_caveats(question: Question, present: Present, name: str) -> list[str]
     said = []
     if present.transmit_queues is not None:
         said.append(
-            f"{name} has several transmit queues ({present.transmit_queues.kind}). The shaper "
-            "takes their place, for one alone can hold all traffic to a rate: all cores then wait "
-            "for one lock. Look at their load afterwards."
+            f"{name} has several transmit queues ({present.transmit_queues.kind}). The "
+            "shaper replaces them by one, and all cores wait for one lock: check their "
+            "load."
         )
     framing = present.framing
     if framing is None:
@@ -203,21 +202,20 @@ def shaper_caveats(question: Question, present: Present, name: str) -> list[str]
     if framing.htb_words():
         off = f"ethtool -K {name} gso off tso off gro off"
         said.append(
-            f"The shaper counts what your cake was told of the line ({framing.words()}). But where "
-            "the kernel has joined packets, htb adds the overhead only once, and cake had split "
-            f"them. So switch that off: {off}."
+            f"The shaper uses cake's overhead ({framing.words()}). But htb adds it only "
+            f"once to packets that the kernel has joined, so switch that off: {off}."
         )
     if framing.layer == "ptm":
         rate = format_quantity(float(f"{PTM_SHARE * question.rate_bit_per_s:.4g}"), RATE)
         said.append(
-            "htb has no word for PTM, which sends 65 bytes for 64. So the shaper lets 1.6 % more "
-            f"through than cake did at the same rate. Change its rate and ceil to {rate}."
+            "htb has no word for PTM (65 bytes for 64), so the shaper lets 1.6 % more "
+            f"through. Change its rate and ceil to {rate}."
         )
     return said
 
 
 _DELETES = (
-    "undo deletes what you set, and the kernel puts its own default there (sysctl "
+    "undo deletes what you set; the kernel puts its default there (sysctl "
     "net.core.default_qdisc; mq on interfaces with several transmit queues)."
 )
 
@@ -236,14 +234,14 @@ def _linux(question: Question, present: Present) -> list[str]:
             return []
         options = ", ".join(present.missing)
         kind = present.queue.kind
-        return [f"Undo puts your {kind} back, but not all that tc shows of it: {options}. {keep}"]
+        return [f"Undo puts your {kind} back without {options}. {keep}"]
     if lost is not None:
         return [f"Your {lost} is not put back: {_DELETES} {keep}"]
     better = f"{keep} Better: give it with --now, and undo restores it."
     if question.parent is not None:
         said = (
-            "You did not say what queue you have (--now), so undo puts a plain pfifo below the "
-            f"shaper, as a class has it that nobody has given another. {better}"
+            "You did not give your queue (--now), so undo puts a plain pfifo below the "
+            f"shaper, the default of a class. {better}"
         )
         return [said]
     return [f"Without --now, {_DELETES} {better}"]
@@ -252,27 +250,25 @@ def _linux(question: Question, present: Present) -> list[str]:
 def _sonic(question: Question, present: Present) -> list[str]:
     if present.sonic is not None:
         return []
-    config = "--now-json FILE, a file that 'sonic-cfggen -d --print-data' has written"
+    config = "--now-json FILE, written by 'sonic-cfggen -d --print-data'"
     if not is_named(question):
         said = (
-            "There are no commands yet, because you did not say which queue is meant. Name it as "
-            "its table has it, like --interface 'Ethernet4|1'. Show the configuration too: "
-            f"{config}."
+            "There are no commands without the queue's name. Give it, like --interface "
+            f"'Ethernet4|1', and the configuration: {config}."
         )
         return [said]
     key = f"{question.interface}|{question.parent}"
     if may_be_lossless(question, present):
         said = (
             f"There are no commands for {key}: queues 3 and 4 are lossless in SONiC's own "
-            "configuration, and WRED drops. Name another queue. If yours is not lossless, show "
-            f"it: {config}."
+            "configuration, and WRED drops. If yours is not, give the configuration: "
+            f"{config}."
         )
         return [said]
     name = profile_name(question.interface or "", question.parent or "")
     said = (
-        f"You did not show the configuration, so a WRED profile that {key} has already is "
-        f"replaced. Undo rolls the whole configuration back to the checkpoint {name}-before, with "
-        "whatever else was changed since. Take the checkpoint once, before you set anything. "
+        f"You did not give the configuration, so a WRED profile of {key} is replaced. "
+        f"Undo rolls the whole configuration back to the checkpoint {name}-before. "
         f"Better: {config}. Then undo changes this queue alone."
     )
     return [said]
@@ -280,12 +276,10 @@ def _sonic(question: Question, present: Present) -> list[str]:
 
 def _cisco(_question: Question, _present: Present) -> list[str]:
     said = (
-        "What stands on the interface is not known, so undo takes the new policy off and puts "
-        "nothing in its place. If the interface has a service-policy output already, the router "
-        "refuses a second: take it off first, and put it back by its name after undo. If that "
-        "policy has a class with priority (LLQ), its packets lose the priority meanwhile. Then "
-        "leave it on, and put the lines random-detect and queue-limit into its class-default "
-        "instead. A class with priority has a queue of its own, to which WRED does nothing. Advice "
-        "does not simulate it, and what it carries is taken from the rate of the others."
+        "The present policy is not known, so undo only takes the new one off. If the "
+        "interface has a service-policy output, the router refuses a second: take it off "
+        "first, and put it back after undo. If that policy has a priority class (LLQ), "
+        "leave it on, and put random-detect and queue-limit into its class-default. "
+        "Priority classes have queues of their own, which are not simulated."
     )
     return [said]

@@ -125,8 +125,8 @@ def _interface_rate(text: str | None, rate: str) -> float | None:
     found = _one("--interface-rate", text, _RATE)
     if found < _one("--rate", rate, _RATE):
         accepted = (
-            f"at least the {rate} of --rate. If the interface is slower than the line, it is the "
-            f"bottleneck: give --rate '{text}'"
+            f"at least the {rate} of --rate. If the interface is slower than the line, "
+            f"give --rate '{text}'"
         )
         raise ScenarioError("--interface-rate", text, accepted)
     return found

@@ -38,7 +38,7 @@ def advice_page(advice: Advice) -> str:
     figure = drawing.svg_for_both_widths(
         partial(advice_figure, advice),
         name="delay",
-        description="Queueing delays in each condition, now and with what is recommended",
+        description="Queueing delays in each condition, now and recommended",
     )
     measured = advice.shown
     return template.render(

@@ -76,7 +76,7 @@ def conditions_for(
         low, high = (middle, high) if fits else (low, middle)
     given = format_quantity(question.rate_bit_per_s, RATE)
     if low <= 0.0:
-        most = f"fewer than {question.flows[1]}, which are more than can be simulated in time"
+        most = f"fewer than {question.flows[1]}, to be simulated in time"
         raise ScenarioError("--flows", f"{question.flows[0]} .. {question.flows[1]}", most)
     most = format_quantity(float(f"{0.95 * low:.2g}"), RATE)
     hint = "; without --quick more" if question.quick else ""

@@ -78,13 +78,18 @@ def assumed(question: Question) -> Present:
     """The device's default, where nobody says what there is."""
     queue = device_default(question)
     note = {
-        "linux": "You did not say what queue you have (--now). It is taken to be fq_codel with the "
-        "kernel's defaults, as systemd sets it on most distributions. A bare kernel has pfifo_fast "
-        "with 1000 packets; then the gain is much larger.",
-        "sonic": "What your switch has now is taken to be tail drop with about 1 MB for the queue: "
-        "shared memory gives a queue more or less than that. If it has a WRED profile, show it "
-        "with --now-json.",
-        "cisco": "What your router has now is taken to be tail drop with 64 packets, the usual "
-        "queue-limit of a class.",
+        "linux": (
+            "You did not give your queue (--now). It is taken to be fq_codel with "
+            "the kernel's defaults. A bare kernel has pfifo_fast with 1000 packets; "
+            "then the gain is much larger."
+        ),
+        "sonic": (
+            "Your switch is taken to have tail drop with about 1 MB for the queue. "
+            "If it has a WRED profile, give it with --now-json."
+        ),
+        "cisco": (
+            "Your router is taken to have tail drop with 64 packets, the usual "
+            "queue-limit of a class."
+        ),
     }[question.device]
     return Present(queue, queue.label, stated=False, notes=(note,))

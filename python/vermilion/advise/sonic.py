@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 
 _LARGEST_TEXT: Final = 10_000_000
 _ACCEPTED: Final = (
-    "the tables of CONFIG_DB as 'sonic-cfggen -d --print-data' writes them, like "
-    '{"QUEUE": {"Ethernet4|1": {...}}}'
+    'CONFIG_DB from \'sonic-cfggen -d --print-data\', like {"QUEUE": {"Ethernet4|1": {...}}}'
 )
 _READ: Final = ("QUEUE", "WRED_PROFILE", "PORT_QOS_MAP", "MAP_PFC_PRIORITY_TO_QUEUE")
 _TELLING: Final = frozenset({*_READ, "PORT", "DEVICE_METADATA"})
@@ -78,10 +77,7 @@ def sonic_present(question: Question, text: str, option: str) -> Present:
     key = f"{interface}|{index}"
     lossless = _lossless(tables, interface) & set(numbers)
     if lossless:
-        expected = (
-            "a queue that may drop; this one is lossless (pfc_enable in PORT_QOS_MAP), and "
-            "priority flow control is not simulated"
-        )
+        expected = "a queue that may drop; this one is lossless (pfc_enable in PORT_QOS_MAP)"
         raise ScenarioError("--interface", key, expected)
     queues = tables.get("QUEUE", {})
     for other in queues:
@@ -94,7 +90,7 @@ def sonic_present(question: Question, text: str, option: str) -> Present:
         raise ScenarioError(option, f"wred_profile {named}", expected)
     setting = device_default(question)
     words = "tail drop"
-    note = "The buffer of the queue is taken to be about 1 MB: shared memory gives more or less."
+    note = "The buffer of the queue is taken to be about 1 MB."
     if named is not None and profiles[named].get("wred_green_enable") == "true":
         setting = _wred(question, named, profiles[named], option)
         words = f"wred, profile {named}"

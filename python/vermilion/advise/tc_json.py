@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 OPTION: Final = "--now-json"
 
-_ACCEPTED: Final = 'what "tc -s -j qdisc show dev INTERFACE" writes: a list of queue disciplines'
+_ACCEPTED: Final = 'the output of "tc -s -j qdisc show dev INTERFACE"'
 
 _TIMES: Final = frozenset(
     {

@@ -103,8 +103,8 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         parent = queue.parent if queue is not root or named else _class_of(root, option)
         if queue is root and not named:
             notes.append(
-                f"Nothing is shown below {root.kind}, so its class is taken to be {parent}. Look "
-                "with tc class show, and name another with --parent."
+                f"Nothing is shown below {root.kind}; its class is taken to be {parent}. "
+                "If it is another, give --parent."
             )
     if queue.kind not in _KINDS:
         known = one_of(sorted(_KINDS))
@@ -113,9 +113,8 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
     per_core = root.kind in _PER_CORE
     if per_core:
         notes.append(
-            f"The interface has several transmit queues ({root.kind}), each with a {queue.kind} "
-            "of its "
-            "own; what is simulated is one queue for all."
+            f"The interface has several transmit queues ({root.kind}), each with its own "
+            f"{queue.kind}; one queue for all is simulated."
         )
     notes += _statistics_notes(queue)
     by_kernel = queue.handle == _BY_KERNEL and (queue is root or per_core)
@@ -335,9 +334,8 @@ def _red(queue: TcQueue, notes: list[str]) -> Values:
     if values["max_probability"] is None:
         values["max_probability"] = _USUAL_RED_PROBABILITY
         notes.append(
-            "tc shows red's probability and weight only with -d (tc -d -s qdisc show); they "
-            "are taken to "
-            "be 0.02 and what tc makes of its own."
+            "tc shows red's probability and weight only with -d (tc -d -s qdisc show); "
+            "they are taken to be 0.02 and tc's default."
         )
     return values
 
@@ -401,36 +399,38 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
 """The simulator's discipline of each kind, and what makes its parameters."""
 
 _OF_CLASS: Final = (
-    "No queue is shown below {kind}; its classes then have one that drops at the tail of as many "
-    "packets as {name} says: what is not shown is taken to be 1000."
+    "No queue is shown below {kind}; its classes then drop at the tail of {name} "
+    "packets, taken to be 1000."
 )
 _WIRELESS: Final = (
-    "What sends by radio has its queues in mac80211, behind this interface (noqueue). With nearly "
-    "all drivers that is an fq_codel with a target of 20 ms, which follows the rate of the radio. "
-    "How long packets wait there is not known, so nothing is said of it. If the radio is what is "
-    "slow, leave it: a shaper with one rate does not fit a rate that changes. If the line behind "
-    "the access point is, set the queue on the router's interface to that line."
+    "Wireless interfaces have their queues in mac80211, behind this interface (noqueue): "
+    "mostly fq_codel with a target of 20 ms. How long packets wait there is not known. "
+    "If the radio is slow, leave it: a shaper needs a constant rate. If the line behind "
+    "the access point is, set the queue on the router's interface to it."
 )
 """Sources: net/mac80211/sta_info.c (the target), ``ieee80211_txq_setup_flows`` of tx.c (6.12)."""
 
 _STAND_INS: Final[Mapping[str, str]] = {
-    "pfifo_fast": "pfifo_fast has three bands and takes its limit from the interface "
-    "(txqueuelen); what "
-    "is simulated is one band with the usual 1000 packets.",
-    "noqueue": "The interface has no queue of its own (noqueue), so packets wait in whatever is "
-    "behind it: the interface below a bridge, a VLAN or a tunnel, or a modem. How long they wait "
-    "there is not known, so nothing is said of it. Look there, with tc -s qdisc show, and ask "
-    "about that queue.",
+    "pfifo_fast": (
+        "pfifo_fast has three bands and the limit txqueuelen; one band with "
+        "1000 packets is simulated."
+    ),
+    "noqueue": (
+        "The interface has no queue of its own (noqueue); packets wait behind it: "
+        "below a bridge, a VLAN or a tunnel, or in a modem. How long is not "
+        "known. Look there with tc -s qdisc show, and ask about that queue."
+    ),
     "htb": _OF_CLASS.format(kind="htb", name="direct_qlen"),
     "hfsc": _OF_CLASS.format(kind="hfsc", name="txqueuelen"),
-    "fq": "fq is simulated as it treats what it forwards. That it paces what this machine itself "
-    "sends is not simulated.",
-    "sfq": "sfq keeps the flows apart and drops where one has depth packets waiting, or all have "
-    "limit. It is judged as one buffer of all flows that holds as many: one flow may fill more of "
-    "it than its depth.",
-    "cake": "cake is simulated as fq_codel with cake's target and interval below a shaper; its "
-    "isolation "
-    "of hosts, its priorities and its BLUE are not.",
+    "fq": "Pacing of this machine's own packets by fq is not simulated.",
+    "sfq": (
+        "sfq is judged as one buffer of its limit, shared by all flows; its depth for "
+        "one flow is ignored."
+    ),
+    "cake": (
+        "cake is simulated as fq_codel with its target and interval below a shaper, "
+        "without isolation of hosts, priorities and BLUE."
+    ),
 }
 """What is said of kinds that something else stands for."""
 
@@ -469,8 +469,8 @@ def _framing_words(question: Question, framing: LineFraming) -> str:
     rates = (question.rate_bit_per_s, question.rate_bit_per_s * PACKET_BYTES / on_line)
     whole, packets = (format_quantity(float(f"{each:.3g}"), RATE) for each in rates)
     return (
-        f"Your line takes {on_line} bytes for a packet of {PACKET_BYTES}, as cake was told "
-        f"({framing.words()}). So of {whole}, {packets} are left for packets, and that is what is "
+        f"Your line takes {on_line} bytes for a packet of {PACKET_BYTES} "
+        f"({framing.words()}). So of {whole}, {packets} are left for packets and "
         "simulated."
     )
 
@@ -486,7 +486,7 @@ def _class_of(root: TcQueue, option: str) -> str:
     minor = text.removeprefix("0x").lstrip("0")  # hexadecimal, whether tc says so or not
     if not minor and (root.kind == "hfsc" or (root.kind == "htb" and default is not None)):
         shown = f"{root.kind} without a default class"
-        expected = "the class in which packets wait, named with --parent: tc class show"
+        expected = "the class in which packets wait: --parent (tc class show)"
         raise ScenarioError(option, shown, expected)
     if root.kind not in _WITH_DEFAULT or _MINOR.fullmatch(minor) is None:
         minor = "1"
@@ -505,8 +505,10 @@ def _statistics_notes(queue: TcQueue) -> list[str]:
     said.append(
         f"Since its counters began, it has sent {packets} and dropped {share:.2g} % of what came."
         if dropped
-        else f"Since its counters began, it has sent {packets} and dropped none: either "
-        "the traffic never filled it, or packets wait somewhere else."
+        else (
+            f"Since its counters began, it has sent {packets} and dropped none: the "
+            "traffic never filled it, or packets wait elsewhere."
+        )
     )
     marked = queue.statistics.get("marked", 0.0)
     if marked:

@@ -21,7 +21,7 @@ from vermilion.scenario.errors import ScenarioError
 
 OPTION: Final = "--now"
 
-_ACCEPTED: Final = 'what "tc -s qdisc show dev INTERFACE" prints, like "qdisc fq_codel 0: root ..."'
+_ACCEPTED: Final = 'the output of "tc -s qdisc show dev INTERFACE"'
 
 _HEAD = re.compile(
     r"qdisc\s+(?P<kind>[a-z][a-z0-9_]{0,15})\s+(?P<handle>[0-9a-f]{1,4}:)(?P<rest>.*)"

@@ -119,7 +119,7 @@ def reason(advice: Advice) -> str:
         else "with what you have"
     )
     if not known:
-        where = "in a queue of 1000 packets, which stands for what is not known here"
+        where = "in a queue of 1000 packets, assumed here"
     now = (
         f"{where}, 95 % of the packets wait at most {milliseconds(worst_before)} "
         f"in the worst case of your range ({worst_condition(before).name})"
@@ -141,7 +141,7 @@ def reason(advice: Advice) -> str:
     if advice.verdict == "set: goodput":
         gain = more_goodput(advice, after)
         return f"It fills {gain:.1f} % more of the line. {capital(then)}; {asked}."
-    return f"{capital(then)}; {now}. Both are within what you asked for; this is much shorter."
+    return f"{capital(then)}; {now}. Both keep the bound; this is much shorter."
 
 
 def _keep_reason(advice: Advice, now: str, asked: str) -> str:
@@ -203,15 +203,13 @@ def warnings(advice: Advice) -> list[str]:
     question, present = advice.question, advice.present
     said = list(present.notes)
     if advice.interrupted:
-        said.append(
-            "Ctrl-C ended it before everything was tried: this is the best of what was, and a run "
-            "to the end may find another."
-        )
+        said.append("Ctrl-C ended it before everything was tried: this is the best so far.")
     elif advice.time_was_up and advice.deadline_s is not None:
-        best = ": this is the best of what was, and another run may find another"
+        best = ": this is the best so far"
         said.append(
-            f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, before "
-            f"everything was tried{best if advice.settled else ''}. --deadline gives it more."
+            f"Time was up, {format_quantity(advice.deadline_s, TIME)} of simulating, "
+            f"before everything was tried{best if advice.settled else ''}. --deadline "
+            "gives more."
         )
     said += where_packets_wait(question, present, keep=advice.keep)
     if question.device == "sonic" and not advice.keep:
@@ -236,14 +234,14 @@ def _switch_caveats(question: Question, rate: str) -> list[str]:
     """Cases in which a SONiC switch does not do what the commands say."""
     said = [
         (
-            "Releases from 2023 to early 2026 refuse a new profile from config apply-patch "
-            "(Modification of WRED_PROFILE table is illegal). Nothing is changed then."
+            "Releases from 2023 to early 2026 may refuse a new profile (Modification of "
+            "WRED_PROFILE table is illegal), and change nothing."
         )
     ]
     if not is_as_fast(question):
         said.append(
-            "The commands set no shaper. Packets wait in this queue only if it gets no more than "
-            f"{rate}: the rate of the port, or this queue's part of it."
+            "The commands set no shaper. Packets wait in this queue only if it gets at "
+            f"most {rate}."
         )
     return said
 
@@ -255,21 +253,20 @@ def _costs_of_change(advice: Advice) -> list[str]:
     of_calls = isolation_for_calls(advice)
     if before.keeps_apart and not chosen.keeps_apart and not of_calls:
         said.append(
-            f"Your {before.kind} keeps the flows apart, and {chosen.kind} does "
-            "not: a call or a game then waits behind the others' packets as long as everybody, "
-            "within the figures above."
+            f"Your {before.kind} keeps the flows apart; {chosen.kind} does not: a call "
+            "waits as long as everybody, within the figures above."
         )
     said += of_calls
     if before.kind == "cake":
         said.append(
-            "cake also keeps hosts apart and has priorities; "
-            f"{chosen.kind} does not, and no figure here shows that."
+            f"cake also keeps hosts apart and has priorities; {chosen.kind} does not, "
+            "which no figure shows."
         )
     if before.kind == "fq":
         said.append(
-            "If this machine itself sends (a server), fq also spaces the packets of its transfers, "
-            f"and {chosen.kind} does not. Linux then paces only BBR and what asks for it, with a "
-            "timer for each; CUBIC leaves in bursts. No figure here shows that."
+            "If this machine itself sends (a server), fq also paces its transfers; "
+            f"{chosen.kind} does not. Linux then paces only BBR and what asks for it. No "
+            "figure shows that."
         )
     if advice.present.known:
         lost = widened(advice.question, advice.before, advice.after)
@@ -326,8 +323,8 @@ def _short_interval(advice: Advice) -> list[str]:
         return []
     said = (
         f"An interval of {milliseconds(_MS * interval)} suits round trips of up to "
-        f"{milliseconds(_MS * longest_s)}, as you gave them. A transfer over a longer one, to the "
-        "Internet for one, is told to slow down again before it has answered: its goodput is lower."
+        f"{milliseconds(_MS * longest_s)}, as you gave them. Transfers over longer ones "
+        "get less goodput."
     )
     return [said]
 
@@ -339,10 +336,10 @@ def _widened_sentence(each: Widened, advice: Advice) -> str:
         longest = (milliseconds(worst_p95_ms(one)) for one in (advice.before, advice.after))
         return (
             f"{place}, packets wait longer than now ({milliseconds(each.before)} -> "
-            f"{milliseconds(each.after)}, p95). That is accepted because the worst case of your "
-            f"range gains ten times as much ({' -> '.join(longest)})."
+            f"{milliseconds(each.after)}, p95). That is accepted, as the worst case gains "
+            f"ten times as much ({' -> '.join(longest)})."
         )
-    why = "because what you have breaks the bound there"
+    why = "because the present queue breaks the bound there"
     slack = 1.0
     if each.condition.robustness:
         slack, why = SLACK, f"{why} and you did not ask for that traffic"
@@ -350,7 +347,7 @@ def _widened_sentence(each: Widened, advice: Advice) -> str:
         drops = f"{percent(each.before)} -> {percent(each.after)} % of the packets"
         most = 100.0 * MARGINS["drop_rate"]
         return (
-            f"{place}, {drops} are dropped. Elsewhere at most {most:.0f} % of all more would do; "
+            f"{place}, {drops} are dropped. Elsewhere at most {most:.0f} % more would do; "
             f"here drops have no margin, {why}: short windows are made by drops."
         )
     loss = 100.0 * (1.0 - each.after / each.before)
@@ -370,17 +367,14 @@ def _simulation_limits(advice: Advice) -> list[str]:
     packet_ms = 1e3 * packet_time_s(question)
     if packet_ms > question.bound_ms:
         said.append(
-            f"One packet of {PACKET_BYTES} bytes takes {milliseconds(packet_ms)} on this line, "
-            f"longer than the {question.bound_ms:.4g} ms that a packet may wait. Whatever comes "
-            "while another is sent may wait longer than that, so no queue can keep it."
+            f"One packet of {PACKET_BYTES} bytes takes {milliseconds(packet_ms)} on this "
+            f"line, longer than the bound of {question.bound_ms:.4g} ms, so no queue can "
+            "keep it."
         )
     conditions = nominal(advice.conditions)
     if not any(each.robustness for each in advice.conditions):
         names = "; ".join(each.name for each in conditions)
-        said.append(
-            "This line sends so many packets that only some conditions could be simulated in "
-            f"time: {names}."
-        )
+        said.append(f"Only some conditions could be simulated in time: {names}.")
     short = [
         each
         for each in conditions
@@ -390,9 +384,9 @@ def _simulation_limits(advice: Advice) -> list[str]:
         at = max(short, key=lambda each: each.between_losses_s)
         seconds = at.warm_up(advice.length) + at.seconds(advice.length)
         said.append(
-            f"With {at.name}, {seconds:.2g} s were simulated, and a transfer goes about "
-            f"{at.between_losses_s:.2g} s from one loss to the next: the figures show how "
-            "transfers begin rather than how they go on."
+            f"With {at.name}, {seconds:.2g} s were simulated, and losses of a transfer "
+            f"are about {at.between_losses_s:.2g} s apart: the figures show how transfers "
+            "begin."
         )
     return said
 
@@ -407,9 +401,8 @@ def _not_settled(advice: Advice, now: str, asked: str) -> str:
     if advice.settled:
         promising = next(each for each in advice.compared if each.accepted)
         return (
-            f"{capital(now)}; {asked}. {capital(promising.measured.queue.label)} seemed better, "
-            "but the figures were still changing while they were measured, and it may not last. So "
-            "nothing is recommended."
+            f"{capital(now)}; {asked}. {capital(promising.measured.queue.label)} seemed "
+            "better, but its figures were still changing. So nothing is recommended."
         )
     at = max(nominal(advice.conditions), key=lambda each: each.settled().warm_up(0.0))
     seconds = at.warm_up(advice.length) + at.seconds(advice.length)
@@ -419,9 +412,9 @@ def _not_settled(advice: Advice, now: str, asked: str) -> str:
         needed = format_quantity(advice.deadline_needed_s, TIME)
         enough = f" Enough is about --deadline '{needed}'."
     return (
-        "There was not enough time to see how the line goes on once all transfers have settled: "
-        f"with {at.name}, that takes {settling:.2g} s of the line, and {seconds:.2g} s were "
-        f"simulated. So nothing is recommended.{enough} While transfers begin, {now}; {asked}."
+        f"There was not enough time for the transfers to settle: with {at.name}, that "
+        f"takes {settling:.2g} s, and {seconds:.2g} s were simulated. So nothing is "
+        f"recommended.{enough} While transfers begin, {now}; {asked}."
     )
 
 
@@ -453,13 +446,13 @@ def _refusal(advice: Advice, refused: Compared) -> str:
     if not harms:
         kind = advice.before.queue.kind
         return (
-            f"The best of the others ({measured.queue.label}) would {better}. But it does not do "
-            f"all that {kind} does (hosts, priorities), which no figure here shows. So only a "
-            f"bound that {kind} breaks and another keeps is worth a change."
+            f"The best of the others ({measured.queue.label}) would {better}. But it does "
+            f"not do all that {kind} does (hosts, priorities), so only a bound that "
+            f"{kind} breaks is worth a change."
         )
     return (
-        f"The best of the others ({measured.queue.label}) would {better}, but it costs too much: "
-        f"{words}. What may be paid can be changed with --harm."
+        f"The best of the others ({measured.queue.label}) would {better}, but it costs "
+        f"too much: {words}. --harm changes what may be paid."
     )
 
 
@@ -526,7 +519,7 @@ def limits(advice: Advice) -> list[str]:
     tried = advice.around_after.runs
     why = "time was up" if advice.time_was_up else "that takes too long on this line"
     if not tried:
-        said.append(f"Whether it holds with half and twice of what you gave was not tried: {why}.")
+        said.append(f"Half and twice of what you gave was not tried: {why}.")
         return said
     if held:
         said.append(f"It still holds with {'; '.join(held)}.")

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
     from vermilion.advise import Present, Question
 
 _QUESTIONS: Final = {
-    "--rate": "How fast is the line, like '50 Mbit/s'",
-    "--rtt": "How far away are the others, as a range of round trips, like '10 ms .. 60 ms'",
-    "--flows": "How many long transfers share it at a time, like '2 .. 40'",
-    "--delay-at-most": "How long may a packet wait here at most, like '20 ms'",
+    "--rate": "Line rate, like '50 Mbit/s'",
+    "--rtt": "Range of base round trips, like '10 ms .. 60 ms'",
+    "--flows": "Long transfers at a time, like '2 .. 40'",
+    "--delay-at-most": "Longest queueing delay, like '20 ms'",
 }
 """What is asked for in a dialogue where an option is missing."""
 
@@ -33,8 +33,7 @@ def advise(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Of the bottleneck, like '50 Mbit/s'. Where a modem is behind it, give 95 % of "
-            "what the line carries.",
+            help="Bottleneck rate, like '50 Mbit/s'; behind a modem, 95 % of the line's.",
             show_default=False,
         ),
     ] = None,
@@ -42,7 +41,7 @@ def advise(
         str | None,
         typer.Option(
             metavar="RANGE",
-            help="Round trips without queues, like '10 ms .. 60 ms'.",
+            help="Base round trips, like '10 ms .. 60 ms'.",
             show_default=False,
         ),
     ] = None,
@@ -58,19 +57,18 @@ def advise(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="What 95 % of the packets may wait, like '20 ms'.",
+            help="Bound on the 95th percentile of the queueing delay.",
             show_default=False,
         ),
     ] = None,
     device: Annotated[
-        str, typer.Option(metavar="NAME", help="What the queue stands on: linux, sonic or cisco.")
+        str, typer.Option(metavar="NAME", help="Device: linux, sonic or cisco.")
     ] = "linux",
     interface: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="For the commands, like eth0. Of a SONiC switch with the queue, like "
-            "'Ethernet4|1': nothing is set on a queue that you do not name.",
+            help="Interface for the commands, like eth0 or, on SONiC, 'Ethernet4|1'.",
             show_default=False,
         ),
     ] = None,
@@ -78,8 +76,7 @@ def advise(
         str | None,
         typer.Option(
             metavar="ID",
-            help="The class of a shaper that is there, like 1:10; only its queue is replaced. Of a "
-            "SONiC switch, the queue's number, like 1.",
+            help="Class of an existing shaper, like 1:10, or queue number on SONiC.",
             show_default=False,
         ),
     ] = None,
@@ -87,20 +84,19 @@ def advise(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Of the interface itself, at least --rate. If both are the same, no shaper is "
-            "needed.",
+            help="Interface rate, at least --rate; if equal, no shaper is used.",
             show_default=False,
         ),
     ] = None,
     discipline: Annotated[
-        str, typer.Option(metavar="NAME", help="What to try, like fq_codel; or any.")
+        str, typer.Option(metavar="NAME", help="Discipline to try, like fq_codel; or any.")
     ] = "any",
     now: Annotated[
         str | None,
         typer.Option(
             metavar="TEXT",
-            help='What there is: "$(tc -s -d qdisc show dev eth0)" (default: what such a device '
-            "has unless told otherwise). Undo restores what is shown, and nothing else.",
+            help='Output of "tc -s -d qdisc show dev eth0", which undo restores '
+            "(default: the device's default).",
             show_default=False,
         ),
     ] = None,
@@ -108,39 +104,38 @@ def advise(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="The same as a file that 'tc -s -d -j qdisc show dev eth0' has written, or "
-            "'sonic-cfggen -d --print-data' on a SONiC switch.",
+            help="File written by 'tc -s -d -j qdisc show dev eth0' or 'sonic-cfggen -d "
+            "--print-data'.",
             show_default=False,
         ),
     ] = None,
     ecn: Annotated[
         str,
-        typer.Option(metavar="off|on", help="Whether the senders understand congestion marks."),
+        typer.Option(metavar="off|on", help="True if senders use ECN."),
     ] = "off",
     harm: Annotated[
         list[str] | None,
         typer.Option(
             metavar="PATH=MARGIN",
-            help="What a recommendation may not worsen, and by how much, or none. May be repeated.",
+            help="Margin of harm, or none. Repeatable.",
             show_default=False,
         ),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Simulate less: seconds instead of a minute.")
+        bool, typer.Option("--quick", help="Simulate seconds instead of a minute.")
     ] = False,
     deadline: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Of simulating: then it answers with what it has (default: 57 s, with --quick "
-            "9 s). A longer one simulates more if the line needs it to settle.",
+            help="Wall time for simulations (default: 57 s, with --quick 9 s).",
             show_default=False,
         ),
     ] = None,
     report: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE.html", help="A page with the answer and a figure.", show_default=False
+            metavar="FILE.html", help="HTML page with answer and figure.", show_default=False
         ),
     ] = None,
     target: options.Json = None,
@@ -205,7 +200,7 @@ def advise(
         if report:
             say(f"\nwrote {report}")
     if advice.interrupted:
-        note("interrupted: this is the best of what was tried by then")
+        note("interrupted: this is the best result so far")
         return EXIT_INTERRUPTED
     return 0
 
@@ -254,13 +249,13 @@ def _present(question: "Question", text: str | None, file: str | None) -> "Prese
     if text is None and file is None:
         return assumed(question)
     if text is not None and file is not None:
-        message = "--now and --now-json say the same; expected one of them"
+        message = "--now and --now-json are both given; expected one"
         raise UserError(message)
     option = "--now" if file is None else "--now-json"
     if question.device == "cisco":
         message = (
-            f"{option} is what tc shows, and cisco has no tc; expected --device linux, or sonic "
-            "with its configuration"
+            f"{option} needs a device with tc; expected --device linux, or sonic with its "
+            "configuration"
         )
         raise UserError(message)
     if question.device == "sonic":
@@ -283,6 +278,6 @@ def _read(file: str) -> str:
             return stream.read(_LARGEST_FILE + 1)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "it is not a text"
-        expected = "what tc -j or sonic-cfggen has written"
+        expected = "the output of tc -j or sonic-cfggen"
         message = f'--now-json: "{file}" cannot be read ({reason}); expected {expected}'
         raise UserError(message) from None

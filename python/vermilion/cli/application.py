@@ -136,7 +136,7 @@ def application() -> typer.Typer:
     app = typer.Typer(
         name="vermilion",
         cls=GroupedHelp,
-        epilog="vermilion COMMAND --help shows a command's options, with examples.",
+        epilog="vermilion COMMAND --help shows options and examples.",
         no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,

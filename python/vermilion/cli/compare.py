@@ -31,9 +31,8 @@ def compare(
         typer.Option(
             "--discipline",
             metavar="NAME",
-            help="A queue discipline to compare; repeat it for each, or say all. Parameters "
-            "that the scenario sets are carried over where the discipline has them too; "
-            "parameters of its own follow a colon: codel:target='10 ms',interval='50 ms'.",
+            help="Discipline to compare, or all. Repeatable. Parameters follow a colon: "
+            "codel:target='10 ms',interval='50 ms'.",
             show_default=False,
         ),
     ] = None,
@@ -42,8 +41,7 @@ def compare(
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Change a value. The same path given several times makes a variant of each "
-            "of its values; a path given once is set in all variants.",
+            help="Change a value; the same path repeated makes variants. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -54,8 +52,7 @@ def compare(
         bool,
         typer.Option(
             "--flow-delays",
-            help="Compare the one-way delay, the jitter and the losses of each group's packets "
-            "too: what a call feels. Simulating takes about half as long again.",
+            help="Compare one-way delay, jitter and losses of each group too (half as long again).",
         ),
     ] = False,
     threads: options.Threads = None,
@@ -64,8 +61,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw delay against goodput and the distribution of the queueing delay: .svg, "
-            ".png, or a page with the tables, .html.",
+            help="Draw delay against goodput, and delay distributions: .svg, .png, or .html.",
             show_default=False,
         ),
     ] = None,
@@ -73,7 +69,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The link that is drawn (default: that of the objective, or the first).",
+            help="Link to draw (default: the objective's, or the first).",
             show_default=False,
         ),
     ] = None,
@@ -82,8 +78,7 @@ def compare(
         typer.Option(
             metavar="N",
             min=0,
-            help="Draw this phase only; 0 is the whole run (default: each phase, if there are at "
-            "most six).",
+            help="Phase to draw; 0 is the whole run (default: all, up to six).",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +95,7 @@ def compare(
     from vermilion.report.drawing import check_link
 
     if figure is None and (link is not None or phase is not None):
-        message = "--link and --phase choose what --figure FILE draws"
+        message = "--link and --phase need --figure FILE"
         raise UserError(message)
     kind = "" if figure is None else figure_format(figure)
     chosen = range(first_seed, first_seed + seeds)
@@ -152,7 +147,7 @@ def _what_calls_feel(scenario: "Scenario") -> list[str]:
     calls = [name for name, group in scenario.flows.items() if group.traffic.is_open_loop]
     if not calls:
         return []
-    return [f"--flow-delays adds the delay, jitter and losses that {', '.join(calls)} met"]
+    return [f"--flow-delays adds delay, jitter and losses of {', '.join(calls)}"]
 
 
 def _variants(

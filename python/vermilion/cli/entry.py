@@ -73,22 +73,22 @@ _COMMANDS: Final[Mapping[str, str]] = {
 }
 
 _OPTIONS: Final[Mapping[tuple[str, str], str]] = {
-    ("run", "--seeds"): "one run has one seed; for several: vermilion compare SCENARIO --seeds 10",
-    ("run", "--duration"): "a run lasts as long as its scenario says; to change it: "
-    "--set duration='30 s'",
+    ("run", "--seeds"): ("a run has one seed; for several: vermilion compare SCENARIO --seeds 10"),
+    ("run", "--duration"): ("the scenario sets the duration; to change it: --set duration='30 s'"),
     ("run", "--objective"): "a run optimises nothing; vermilion tune does",
     ("run", "--report"): "a page of one run is --figure FILE.html",
     ("run", "--output"): "results go to --json FILE, time series to --series FILE, a picture to "
     "--figure FILE",
     ("compare", "--plot"): "to draw a comparison: --figure FILE",
-    ("tune", "--seeds"): "a tuning chooses its seeds, counted from --seed",
+    ("tune", "--seeds"): "a tuning counts its seeds from --seed",
     ("tune", "--report"): "keep the tuning with --study FILE, then: vermilion report FILE",
     ("online", "--interface"): "a queue of this machine is --router linux:NAME",
-    ("watch", "--page"): "the page of watch is always there; --listen says where",
+    ("watch", "--page"): "watch always serves the page; --listen sets the address",
     ("watch", "--answers"): "watch only shows; to answer: vermilion online ... --listen "
     "ADDRESS:PORT --answers",
-    ("watch", "--router"): "watch reads a journal; the page of a router: vermilion online "
-    "--router ... --listen ADDRESS:PORT",
+    ("watch", "--router"): (
+        "watch needs a journal; for a router: vermilion online --router ... --listen ADDRESS:PORT"
+    ),
 }
 
 

@@ -31,8 +31,7 @@ FlowSeriesFile = Annotated[
     _option(
         "--flow-series",
         "FILE",
-        "Write each flow's window, threshold, round trip, packets in flight, pacing rate, goodput "
-        "and state over time: .csv or .parquet.",
+        "Write windows, round trips and rates of flows over time: .csv or .parquet.",
     ),
 ]
 Flows = Annotated[
@@ -40,8 +39,8 @@ Flows = Annotated[
     _option(
         "--flows",
         "CHOICE",
-        'Flows of --flow-series, --flent, --packets and --windows: "early", "early:3", '
-        '"early:0..4", "early:every 10", "every 10" or a number. May be repeated. Default: all.',
+        'Flows to record: "early", "early:3", "early:0..4", "early:every 10", "every 10" '
+        "or a number. Repeatable (default: all).",
     ),
 ]
 FlowProbe = Annotated[
@@ -49,8 +48,7 @@ FlowProbe = Annotated[
     _option(
         "--flow-probe",
         "TIME",
-        'Interval of --flow-series, like 0.1s; or "changes": a row whenever a window, threshold '
-        "or state changes. Default: 0.1 s, or a hundredth of a shorter duration.",
+        'Interval of --flow-series, like 0.1s, or "changes" (default: 0.1 s, or duration/100).',
     ),
 ]
 PacketsFile = Annotated[
@@ -58,8 +56,7 @@ PacketsFile = Annotated[
     _option(
         "--packets",
         "FILE",
-        "Write what happens to packets: .pcapng for Wireshark and vermilion monitor, .csv or "
-        ".parquet with every event.",
+        "Write packet events: .pcapng, .csv or .parquet.",
     ),
 ]
 PacketsAt = Annotated[
@@ -67,20 +64,20 @@ PacketsAt = Annotated[
     _option(
         "--packets-at",
         "PLACE",
-        "Place where packets are seen: senders, receivers, links, all, or a link's name. May be "
-        "repeated. Default: all; in .pcapng senders.",
+        "Where packets are seen: senders, receivers, links, all, or a link. Repeatable "
+        "(default: all; .pcapng: senders).",
     ),
 ]
 PacketsTime = Annotated[
     str | None,
-    _option("--packets-time", "RANGE", 'When, like "10 s .. 12 s". Default: always.'),
+    _option("--packets-time", "RANGE", 'Time range, like "10 s .. 12 s".'),
 ]
 MostPackets = Annotated[
     int | None,
     _option(
         "--most-packets",
         "COUNT",
-        "The records after which --packets ends. Default: 1000000.",
+        "Maximum of records (default: 1000000).",
         min=1,
     ),
 ]
@@ -89,8 +86,7 @@ DistributionsFile = Annotated[
     _option(
         "--distributions",
         "FILE",
-        "Write histograms of queueing and one-way delays and of gaps between drops, as CSV in "
-        "bins of 10 us.",
+        "Write histograms of queueing and one-way delays and drop gaps, as CSV.",
     ),
 ]
 FlentFile = Annotated[
@@ -98,15 +94,12 @@ FlentFile = Annotated[
     _option(
         "--flent",
         "FILE",
-        "Write a link and its flows for flent's plots: .flent or .flent.gz. Of several links, "
-        "--link names one.",
+        "Write a link and its flows for flent: .flent or .flent.gz.",
     ),
 ]
 Windows = Annotated[
     bool,
-    typer.Option(
-        "--windows", help="Draw the windows of the flows of --flows too, below --figure's panels."
-    ),
+    typer.Option("--windows", help="Draw the windows of --flows below --figure."),
 ]
 
 
@@ -155,8 +148,8 @@ class InstrumentOptions:
                 raise UserError(message)
         if plant != "simulator" and (self._has_series or packets or self.distributions):
             message = (
-                "--flow-series, --flent, --packets, --distributions and --windows are of the "
-                "simulator; expected --plant simulator"
+                "--flow-series, --flent, --packets, --distributions and --windows need "
+                "--plant simulator"
             )
             raise UserError(message)
         for name in ("packets", "distributions", "flent"):
@@ -284,7 +277,7 @@ class InstrumentOptions:
             return None
         from vermilion.scenario.quantities import TIME, Quantity, QuantityError
 
-        accepted = 'a range of time like "10 s .. 12 s"'
+        accepted = 'a range like "10 s .. 12 s"'
         try:
             first, last = Quantity(TIME, minimum=0.0).parse_range(self.packets_time)
         except QuantityError:

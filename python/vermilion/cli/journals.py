@@ -23,11 +23,11 @@ def journals(journal: Path | None, state_dir: Path | None) -> list[Path]:
     folder = _usual_folder() if state_dir is None else state_dir
     if not folder.is_dir():
         if given:
-            message = f'--state-dir: "{folder}" is not there; expected a folder with journals'
+            message = f'--state-dir: "{folder}" does not exist; expected a folder with journals'
         else:
             message = (
-                f'JOURNAL is missing, and no controller has kept one in "{folder}" yet; expected '
-                "the file of vermilion online --journal"
+                f'JOURNAL is missing, and "{folder}" has none; expected the file of '
+                "online --journal"
             )
         raise UserError(message)
     return sorted(folder.glob("*.sqlite"))
@@ -42,11 +42,11 @@ def check_journal(path: Path) -> None:
     if path.is_dir():
         message = (
             f'JOURNAL: "{path}" is a folder; expected the file of online --journal, or '
-            "--state-dir FOLDER where the command has it"
+            "--state-dir FOLDER"
         )
         raise UserError(message)
     if not path.is_file():
-        message = f'JOURNAL: "{path}" is not there; expected the file of online --journal'
+        message = f'JOURNAL: "{path}" does not exist; expected the file of online --journal'
         raise UserError(message)
 
 

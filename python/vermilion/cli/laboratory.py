@@ -26,8 +26,8 @@ COMMANDS: Final[Mapping[str, str]] = {
 """Commands of the laboratory with their summaries, so that ``vermilion --help`` loads nothing."""
 
 _MISSING: Final = (
-    "{} needs the laboratory, which is not installed: run make in a checkout of Vermilion, or "
-    "pip install the wheel vermilion_lab of the same release"
+    "{} needs the laboratory: run make in a checkout, or pip install vermilion_lab of "
+    "the same release"
 )
 
 

@@ -42,42 +42,38 @@ def link(
         str | None,
         typer.Argument(
             metavar="[SCENARIO]",
-            help="A scenario whose link is emulated; without one, the options say the link.",
+            help="Scenario whose link is emulated (default: options).",
             show_default=False,
         ),
     ] = None,
     *,
     rate: Annotated[
         str | None,
-        typer.Option(
-            metavar="RATE", help="The rate of both ways, like 10Mbit/s.", show_default=False
-        ),
+        typer.Option(metavar="RATE", help="Rate of both ways, like 10Mbit/s.", show_default=False),
     ] = None,
     trace: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="In place of a rate: a file of delivery opportunities in ms, as Mahimahi's.",
+            help="Delivery trace in ms (Mahimahi), in place of a rate.",
             show_default=False,
         ),
     ] = None,
     delay: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="The delay of each way, like 20ms (0).", show_default=False
-        ),
+        typer.Option(metavar="TIME", help="Delay of each way, like 20ms (0).", show_default=False),
     ] = None,
     discipline: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The discipline of both queues (drop-tail).", show_default=False
+            metavar="NAME", help="Discipline of both queues (drop-tail).", show_default=False
         ),
     ] = None,
     loss: Annotated[
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="How many packets the wire loses, like 0.01, each on its own.",
+            help="Random loss ratio, like 0.01.",
             show_default=False,
         ),
     ] = None,
@@ -85,19 +81,19 @@ def link(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="By how much packets take longer at most, each way (0).",
+            help="Maximum extra delay, each way (0).",
             show_default=False,
         ),
     ] = None,
     reorder: Annotated[
-        bool, typer.Option("--reorder", help="Let packets overtake each other because of --jitter.")
+        bool, typer.Option("--reorder", help="Let --jitter reorder packets.")
     ] = False,
     overrides: Annotated[
         list[str] | None,
         typer.Option(
             "--set",
             metavar="PATH=VALUE",
-            help="Change a value of both links, like queue.limit='100 packets'. May be repeated.",
+            help="Change a value of both links, like queue.limit='100 packets'. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -105,7 +101,7 @@ def link(
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUE",
-            help="The same for the way from the command alone, like rate=2Mbit/s.",
+            help="The same for the uplink only, like rate=2Mbit/s.",
             show_default=False,
         ),
     ] = None,
@@ -113,7 +109,7 @@ def link(
         list[str] | None,
         typer.Option(
             metavar="PATH=VALUE",
-            help="The same for the way back alone, like queue.discipline=fq-codel.",
+            help="The same for the downlink only, like queue.discipline=fq-codel.",
             show_default=False,
         ),
     ] = None,
@@ -122,52 +118,47 @@ def link(
         typer.Option(
             "--link",
             metavar="NAME",
-            help="Which link of the scenario (the first that its data crosses).",
+            help="Link of the scenario (the first on the data path).",
             show_default=False,
         ),
     ] = None,
     reverse: Annotated[
         bool,
-        typer.Option("--reverse", help="Data of the scenario come to the command, not from it."),
+        typer.Option("--reverse", help="Let the scenario's data flow to the command."),
     ] = False,
     isolated: Annotated[
         bool,
         typer.Option(
             "--isolated",
-            help="Lead to a namespace of its own in place of the world. Needs no privileges where "
-            "users may have namespaces.",
+            help="Connect to a separate namespace instead of the network. Needs no privileges.",
         ),
     ] = False,
     peer: Annotated[
         str | None,
         typer.Option(
             metavar="COMMAND",
-            help="With --isolated: a command that runs at the other end meanwhile.",
+            help="Command at the other end of --isolated.",
             show_default=False,
         ),
     ] = None,
     warm_up: Annotated[
         str | None,
-        typer.Option(
-            metavar="TIME", help="What is not measured at the beginning (0).", show_default=False
-        ),
+        typer.Option(metavar="TIME", help="Warm-up to leave out (0).", show_default=False),
     ] = None,
     mtu: Annotated[int, typer.Option(metavar="BYTES", help="The largest packet.")] = 1500,
     no_offload: Annotated[
         bool,
         typer.Option(
             "--no-offload",
-            help="Have the kernel hand over single packets, as senders in models do.",
+            help="Disable segmentation offload.",
         ),
     ] = False,
-    busy: Annotated[
-        bool, typer.Option("--busy", help="Keep a core busy for the sake of exact times.")
-    ] = False,
+    busy: Annotated[bool, typer.Option("--busy", help="Busy-wait for exact times.")] = False,
     control: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Let the queues be read and changed: vermilion online --router link:NAME.",
+            help="Allow vermilion online --router link:NAME.",
             show_default=False,
         ),
     ] = None,
@@ -175,7 +166,7 @@ def link(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Write the time series of both queues, as vermilion run does: .csv, or .parquet.",
+            help="Write time series of both queues: .csv or .parquet.",
             show_default=False,
         ),
     ] = None,
@@ -183,7 +174,7 @@ def link(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="The interval of the time series, like 0.1s (the default).",
+            help="Interval of the series (default: 0.1s).",
             show_default=False,
         ),
     ] = None,
@@ -191,8 +182,7 @@ def link(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw queueing delays, throughput, drops and marks over time, of the way on which "
-            "packets wait longest: .svg, .png, or a page with the tables, .html.",
+            help="Draw delay, throughput, drops and marks of the busier way: .svg, .png or .html.",
             show_default=False,
         ),
     ] = None,
@@ -200,8 +190,7 @@ def link(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Write the first 128 bytes of every packet that arrives, leaves or is dropped: "
-            ".pcapng, for Wireshark and vermilion monitor.",
+            help="Write headers (128 bytes) of all packets: .pcapng.",
             show_default=False,
         ),
     ] = None,
@@ -224,12 +213,10 @@ def link(
 
     command = context.meta.get(_COMMAND)
     if not command:
-        message = (
-            "there is no command; expected one behind two dashes: vermilion link ... -- COMMAND"
-        )
+        message = "COMMAND is missing; expected vermilion link ... -- COMMAND"
         raise UserError(message)
     if peer is not None and not isolated:
-        message = "--peer is about the other end of --isolated; expected both or neither"
+        message = "--peer and --isolated go together; expected both or neither"
         raise UserError(message)
     if not LEAST_MTU <= mtu <= LARGEST_MTU:
         accepted = f"from {LEAST_MTU} to {LARGEST_MTU} bytes"
@@ -292,20 +279,20 @@ def _plan(
     both, up, down = sets
     if scenario is None:
         if name is not None or reverse:
-            message = "--link and --reverse are about a scenario; expected one before the dashes"
+            message = "--link and --reverse need a scenario; expected one before the dashes"
             raise UserError(message)
         return plan_of_options(
             Options(**said, warm_up=warm_up, overrides=both, uplink=up, downlink=down)
         )
     if said:
         message = (
-            f"--{next(iter(said))} does not go with a scenario, which says it; expected "
-            "--set, --uplink or --downlink PATH=VALUE to change what it says"
+            f"--{next(iter(said))} is set by the scenario; expected --set, --uplink or "
+            "--downlink PATH=VALUE"
         )
         raise UserError(message)
     loaded = load_scenario(scenario)
     changed = Options(warm_up=warm_up, overrides=both, uplink=up, downlink=down)
     plan = plan_of_scenario(loaded, name, changed, reverse=reverse)
     if len(plan.changes) < len(loaded.changes):
-        note("changes of links that are not emulated are left out")
+        note("changes of other links are left out")
     return plan

@@ -54,7 +54,7 @@ class LinkOutputs:
         """
         check_outputs(json=self.json, series=self.series, figure=self.figure, packets=self.packets)
         if self.probe is not None and self.series is None and self.figure is None:
-            message = "--probe needs --series FILE or --figure FILE, where its time series go"
+            message = "--probe needs --series FILE or --figure FILE"
             raise UserError(message)
         if self.most_packets is not None and self.packets is None:
             message = "--most-packets needs --packets FILE"
@@ -65,10 +65,7 @@ class LinkOutputs:
             ("--packets", self.packets),
         ):
             if given == STANDARD_OUTPUT:
-                message = (
-                    f'{option}: "-" is not accepted, because standard output is the command\'s; '
-                    "expected a file name"
-                )
+                message = f'{option}: "-" is the command\'s output; expected a file name'
                 raise UserError(message)
         if self.packets is not None and Path(self.packets).suffix.lower() != _CAPTURE:
             message = f"--packets: {self.packets} is not accepted; expected a name in {_CAPTURE}"

@@ -84,7 +84,7 @@ def scenarios(
         str | None,
         typer.Argument(
             metavar="NAME",
-            help="Print this one, as TOML with its comments, instead of the list.",
+            help="Print this scenario as TOML.",
             show_default=False,
             autocompletion=completion.scenario_names,
         ),
@@ -96,7 +96,7 @@ def scenarios(
 
     if name is not None:
         if target is not None:
-            message = "--json is about the list; expected it without NAME"
+            message = "--json needs the list; expected no NAME"
             raise UserError(message)
         sys.stdout.write(shipped_text("NAME", name))
         return
@@ -120,7 +120,7 @@ def shipped_text(option: str, name: str) -> str:
 
     text = scenario_text(name)
     if text is None:
-        listed = "the name of a shipped scenario (vermilion scenarios lists them)"
+        listed = "a shipped scenario (see vermilion scenarios)"
         accepted = f"{listed}{likeliest(name, scenario_names())}"
         message = f"{option}: {value_text(name)} is not accepted; expected {accepted}"
         raise UserError(message)

@@ -37,7 +37,7 @@ def monitor(
         str | None,
         typer.Argument(
             metavar="CAPTURE",
-            help="A capture file: pcap or pcapng, also in gzip; - for standard input.",
+            help="Capture file: pcap or pcapng, also gzip; - for standard input.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +46,7 @@ def monitor(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Listen to an interface of this machine instead, like eth0. Needs CAP_NET_RAW.",
+            help="Interface to listen to, like eth0. Needs CAP_NET_RAW.",
             show_default=False,
         ),
     ] = None,
@@ -55,15 +55,13 @@ def monitor(
         typer.Option(
             "--for",
             metavar="TIME",
-            help="How long to listen to the interface. Default: until Ctrl-C or SIGTERM.",
+            help="Time to listen. Default: until Ctrl-C or SIGTERM.",
             show_default=False,
         ),
     ] = None,
     flows: Annotated[
         int,
-        typer.Option(
-            metavar="COUNT", min=1, max=1 << 24, help="How many flows are followed at once."
-        ),
+        typer.Option(metavar="COUNT", min=1, max=1 << 24, help="Maximum of flows followed."),
     ] = 65_536,
     largest_packet: Annotated[
         int | None,
@@ -71,8 +69,7 @@ def monitor(
             metavar="BYTES",
             min=68,
             max=1 << 31,
-            help="The largest IP packet of the link; larger ones are taken for several. Default: "
-            "1500, or what the interface says.",
+            help="Largest IP packet (default: the interface's MTU, or 1500).",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +78,7 @@ def monitor(
     ] = 20,
     cut_short: Annotated[
         bool,
-        typer.Option("--cut-short", help="Read a file that ends too early as far as it goes."),
+        typer.Option("--cut-short", help="Accept a truncated file."),
     ] = False,
     target: options.Json = None,
 ) -> int:
@@ -99,7 +96,7 @@ def monitor(
     listening: Listening | None = None
     if interface is not None:
         if cut_short:
-            message = "--cut-short is for a capture; leave it out with --interface"
+            message = "--cut-short needs a capture; leave it out with --interface"
             raise UserError(message)
         for_s = None if for_ is None else options.seconds("--for", for_)
         summary, listening = _listen(interface, for_s, flows, largest_packet, most)
@@ -107,7 +104,7 @@ def monitor(
         document |= summary.document
     else:
         if for_ is not None:
-            message = "--for is for an interface; expected --interface beside it"
+            message = "--for needs an interface; expected --interface beside it"
             raise UserError(message)
         summary = _read(
             capture or "",
@@ -123,7 +120,7 @@ def monitor(
     else:
         show(summary, listening)
     if stopped:
-        note("interrupted: this counts the packets that were read by then")
+        note("interrupted: this counts the packets read so far")
         return EXIT_INTERRUPTED
     return 0
 
@@ -211,7 +208,7 @@ def show(summary: CaptureSummary, listening: Listening | None = None) -> None:
         screen.print()
         screen.print(_flows(summary))
     if summary.flows_left_out:
-        screen.print(f"smaller flows that are not shown: {whole(summary.flows_left_out)}")
+        screen.print(f"smaller flows not shown: {whole(summary.flows_left_out)}")
 
 
 def _overview(summary: CaptureSummary, listening: Listening | None) -> Table:

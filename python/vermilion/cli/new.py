@@ -19,7 +19,7 @@ def new(
         str,
         typer.Argument(
             metavar="NAME",
-            help="Of the file; .toml is added where it is missing.",
+            help="Name of the file; .toml is added.",
             show_default=False,
         ),
     ],
@@ -28,8 +28,7 @@ def new(
         str | None,
         typer.Option(
             metavar="SCENARIO",
-            help="Begin with a shipped scenario (see: vermilion scenarios). Default: one link with "
-            "a few uploads and a call, every line explained.",
+            help="Shipped scenario to begin with (default: one link with uploads and a call).",
             show_default=False,
         ),
     ] = None,
@@ -44,11 +43,11 @@ def new(
         raise UserError(message)
     path = Path(name if name.lower().endswith(".toml") else f"{name}.toml")
     if path.name == ".toml":
-        message = f'NAME: "{name}" is not accepted; expected the name of a file, like "mine"'
+        message = f'NAME: "{name}" is not accepted; expected a file name, like "mine"'
         raise UserError(message)
     text = _starter() if like is None else shipped_text("--like", like)
     if path.exists():
-        message = f'NAME: "{path}" is there already; expected a new name'
+        message = f'NAME: "{path}" exists; expected a new name'
         raise UserError(message)
     with output_file("NAME", str(path)) as file:
         file.write(text)

@@ -35,8 +35,7 @@ def online(
         list[str] | None,
         typer.Argument(
             metavar="SCENARIO...",
-            help="Scenario files (TOML) or names of shipped ones, each with a [tuning] table. "
-            "None with --router.",
+            help="Scenario files or shipped names, each with [tuning]. None with --router.",
             show_default=False,
             autocompletion=completion.scenario_names,
         ),
@@ -46,9 +45,8 @@ def online(
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help="A real queue instead of a simulation: of this machine, like linux:eth0 or "
-            "linux:eth0/1:10 (see: vermilion routers), of another, like snmp:192.0.2.1/eth0, or of "
-            "an emulated link, like link:NAME. May be repeated: several queues are set together.",
+            help="Queue to control: linux:eth0, linux:eth0/1:10, snmp:192.0.2.1/eth0 or "
+            "link:NAME (see: vermilion routers). Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -56,8 +54,8 @@ def online(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="A user of the agent, for a router like snmp:192.0.2.1/eth0; mode 0600. Default: "
-            "$VERMILION_SNMP_CREDENTIALS, or ~/.config/vermilion/snmp.toml.",
+            help="SNMP user (mode 0600). Default: $VERMILION_SNMP_CREDENTIALS, or "
+            "~/.config/vermilion/snmp.toml.",
             show_default=False,
         ),
     ] = None,
@@ -65,8 +63,7 @@ def online(
         Path | None,
         typer.Option(
             metavar="FILE.toml",
-            help="What you want of the router's queue, and how freely. Default: the knee, by the "
-            "parameters that are worth a search.",
+            help="Goal and limits of the controller (default: the knee).",
             show_default=False,
         ),
     ] = None,
@@ -74,8 +71,7 @@ def online(
         bool | None,
         typer.Option(
             "--monitor/--no-monitor",
-            help="Listen to the packets of the router's interface: flows, what each sends, and "
-            "round trips. Needs CAP_NET_RAW. Default: only counters are known.",
+            help="Listen to the interface's packets (needs CAP_NET_RAW), not only to counters.",
             show_default=False,
         ),
     ] = None,
@@ -84,9 +80,7 @@ def online(
         typer.Option(
             "--entrance",
             metavar="INTERFACE",
-            help="Have the monitor see packets before the queue too, where they come in through "
-            "this interface: round trips of senders that pace (BBR) are right then. Nothing may "
-            "queue before it. May be repeated.",
+            help="Ingress interface to monitor too, for paced senders (BBR). Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -96,8 +90,7 @@ def online(
             "--listen",
             "--page",
             metavar="ADDRESS:PORT",
-            help="Serve a page there that shows the controller at work, like 127.0.0.1:8447, and "
-            "/metrics for Prometheus; port 0 takes any that is free. Default: nothing listens.",
+            help="Serve the live page and /metrics, like 127.0.0.1:8447; port 0 takes any.",
             show_default=False,
         ),
     ] = None,
@@ -106,7 +99,7 @@ def online(
         typer.Option(
             "--listen-from-outside",
             "--page-from-outside",
-            help="Let --listen be an address that other machines can reach; needs --listen-token.",
+            help="Allow other machines to connect; needs --listen-token.",
             show_default=False,
         ),
     ] = None,
@@ -116,8 +109,7 @@ def online(
             "--listen-token",
             "--page-token",
             metavar="FILE",
-            help="What a reader has to know: the file's first line. Default: made up each time, "
-            "printed with the address, and not asked for on /metrics.",
+            help="File with the page's token (default: random).",
             show_default=False,
         ),
     ] = None,
@@ -133,16 +125,14 @@ def online(
         bool | None,
         typer.Option(
             "--answers",
-            help="Let whoever opens the page answer proposals, take a change back, and pause the "
-            "controller. Without it the page only shows.",
+            help="Allow answers, undo and pause on the page.",
             show_default=False,
         ),
     ] = None,
     log_format: Annotated[
         Literal["text", "json"] | None,
         typer.Option(
-            help='How decisions are shown: "text" for people, "json" one object a line. Default: '
-            "text.",
+            help="Log format: text or json. Default: text.",
             show_default=False,
         ),
     ] = None,
@@ -151,7 +141,7 @@ def online(
         typer.Option(
             "--for",
             metavar="TIME",
-            help="How long to control the router. Default: until Ctrl-C or SIGTERM.",
+            help="Duration of control. Default: until Ctrl-C or SIGTERM.",
             show_default=False,
         ),
     ] = None,
@@ -163,22 +153,22 @@ def online(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="How long a search may take, in the network's time.",
+            help="Deadline of a search, in network time.",
             show_default=False,
         ),
     ] = None,
     clock: Annotated[
         Literal["measured", "fixed"],
         typer.Option(
-            help='"measured" charges the network the time that searches really take; "fixed" '
-            "charges the deadline and tries a fixed number of settings, which repeats exactly."
+            help="Charge the network the measured search time, or a fixed one, which "
+            "repeats exactly."
         ),
     ] = "measured",
     mode: Annotated[
         Literal["observe", "propose", "control"] | None,
         typer.Option(
-            help='"control" changes the setting; "propose" asks on the terminal first; "observe" '
-            "only says what it would do. Default: control of a simulation, observe of a router.",
+            help="control: change the setting; propose: ask first; observe: change "
+            "nothing. Default: control of a simulation, observe of a router.",
             show_default=False,
         ),
     ] = None,
@@ -187,16 +177,14 @@ def online(
         typer.Option(
             metavar="N",
             min=0,
-            help="How often the setting may be changed; what proved to be bad is taken back at "
-            "any time. Default: 6.",
+            help="Maximum rate of changes, rollbacks not counted. Default: 6.",
             show_default=False,
         ),
     ] = None,
     at_exit: Annotated[
         Literal["keep", "restore"] | None,
         typer.Option(
-            help='What stays in force at the end: the last setting ("keep"), or the one before '
-            'the first change ("restore"). Default: keep.',
+            help="Setting at the end: keep the last, or restore the first. Default: keep.",
             show_default=False,
         ),
     ] = None,
@@ -204,7 +192,7 @@ def online(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Has no effect any more: searches begin at first guesses.",
+            help="Has no effect any more.",
             show_default=False,
             hidden=True,
         ),
@@ -212,7 +200,7 @@ def online(
     without_model: Annotated[
         Literal["stay", "step"] | None,
         typer.Option(
-            help="Has no effect any more: the setting stays.",
+            help="Has no effect any more.",
             show_default=False,
             hidden=True,
         ),
@@ -220,8 +208,8 @@ def online(
     knowledge: Annotated[
         Literal["full", "flow count", "counters"],
         typer.Option(
-            help="What the controller is told of the traffic: flows and round trips, how many "
-            "flows, or nothing but the router's counters."
+            help="Knowledge of the traffic: flows and round trips, number of flows, or "
+            "counters only."
         ),
     ] = "full",
     paths: Annotated[
@@ -229,9 +217,7 @@ def online(
         typer.Option(
             "--path",
             metavar="LINK,LINK...",
-            help="Where several queues are tuned together: links that flows cross, in their "
-            "order. May be repeated. Default: what monitors see; without any, each queue has flows "
-            "of its own.",
+            help="Path of flows over several queues: links in order. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -240,24 +226,20 @@ def online(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Keep every sample, decision and setting in this SQLite file. Of a router there "
-            "is always one: by default $STATE_DIRECTORY/journal.sqlite or below "
-            "~/.local/state/vermilion.",
+            help="Journal (SQLite). Default for routers: $STATE_DIRECTORY/journal.sqlite "
+            "or below ~/.local/state/vermilion.",
             show_default=False,
         ),
     ] = None,
     report: Annotated[
         str | None,
-        typer.Option(
-            metavar="FILE", help="Write a page (HTML) about what happened.", show_default=False
-        ),
+        typer.Option(metavar="FILE", help="Write a report page (HTML).", show_default=False),
     ] = None,
     figure: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the queue left alone and kept tuned, with every change: .svg, .png, or the "
-            "page of --report, .html.",
+            help="Draw the queue alone and tuned: .svg, .png or .html.",
             show_default=False,
         ),
     ] = None,
@@ -291,7 +273,7 @@ def online(
     if router or (policy is not None and not scenarios):
         from vermilion.cli.online_router import RouterRequest, online_router
 
-        _refuse_given(context, _OF_SIMULATIONS, "is for a simulation; leave it out with --router")
+        _refuse_given(context, _OF_SIMULATIONS, "needs a simulation; leave it out with --router")
         online_router(
             RouterRequest(
                 addresses=tuple(router or ()),
@@ -308,9 +290,9 @@ def online(
             )
         )
         return 0
-    _refuse_given(context, _OF_ROUTERS, "is for a real router; expected --router beside it")
+    _refuse_given(context, _OF_ROUTERS, "needs a real router; expected --router beside it")
     if not scenarios:
-        message = "SCENARIO is missing; expected a scenario, or --router; see vermilion online -h"
+        message = "SCENARIO is missing; expected a scenario or --router; see vermilion online -h"
         raise UserError(message)
     from vermilion.online.policy import CHANGES_PER_MINUTE, stated_policy
     from vermilion.scenario import load_scenario
@@ -441,7 +423,7 @@ def _end_unless_any(runs: "list[OnlineRun]", journal: "Path | str | None") -> No
     if runs:
         return
     if journal is None:
-        note("no run was over; with --journal FILE its decisions and samples are kept")
+        note("no run was over; --journal FILE keeps decisions and samples")
     raise KeyboardInterrupt
 
 

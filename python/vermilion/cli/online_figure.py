@@ -36,13 +36,13 @@ class OnlineFigure(FigureFile):
             plot: whether to draw in the terminal.
         """
         if plot and not shown:
-            message = '--plot goes to standard output; expected a file name in place of "-"'
+            message = "--plot goes to standard output; expected a file name"
             raise UserError(message)
         super().__init__(figure)
         if self.kind in {"svg", "png"} and len(scenarios) > 1:
             message = (
-                f"--figure draws one scenario as .{self.kind}; expected one SCENARIO, or a name "
-                "that ends in .html"
+                f"--figure draws one scenario as .{self.kind}; expected one SCENARIO, or "
+                "an .html name"
             )
             raise UserError(message)
         self._plot = plot

@@ -57,10 +57,7 @@ def open_page(
     from vermilion.status.listener import ListenerError
 
     if service.answers and service.listen is not None and not verbs:
-        message = (
-            "--answers: there is nothing to answer in this mode; expected --mode propose, or of a "
-            "router --mode control"
-        )
+        message = "--answers needs --mode propose, or of a router --mode control"
         raise UserError(message)
     try:
         listeners = _listeners(service)
@@ -162,7 +159,7 @@ class SimulatedPage:
         with self._opened:
             if self._page is not None and kind is None:
                 try:
-                    say("The runs have ended. The page stays until Ctrl-C.", err=True)
+                    say("The runs have ended. Ctrl-C closes the page.", err=True)
                     threading.Event().wait()
                 except KeyboardInterrupt:
                     say("", err=True)
@@ -173,7 +170,7 @@ class SimulatedPage:
         One in real time goes on, and a newer proposal may take this one's place: then the answer to
         that one is passed on.
         """
-        say(f"{'':13}proposal {proposal.number} waits for an answer on the page", err=True)
+        say(f"{''}proposal {proposal.number} waits for an answer on the page", err=True)
         while True:
             try:
                 said = self._said.get(timeout=_LOOK_EVERY_S)

@@ -88,20 +88,20 @@ def online_router(request: RouterRequest) -> None:
         say(f"{name} has no effect any more and will be refused soon", err=True)
     service = request.service if file is None else request.service.or_else(file.service)
     if not request.addresses and service.router is None:
-        message = "--router is missing, and the policy has no router either; expected linux:eth0"
+        message = "--router is missing, in the policy too; expected linux:eth0"
         raise UserError(message)
     addresses = request.addresses or (service.router or "",)
     if len(addresses) > 1 and service.monitor:
         message = (
-            "--monitor listens to one interface; of several queues only counters are known. Leave "
-            "it out, and say with --path which of them flows cross"
+            "--monitor listens to one interface; of several queues only counters are "
+            "known. Leave it out; --path says which queues flows cross"
         )
         raise UserError(message)
     if service.entrances and not service.monitor:
-        message = "--entrance is for a monitor; expected --monitor beside it"
+        message = "--entrance needs --monitor; expected --monitor beside it"
         raise UserError(message)
     if len(addresses) == 1 and request.paths:
-        message = "--path is for several queues; expected --router more than once"
+        message = "--path needs several queues; expected --router more than once"
         raise UserError(message)
     with ExitStack() as opened:
         watch = open_watch(addresses[0], service, opened) if service.monitor else None
@@ -203,7 +203,7 @@ def _opened(
 
     remote = [takes_credentials(each) for each in addresses]
     if request.credentials is not None and not any(remote):
-        message = '--credentials is for a router of the kind "snmp"'
+        message = '--credentials needs a router of the kind "snmp"'
         raise UserError(message)
     with ExitStack() as opened:
         routers = []
@@ -353,7 +353,7 @@ def _read_policy(path: Path) -> PolicyFile:
     try:
         return read_policy(content.decode("utf-8-sig"), origin)
     except UnicodeDecodeError as error:
-        accepted = "a policy: a text file in TOML and UTF-8"
+        accepted = "a policy: TOML in UTF-8"
         problem = f"--policy: {not_text(content, error)}"
         raise ScenarioError("", problem, accepted, origin) from None
 
@@ -373,8 +373,8 @@ def _default_journal(router: OperatedRouter) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except (OSError, RuntimeError) as error:
         message = (
-            f"--journal: {folder} cannot be made ({getattr(error, 'strerror', None) or error}); "
-            "expected a file to keep the journal in"
+            f"--journal: {folder} cannot be made "
+            f"({getattr(error, 'strerror', None) or error}); expected a file"
         )
         raise UserError(message) from None
     name = "".join(c if c.isalnum() else "-" for c in str(router.address))
@@ -406,7 +406,7 @@ def _show_end(run: RouterRun) -> None:
         say(f"{late} came too late and {were} left out", err=True)
     if run.unwritten:
         say(
-            f"{how_many(run.unwritten, 'entry', 'entries')} could not be written into the journal",
+            f"{how_many(run.unwritten, 'entry', 'entries')} not written to the journal",
             err=True,
         )
 
@@ -419,8 +419,8 @@ def _check_restored(run: RouterRun, journal: Path) -> None:
     """
     if run.is_not_restored:
         message = (
-            "what stood before the first change could not be put back; "
-            f"vermilion undo {shlex.quote(str(journal))} shows it"
+            "the first setting could not be restored; vermilion undo "
+            f"{shlex.quote(str(journal))} shows it"
         )
         say(printable(message), err=True)
         raise typer.Exit(EXIT_NOT_RESTORED)

@@ -21,7 +21,7 @@ ScenarioName = Annotated[
     str,
     typer.Argument(
         metavar="SCENARIO",
-        help="A scenario file (TOML) or the name of a shipped one; see: vermilion scenarios",
+        help="Scenario file (TOML) or shipped name; see: vermilion scenarios",
         show_default=False,
         autocompletion=completion.scenario_names,
     ),
@@ -32,7 +32,7 @@ Overrides = Annotated[
     typer.Option(
         "--set",
         metavar="PATH=VALUE",
-        help="Change a value, like links.bottleneck.rate='8 Mbit/s'. May be repeated.",
+        help="Change a value, like links.bottleneck.rate='8 Mbit/s'. Repeatable.",
         show_default=False,
         autocompletion=completion.overrides,
     ),
@@ -43,8 +43,7 @@ Plugins = Annotated[
     typer.Option(
         "--plugin",
         metavar="FILE.py",
-        help="A file with queue disciplines or congestion controls of your own in Python. "
-        "May be repeated.",
+        help="Python file with disciplines or congestion controls. Repeatable.",
         show_default=False,
         autocompletion=completion.plugin_files,
     ),
@@ -53,18 +52,18 @@ Plugins = Annotated[
 Plant = Annotated[
     Literal["simulator", "emulator", "kernel"],
     typer.Option(
-        help="Run in the simulator, with this machine's TCP through an emulated link in real time, "
-        "or on a real Linux kernel in virtual time (see: make kernel)."
+        help="Simulator, this machine's TCP over an emulated link, or a Linux kernel in "
+        "virtual time (make kernel)."
     ),
 ]
 
 Seed = Annotated[
     int,
-    typer.Option(metavar="N", help="The seed from which every random number of the run derives."),
+    typer.Option(metavar="N", help="Seed of all random numbers."),
 ]
 
 FirstSeed = Annotated[
-    int, typer.Option("--seed", metavar="N", help="The first seed; further ones follow it.")
+    int, typer.Option("--seed", metavar="N", help="First seed; the others follow.")
 ]
 
 Seeds = Annotated[
@@ -78,7 +77,7 @@ Threads = Annotated[
         metavar="N",
         min=1,
         max=4096,
-        help="How many runs at a time (default: one for each core).",
+        help="Runs at a time (default: one per core).",
         show_default=False,
     ),
 ]
@@ -88,17 +87,14 @@ Dask = Annotated[
     typer.Option(
         "--dask",
         metavar="ADDRESS",
-        help="Let the workers of this Dask scheduler do the longer simulations, like "
-        "tcp://10.0.0.1:8786. The outcome is the same.",
+        help="Dask scheduler for longer simulations, like tcp://10.0.0.1:8786.",
         show_default=False,
     ),
 ]
 
 Plot = Annotated[
     bool,
-    typer.Option(
-        "--plot", help="Draw curves in the terminal as well: how long packets wait over time."
-    ),
+    typer.Option("--plot", help="Draw queueing delays in the terminal."),
 ]
 
 Json = Annotated[
@@ -106,7 +102,7 @@ Json = Annotated[
     typer.Option(
         "--json",
         metavar="FILE",
-        help='Write the results as JSON to a file, or to standard output for "-".',
+        help="Write results as JSON; - for standard output.",
         show_default=False,
     ),
 ]
@@ -140,7 +136,7 @@ def dask(address: str | None) -> Iterator[BatchRunner | None]:
         with dask_workers(address) as workers:
             yield workers
             if workers.rescued:
-                note(f"{workers.rescued} pieces of work were lost by the cluster and done here")
+                note(f"{workers.rescued} pieces of work lost by the cluster were done here")
     except ClusterError as error:
         message = f"--dask: {error}"
         raise UserError(message) from None

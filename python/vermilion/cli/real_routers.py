@@ -39,7 +39,7 @@ def real_router(
     try:
         kind = router_at(address)
         if credentials is not None and not kind.takes_credentials:
-            message = '--credentials is for a router of the kind "snmp"'
+            message = '--credentials needs a router of the kind "snmp"'
             raise UserError(message)
         reach = Reach(
             credentials,
@@ -75,8 +75,5 @@ def check_privileges(router: OperatedRouter, address: str, mode: Mode) -> None:
     """
     reason = router.why_not_changed()
     if reason is not None:
-        message = (
-            f'--mode: "{mode}" cannot change {printable(address)}: {reason}; '
-            'or use "observe", which changes nothing'
-        )
+        message = f'--mode: "{mode}" cannot change {printable(address)}: {reason}; or use "observe"'
         raise UserError(message)

@@ -21,15 +21,13 @@ def report(
         str | None,
         typer.Option(
             metavar="FILE",
-            help='Where the page goes (default: the name with .html), "-" for standard output.',
+            help="Page to write (default: the name with .html); - for standard output.",
             show_default=False,
         ),
     ] = None,
     study_name: Annotated[
         str | None,
-        typer.Option(
-            metavar="NAME", help="Only this study of the file (default: all).", show_default=False
-        ),
+        typer.Option(metavar="NAME", help="Study of the file (default: all).", show_default=False),
     ] = None,
 ) -> None:
     """Make a page (HTML) about a tuning kept by tune --study.

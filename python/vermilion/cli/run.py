@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.instruments.recorded import Instrument
 
 _NOTHING_BEFORE_THE_END = (
-    "a run with real TCP has no results before its end; for a shorter one, --set duration=TIME"
+    "real TCP has no results before the end; for a shorter run, --set duration=TIME"
 )
 
 
@@ -43,9 +43,7 @@ def run(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Another queue discipline on every link. Parameters that the scenario sets are "
-            "carried over where the discipline has them too; parameters of its own follow a "
-            "colon: codel:target='10 ms'.",
+            help="Discipline of every link. Parameters follow a colon: codel:target='10 ms'.",
             show_default=False,
             autocompletion=completion.discipline_names,
         ),
@@ -58,9 +56,7 @@ def run(
             "--series",
             "--trace",
             metavar="FILE",
-            help="Write the time series of every link: queue, the discipline's average and drop "
-            "probability, throughput, arrivals, drops and marks: .csv, .parquet (needs pyarrow), "
-            'or "-" for CSV on standard output.',
+            help="Write time series of every link: .csv or .parquet; - for CSV on standard output.",
             show_default=False,
         ),
     ] = None,
@@ -68,22 +64,17 @@ def run(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw queueing delays, the goodput of each group, and drops and marks over time: "
-            ".svg, .png, or a page with the tables, .html.",
+            help="Draw delays, goodput, drops and marks over time: .svg, .png or .html.",
             show_default=False,
         ),
     ] = None,
     plot: Plot = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="Show all rows: further percentiles, counts, timeouts.")
-    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show all rows.")] = False,
     link: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The link whose queue is drawn, or that --flent writes. Default: that of the "
-            "scenario's objective, or the one at which packets wait longest; for --flent the only "
-            "one.",
+            help="Link for --figure and --flent (default: the objective's, or the most delayed).",
             show_default=False,
         ),
     ] = None,
@@ -91,8 +82,7 @@ def run(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Interval of the time series, like 0.1s. Default: 0.1 s, or a hundredth of a "
-            "shorter duration.",
+            help="Interval of the series, like 0.1s (default: 0.1 s, or duration/100).",
             show_default=False,
         ),
     ] = None,
@@ -139,7 +129,7 @@ def run(
     options.load_plugins(plugins)
     loaded = _loaded(scenario, overrides or (), discipline)
     if plot and STANDARD_OUTPUT in {target, series, figure}:
-        message = '--plot goes to standard output; expected a file name in place of "-"'
+        message = "--plot goes to standard output; expected a file name"
         raise UserError(message)
     wanted.check_flent(loaded, link)
     _check_link(loaded, link, drawn=figure is not None or plot, flent=flent is not None)
@@ -183,7 +173,7 @@ def _exit_code(scenario: "Scenario", result: "Result") -> int:
     at_s = result.data.get("interrupted_at_s")
     if at_s is None:
         return 0
-    note(f"interrupted: this is what the first {at_s:.4g} s of {scenario.duration:g} s gave")
+    note(f"interrupted: results of the first {at_s:.4g} s of {scenario.duration:.4g} s")
     return EXIT_INTERRUPTED
 
 
@@ -223,7 +213,7 @@ def _check_link(scenario: "Scenario", link: str | None, *, drawn: bool, flent: b
     if link is None:
         return
     if not drawn and not flent:
-        message = "--link is about a figure; expected --figure FILE or --plot beside it"
+        message = "--link needs a figure; expected --figure FILE or --plot beside it"
         raise UserError(message)
     from vermilion.report.drawing import check_link
 
@@ -239,7 +229,7 @@ def _interval(
         UserError: an interval of nothing, or one that does not fit the scenario.
     """
     if probe is not None and series is None:
-        message = "--probe needs --series FILE or --flent FILE, which is where its time series go"
+        message = "--probe needs --series FILE or --flent FILE"
         raise UserError(message)
     if series is not None:
         from vermilion.scenario.lowering import shortest_interval_s, usual_interval_s

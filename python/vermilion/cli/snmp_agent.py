@@ -23,14 +23,14 @@ def snmp_agent(
     *,
     socket: Annotated[
         str,
-        typer.Option(metavar="PATH", help="Where snmpd listens for AgentX (its agentXSocket)."),
+        typer.Option(metavar="PATH", help="AgentX address of snmpd (its agentXSocket)."),
     ] = "/var/agentx/master",
     allow: Annotated[
         list[str] | None,
         typer.Option(
             metavar="ADDRESS",
-            help='A queue that may be changed, like linux:eth0/1:10, or "all". May be repeated. '
-            "Default: none; everything is only read.",
+            help='Queue that may be changed, like linux:eth0/1:10, or "all". Repeatable. '
+            "Default: none.",
             show_default=False,
         ),
     ] = None,
@@ -38,9 +38,7 @@ def snmp_agent(
         list[str] | None,
         typer.Option(
             metavar="INTERFACE",
-            help="Listen to the packets of this interface (CAP_NET_RAW) and tell how many flows "
-            "there are and their round trips. May be repeated. Default: none, and these are "
-            "told to be unknown.",
+            help="Monitor this interface for flows and round trips (CAP_NET_RAW). Repeatable.",
             show_default=False,
         ),
     ] = None,

@@ -31,8 +31,7 @@ def status(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Look at all journals of a folder instead. Default: $STATE_DIRECTORY, or "
-            "~/.local/state/vermilion.",
+            help="Folder of journals. Default: $STATE_DIRECTORY, or ~/.local/state/vermilion.",
             show_default=False,
         ),
     ] = None,
@@ -46,7 +45,7 @@ def status(
     Nothing is changed, and the controller is not asked.
     """
     if journal is not None and state_dir is not None:
-        message = "JOURNAL, --state-dir: both are given; expected one of them"
+        message = "JOURNAL and --state-dir are both given; expected one"
         raise UserError(message)
     now = datetime.now(UTC)
     queues: list[tuple[Path, QueueStatus]] = []

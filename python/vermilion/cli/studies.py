@@ -24,7 +24,7 @@ def studies(
         list[Path],
         typer.Argument(
             metavar="FILE...",
-            help=f"What tune --study has written, or folders: then all their files *{ENDING}.",
+            help=f"Files of tune --study, or folders with *{ENDING}.",
             show_default=False,
         ),
     ],

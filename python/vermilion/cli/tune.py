@@ -42,8 +42,8 @@ def tune(
         list[str] | None,
         typer.Argument(
             metavar="SCENARIO...",
-            help="A scenario file (TOML) or the name of a shipped one; several with --robust; none "
-            "to go on with a --study.",
+            help="Scenario file (TOML) or shipped name; several with --robust; none with "
+            "an existing --study.",
             show_default=False,
             autocompletion=completion.scenario_names,
         ),
@@ -54,20 +54,20 @@ def tune(
         typer.Option(
             metavar="COUNT",
             min=1,
-            help="How many settings the search may simulate (default: 400, or what the study has).",
+            help="Maximum of settings to simulate (default: 400, or the study's).",
             show_default=False,
         ),
     ] = None,
     deadline: Annotated[
         str | None,
-        typer.Option(metavar="TIME", help='Stop in time, like "30 s".', show_default=False),
+        typer.Option(metavar="TIME", help='Time limit, like "30 s".', show_default=False),
     ] = None,
     search: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="How to search; automatic: localised-recursive-random-search, with more than "
-            "three parameters cma-es; of a front gaussian-process, with more than six cma-es.",
+            help="Search algorithm (default: localised-recursive-random-search, cma-es "
+            "above three parameters; fronts: gaussian-process, cma-es above six).",
             autocompletion=completion.search_names,
         ),
     ] = "automatic",
@@ -76,7 +76,7 @@ def tune(
         typer.Option(
             "--parameter",
             metavar="PATH",
-            help="What to tune, instead of the scenario's own list. May be repeated.",
+            help="Parameter to tune instead of the scenario's. Repeatable.",
             show_default=False,
             autocompletion=completion.paths,
         ),
@@ -86,9 +86,9 @@ def tune(
         typer.Option(
             "--objective",
             metavar="TEXT",
-            help="What to minimise or maximise, instead of the scenario's own objective, like "
-            "'minimise links.bottleneck.sojourn_ms.p99' or a table like "
-            "'{ name = \"jain-index\" }'. Twice with --pareto.",
+            help="Objective instead of the scenario's, like 'minimise "
+            "links.bottleneck.sojourn_ms.p99' or '{ name = \"jain-index\" }'. Twice "
+            "with --pareto.",
             show_default=False,
         ),
     ] = None,
@@ -96,8 +96,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Give the tuned queues another discipline first, which takes over what both can "
-            "be told, and search its own box.",
+            help="Replace the tuned queues' discipline first.",
             show_default=False,
             autocompletion=completion.discipline_names,
         ),
@@ -107,8 +106,8 @@ def tune(
         typer.Option(
             "--constraint",
             metavar="TEXT",
-            help="What must hold, instead of the scenario's own list, like "
-            "'links.bottleneck.utilization >= 0.95'. May be repeated.",
+            help="Constraint instead of the scenario's, like "
+            "'links.bottleneck.utilization >= 0.95'. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -116,7 +115,7 @@ def tune(
         list[str] | None,
         typer.Option(
             metavar="PATH=MARGIN",
-            help="What a recommendation may not worsen, and by how much, or none. May be repeated.",
+            help="Margin of harm, or none. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -124,7 +123,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="SHARE",
-            help='The least gain worth a change, as a part of the objective, like "5 %" or 0.05.',
+            help='Least gain worth a change, like "5 %" or 0.05.',
             show_default=False,
         ),
     ] = None,
@@ -132,8 +131,7 @@ def tune(
         bool,
         typer.Option(
             "--no-robustness",
-            help="Do not try a recommendation in conditions around the scenario's, nor look for a "
-            "setting that holds there.",
+            help="Skip the robustness check and the robust alternative.",
         ),
     ] = False,
     no_rivals: Annotated[
@@ -141,23 +139,22 @@ def tune(
         typer.Option(
             "--no-baselines",
             "--no-rivals",
-            help="Do not show drop-tail with its best limit, and PIE told the target, beside it.",
+            help="Skip the baselines (drop-tail with its best limit, PIE).",
         ),
     ] = False,
     pareto: Annotated[
         bool,
         typer.Option(
             "--pareto",
-            help="Search the front of two objectives instead of one setting: what each costs in "
-            "the other. By default queueing delay against utilisation.",
+            help="Search the Pareto front of two objectives (default: queueing delay and "
+            "utilisation).",
         ),
     ] = False,
     figure: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the queue now and under the best setting found, or with --pareto the "
-            "front: .svg, .png, or a page with the tables, .html.",
+            help="Draw the queue now and tuned, or the front: .svg, .png or .html.",
             show_default=False,
         ),
     ] = None,
@@ -166,8 +163,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="worst|mean",
-            help="Search one setting for several scenarios: for the worst of them, or their mean, "
-            "each measured by what it has now.",
+            help="Search one setting for several scenarios, by the worst or the mean.",
             show_default=False,
         ),
     ] = None,
@@ -175,7 +171,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="NUMBERS",
-            help='Of the scenarios in the mean, like "2,1" (default: equal).',
+            help='Weights of the scenarios, like "2,1" (default: equal).',
             show_default=False,
         ),
     ] = None,
@@ -183,9 +179,9 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Propose only what such a device can be set to, and print the command for it: "
-            "linux-red, sonic, cisco, linux-codel, linux-pie, linux-fifo, linux-fq, linux-fq-codel "
-            "or linux-fq-pie.",
+            help="Device whose values to propose, with its command: linux-red, sonic, "
+            "cisco, linux-codel, linux-pie, linux-fifo, linux-fq, linux-fq-codel or "
+            "linux-fq-pie.",
             show_default=False,
             autocompletion=completion.profile_names,
         ),
@@ -194,7 +190,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The interface, or the WRED profile, that the command is to name.",
+            help="Interface or WRED profile in the command.",
             show_default=False,
         ),
     ] = None,
@@ -202,7 +198,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="ID",
-            help='Where the queue stands below the interface, like "1:10" (Linux).',
+            help='Parent class, like "1:10" (Linux).',
             show_default=False,
         ),
     ] = None,
@@ -210,7 +206,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Keep all of it in this file (SQLite) while it goes, or go on with what is in it.",
+            help="Study file (SQLite) to write or continue.",
             show_default=False,
         ),
     ] = None,
@@ -218,7 +214,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Which study of the file, if it holds several (default: its only one).",
+            help="Study of the file (default: its only one).",
             show_default=False,
         ),
     ] = None,
@@ -226,7 +222,7 @@ def tune(
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="Go on with the search of an earlier tuning: what its --json wrote.",
+            help="JSON of an earlier tuning to continue.",
             show_default=False,
         ),
     ] = None,
@@ -235,8 +231,7 @@ def tune(
         typer.Option(
             "--warm-start",
             metavar="FILE",
-            help="Begin with the answers of this file to similar conditions, and add what is "
-            "recommended to it. Created if there is none.",
+            help="File of earlier answers to start from and add to.",
             show_default=False,
         ),
     ] = None,
@@ -244,8 +239,7 @@ def tune(
         str,
         typer.Option(
             metavar="auto|full",
-            help="Whether the search may simulate less than the duration where that ranks "
-            "settings alike.",
+            help="Shorter simulations where they rank settings alike.",
         ),
     ] = "auto",
     seed: options.Seed = 1,
@@ -258,8 +252,8 @@ def tune(
         bool,
         typer.Option(
             "--exit-code",
-            help="End with 0 if a setting is recommended, 10 if the present one is kept, 11 if the "
-            "best one found is refused (default: 0 for any answer).",
+            help="Exit 0 if a setting is recommended, 10 if the present one is kept, 11 "
+            "if the best is refused.",
         ),
     ] = False,
 ) -> int:
@@ -292,13 +286,10 @@ def tune(
     kind, length = kind_of(robust, pareto=pareto), fidelity_of(fidelity)
     check_exit_code(kind, asked=tells_conclusion)
     if pareto and fidelity == "auto" and is_explicit(context, "fidelity"):
-        message = (
-            "--fidelity auto cannot be used with --pareto: a front always simulates the whole "
-            "duration"
-        )
+        message = "--fidelity auto cannot be used with --pareto; expected full"
         raise UserError(message)
     if profile is None and (device is not None or parent is not None):
-        message = "--device and --parent are of a device's command; expected --profile with them"
+        message = "--device and --parent need --profile"
         raise UserError(message)
     options.load_plugins(plugins)
     session = Session(
@@ -413,7 +404,7 @@ def _search_state(path: Path) -> dict[str, Any]:
     """The state that an earlier tuning's JSON holds."""
     import json
 
-    expected = "a file that tune --json has written"
+    expected = "a file of tune --json"
     try:
         state: object = json.loads(path.read_text(encoding="utf-8"))["search"]["state"]
     except OSError as error:

@@ -109,15 +109,14 @@ def check_together(
         UserError: saying which.
     """
     wrong = {
-        "--robust and --pareto: expected only one of them": pareto and robust is not None,
-        "several scenarios: expected --robust worst or --robust mean with them": len(scenarios) > 1
+        "--robust and --pareto: expected one of them": pareto and robust is not None,
+        "several scenarios need --robust worst or --robust mean": len(scenarios) > 1
         and robust is None,
         "--robust: expected at least two scenarios": len(scenarios) == 1 and robust is not None,
-        "--weights: expected --robust mean with it": weights is not None and robust != "mean",
-        "--figure draws one scenario, or a front; expected it without --robust": figure is not None
+        "--weights needs --robust mean": weights is not None and robust != "mean",
+        "--figure draws one scenario, or a front; expected no --robust": figure is not None
         and robust is not None,
-        "--objective is given more than once; expected one, or two with --pareto": len(objectives)
-        > 1
+        "--objective is repeated; expected one, or two with --pareto": len(objectives) > 1
         and not pareto,
     }
     wrong |= {

@@ -201,8 +201,8 @@ def _best_so_far(progress: TuningProgress) -> str:
 
 
 NO_SCENARIO: Final = (
-    "no scenario is given; expected one (vermilion scenarios lists those that are shipped), or "
-    "--study FILE with a study to go on with; see vermilion tune --help"
+    "SCENARIO is missing; expected one (see vermilion scenarios) or an existing --study "
+    "FILE; see vermilion tune --help"
 )
 
 _OF_A_SESSION: Final = frozenset(
@@ -236,9 +236,7 @@ def check_study_options(
     wrong = {
         NO_SCENARIO: not scenarios and study is None,
         "--study-name: expected --study FILE with it": study_name is not None and study is None,
-        "--resume and --study: expected only one of them; a study goes on by itself": study
-        is not None
-        and resume is not None,
+        "--resume and --study: expected one of them": study is not None and resume is not None,
     }
     for message, applies in wrong.items():
         if applies:
@@ -246,8 +244,9 @@ def check_study_options(
     for name in () if scenarios else context.params:
         if name not in _OF_A_SESSION and is_explicit(context, name):
             message = (
-                f"the option for {name.replace('_', ' ')} is in the study already; expected only "
-                "--budget, --deadline, --threads, --dask, --json and --exit-code without a scenario"
+                f"the study sets {name.replace('_', ' ')} already; expected only "
+                "--budget, --deadline, --threads, --dask, --json and --exit-code without "
+                "a scenario"
             )
             raise UserError(message)
 
@@ -286,7 +285,7 @@ def check_exit_code(kind: Kind, *, asked: bool) -> None:
         UserError: it recommends nothing.
     """
     if asked and kind == "front":
-        message = "--exit-code tells what is recommended; a front (--pareto) recommends nothing"
+        message = "--exit-code needs a recommendation; a front (--pareto) has none"
         raise UserError(message)
 
 
@@ -301,7 +300,7 @@ class TuneFigure(FigureFile):
         """Args: the file of the figure, that of the JSON, and whether to draw in the terminal."""
         check_outputs(json=target, figure=figure)
         if plot and STANDARD_OUTPUT in {figure, target}:
-            message = '--plot goes to standard output; expected a file name in place of "-"'
+            message = "--plot goes to standard output; expected a file name"
             raise UserError(message)
         super().__init__(figure)
         self._plot = plot

@@ -22,7 +22,7 @@ def twin(
         str,
         typer.Argument(
             metavar="CAPTURE",
-            help="A capture file: pcap or pcapng, also in gzip; - for standard input.",
+            help="Capture file: pcap or pcapng, also gzip; - for standard input.",
             show_default=False,
         ),
     ],
@@ -31,7 +31,7 @@ def twin(
         str | None,
         typer.Option(
             metavar="RATE",
-            help='The link\'s rate, like "10 Mbit/s". Default: what the capture shows of it.',
+            help='Link rate, like "10 Mbit/s" (default: as the capture shows).',
             show_default=False,
         ),
     ] = None,
@@ -39,15 +39,15 @@ def twin(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The queue's discipline; see: vermilion disciplines. Default: drop-tail, as deep "
-            "as the longest waits.",
+            help="Discipline; see: vermilion disciplines. Default: drop-tail, as deep as "
+            "the longest waits.",
             show_default=False,
             autocompletion=completion.discipline_names,
         ),
     ] = None,
     sender: Annotated[
         str,
-        typer.Option(metavar="NAME", help="Everybody's congestion control; no header shows it."),
+        typer.Option(metavar="NAME", help="Congestion control of all flows."),
     ] = "cubic",
     output: Annotated[
         str | None,
@@ -55,19 +55,17 @@ def twin(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write the scenario (TOML) here; - for standard output.",
+            help="Write the scenario (TOML); - for standard output.",
             show_default=False,
         ),
     ] = None,
     seeds: Annotated[
         int,
-        typer.Option(
-            metavar="N", min=0, max=1000, help="With so many seeds the twin is simulated."
-        ),
+        typer.Option(metavar="N", min=0, max=1000, help="Number of seeds of the twin."),
     ] = 5,
     cut_short: Annotated[
         bool,
-        typer.Option("--cut-short", help="Read a file that ends too early as far as it goes."),
+        typer.Option("--cut-short", help="Accept a truncated file."),
     ] = False,
     target: options.Json = None,
 ) -> int:

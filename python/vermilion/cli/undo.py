@@ -29,8 +29,8 @@ def undo(
         Path | None,
         typer.Argument(
             metavar="JOURNAL",
-            help="Of vermilion online. Default: all journals in $STATE_DIRECTORY, or "
-            "~/.local/state/vermilion.",
+            help="File of vermilion online. Default: all journals in $STATE_DIRECTORY, "
+            "or ~/.local/state/vermilion.",
             show_default=False,
         ),
     ] = None,
@@ -52,7 +52,7 @@ def undo(
         save_json(target, entries)
         return
     if not entries:
-        say("The journal tells of no queue.")
+        say("The journal has no queue.")
     for entry in entries:
         _show(entry)
 
@@ -105,7 +105,7 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
     if queue.router not in _SETS:
         return {}
     if interface is not None:
-        message = f"--interface is of one queue; {queue.title} has several, named by their links"
+        message = f"--interface needs one queue; {queue.title} has several"
         raise UserError(message)
     settings = by_queue(queue.original)
     if queue.set_by_others:
@@ -133,7 +133,7 @@ def _show(entry: "UndoDocument") -> None:
             say("  there is nothing else to undo")
             return
     if not entry["changed"]:
-        say(f"  as it was on {entry['since']}; there is nothing to undo")
+        say(f"  as on {entry['since']}; nothing to undo")
         return
     say(f"  changed since {entry['since']}:")
     for name, value in entry["original"].items():
@@ -149,7 +149,7 @@ def _show(entry: "UndoDocument") -> None:
         say(f"  to put it back:\n    {lines}")
     elif entry["set_by_others"]:
         more = "; --interface NAME asks for one" if entry["router"] == "linux" else ""
-        say(f"  the run has written down no command for this{more}")
+        say(f"  the run recorded no command{more}")
         return
     unknown = [link for link, command in entry["commands"].items() if not command]
     if unknown:

@@ -17,7 +17,7 @@ def watch(
         Path | None,
         typer.Argument(
             metavar="JOURNAL",
-            help="Of vermilion online. Default: the newest in --state-dir.",
+            help="File of vermilion online (default: newest in --state-dir).",
             show_default=False,
         ),
     ] = None,
@@ -26,7 +26,7 @@ def watch(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Where journals lie. Default: $STATE_DIRECTORY, or ~/.local/state/vermilion.",
+            help="Folder of journals. Default: $STATE_DIRECTORY, or ~/.local/state/vermilion.",
             show_default=False,
         ),
     ] = None,
@@ -34,23 +34,21 @@ def watch(
         str,
         typer.Option(
             metavar="ADDRESS:PORT",
-            help="Serve the page there; port 0 takes any that is free.",
+            help="Address of the page; port 0 takes any.",
         ),
     ] = "127.0.0.1:0",
     listen_from_outside: Annotated[
         bool,
         typer.Option(
             "--listen-from-outside",
-            help="Let other machines reach the page. What is sent is not encrypted: put a proxy "
-            "with TLS before it.",
+            help="Allow other machines to connect (unencrypted: use a TLS proxy).",
         ),
     ] = False,
     listen_token: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What a reader has to know: 16 characters or more in a file of mode 0600. "
-            "Default: made up each time, and printed with the address.",
+            help="File with the page's token: 16 characters or more, mode 0600 (default: random).",
             show_default=False,
         ),
     ] = None,
@@ -89,11 +87,11 @@ def watch(
 def _journal(journal: Path | None, state_dir: Path | None) -> Path:
     """The one that is named, or the one of a folder that was written to last."""
     if journal is not None and state_dir is not None:
-        message = "JOURNAL, --state-dir: both are given; expected one of them"
+        message = "JOURNAL and --state-dir are both given; expected one"
         raise UserError(message)
     found = journals(journal, state_dir)
     if not found:
-        message = "JOURNAL: no controller has kept one yet; expected the file of online --journal"
+        message = "JOURNAL: none yet; expected the file of online --journal"
         raise UserError(message)
     newest = max(found, key=lambda path: path.stat().st_mtime if path.is_file() else 0.0)
     check_journal(newest)

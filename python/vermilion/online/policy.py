@@ -150,7 +150,7 @@ class Policy:
                 scenario.origin,
             )
         if isinstance(objective, FlowsObjective) and objective.flows != ALL_FLOWS:
-            accepted = 'all flows, "*", because a controller sees no groups of them'
+            accepted = 'all flows, "*": a controller sees no groups of them'
             where = "tuning.objective.flows"
             raise ScenarioError(where, objective.flows, accepted, scenario.origin)
         link = next(iter(objective.links), default_link(scenario))
@@ -185,8 +185,8 @@ class Policy:
             known = ALL_FLOWS if metric.room == "flows" else self.link
             if metric.name != known:
                 accepted = (
-                    f'a metric of the link under control, "links.{self.link}...", or of all flows, '
-                    '"flows.*...", because a controller sees no other links and no groups'
+                    f'a metric of the link under control, "links.{self.link}...", or of '
+                    'all flows, "flows.*..."'
                 )
                 raise ScenarioError(where, text, accepted, scenario.origin)
 
@@ -390,7 +390,7 @@ def _objective(scenario: Scenario, links: Sequence[str]) -> Objective:
 def _check_objective(scenario: Scenario, objective: Objective, links: Sequence[str]) -> None:
     where = "tuning.objective"
     if isinstance(objective, FlowsObjective) and objective.flows != ALL_FLOWS:
-        accepted = 'all flows, "*", because a controller sees no groups of them'
+        accepted = 'all flows, "*": a controller sees no groups of them'
         raise ScenarioError(f"{where}.flows", objective.flows, accepted, scenario.origin)
     for link in objective.links:
         if link not in links:
@@ -413,7 +413,7 @@ def _check_constraints(
         if metric.name not in known:
             accepted = (
                 f"a metric of a link under control ({', '.join(links)}), or of all flows, "
-                '"flows.*...", because a controller sees no other links and no groups'
+                '"flows.*..."'
             )
             raise ScenarioError(where, text, accepted, scenario.origin)
 

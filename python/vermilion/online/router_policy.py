@@ -386,7 +386,7 @@ def scenario_of_routers(links: Sequence[ManagedLink], file: PolicyFile) -> Scena
     names, several = _Names(links), len(links) > 1
     for key, value in (("rate", file.rate_bit_per_s), ("delay", file.delay_s)):
         if several and value is not None:
-            accepted = f"no {key} where several queues are set together: it is of one link"
+            accepted = f"no {key} where several queues are set together"
             raise ScenarioError(key, value, accepted, file.origin)
     tuning: dict[str, Any] = dict(file.tuning)
     tuning["parameters"] = _parameters(names, file)
@@ -432,7 +432,7 @@ def scenario_of_routers(links: Sequence[ManagedLink], file: PolicyFile) -> Scena
     read = scenario.tuning
     if read is not None and read.objective.target_delay_s is not None:
         if several:
-            accepted = "a target in packets: of several links no rate is known beforehand"
+            accepted = "a target in packets: the rate of several links is not known"
             raise ScenarioError("tuning.objective.target", objective, accepted, file.origin)
         if file.rate_bit_per_s is None:
             accepted = (
@@ -457,7 +457,7 @@ def _parameters(names: _Names, file: PolicyFile) -> list[str]:
             raise ScenarioError("tuning.parameters", name, accepted, file.origin)
         link, parameter = found
         if parameter in link.moving:
-            moved = "a parameter that stays where it is put: the queue moves this one by itself"
+            moved = "a parameter that the queue does not move by itself"
             raise ScenarioError("tuning.parameters", parameter, moved, file.origin)
     return [names.path(name) for name in given]
 
@@ -472,8 +472,8 @@ def _usual(link: ManagedLink, names: _Names, file: PolicyFile) -> list[str]:
     ]
     if not usual:
         accepted = (
-            f"some of {one_of(names.settable)}, with their ends in tuning.space: nothing of "
-            f"{link.discipline} is searched unless a policy asks for it (--policy FILE)"
+            f"some of {one_of(names.settable)}, with their ends in tuning.space: "
+            f"{link.discipline} is searched only if a policy asks for it (--policy FILE)"
         )
         raise ScenarioError("tuning.parameters", MISSING, accepted, file.origin)
     return [f"links.{link.name}.queue.{name}" for name in usual]

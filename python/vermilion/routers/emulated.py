@@ -126,8 +126,8 @@ class EmulatedRouter(OperatedRouter):
         except OSError:
             self._socket.close()
             message = (
-                f"{self.address}: no link of this name is emulated here; expected one that runs: "
-                f"vermilion link --control {self.address.name} ..."
+                f"{self.address}: no such link is emulated; expected a running vermilion "
+                f"link --control {self.address.name} ..."
             )
             raise RouterError(message) from None
         try:

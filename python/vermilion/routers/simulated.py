@@ -187,8 +187,8 @@ class SimulatedNetwork(QueueSet):
 
         if knowledge == "flow count":
             message = (
-                'knowledge "flow count" is not accepted for several queues, because how many '
-                'flows there are says nothing of where they go; expected "full" or "counters"'
+                'knowledge "flow count" is not accepted for several queues; expected '
+                '"full" or "counters"'
             )
             raise RouterError(message)
         if isinstance(core_scenario, str):

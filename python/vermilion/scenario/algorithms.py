@@ -51,12 +51,11 @@ _SYNONYMS: Final[Mapping[str, str]] = {
 """Names in Vermilion of synonyms."""
 
 _MISSING: Final[Mapping[str, str]] = {
-    "cake": 'CAKE as a whole is not there; its parts are "fq-codel" for the queues of flows and '
-    '"cobalt" for what is dropped, and the link\'s rate for its shaper',
+    "cake": ('CAKE as a whole is not there; combine "fq-codel" or "cobalt" with the link\'s rate'),
     "sfb": 'SFB is not there; "blue" is what it does within one queue',
-    "sfq": 'SFQ is not there; "fq" also serves flows in turn and drops at the tail of each',
-    "htb": "HTB is a shaper and no discipline: give the link its rate",
-    "tbf": "TBF is a shaper and no discipline: give the link its rate",
+    "sfq": 'SFQ is not there; "fq" also serves flows in turn',
+    "htb": "HTB is a shaper: set the link's rate",
+    "tbf": "TBF is a shaper: set the link's rate",
     "vegas": 'Vegas is not there; "ledbat" also backs off when it has to wait',
     "compound": 'Compound is not there; "cubic" and "newreno" are nearest',
 }

@@ -142,7 +142,7 @@ def not_text(content: bytes, error: UnicodeDecodeError) -> str:
     # A byte order mark is no part of what is decoded, and so of no position in it.
     mark = len(codecs.BOM_UTF8) if content.startswith(codecs.BOM_UTF8) else 0
     at = error.start + mark
-    return f"byte 0x{content[at]:02x} at position {at} is not UTF-8, so this is no text file"
+    return f"byte 0x{content[at]:02x} at position {at} is not UTF-8"
 
 
 def describe(field: str, value: object, accepted: str) -> str:

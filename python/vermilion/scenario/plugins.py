@@ -95,8 +95,9 @@ def _load(path: Path) -> list[str]:
     conditions = names_in(vars(module))
     if not own and not conditions:
         accepted = (
-            "a file with a class derived from vermilion.Discipline or vermilion.CongestionControl "
-            "that has a name, or a function decorated with vermilion.packet_predicate"
+            "a file with a named class derived from vermilion.Discipline or "
+            "vermilion.CongestionControl, or a function decorated with "
+            "vermilion.packet_predicate"
         )
         raise ScenarioError("plugin", str(path), accepted)
     _loaded.append(path.resolve())

@@ -283,7 +283,7 @@ def _check_tuning(scenario: WrittenScenario) -> None:
     if tuning is None:
         return
     if "parameters" in tuning.model_fields_set and not tuning.parameters:
-        accepted = "at least one path, or no such list: then what is worth a search is searched"
+        accepted = "at least one path, or no such list"
         raise FieldError("tuning.parameters", tuning.parameters, accepted)
     for path in tuning.parameters:
         try:

@@ -142,7 +142,7 @@ def _decide_by_objective(
         why = f"the gain of {amount} is below the {wanted} from which a change pays"
         return kept(why, "no difference")
     if short_of is not None and (short_of.high is None or short_of.high >= 0.0):
-        why = f"what was found is better, but not surely by the required share of {required:.3g}"
+        why = f"the best setting is better, but not surely by the required share of {required:.3g}"
         return kept(why, "no difference", doubtful=True)
     return SettingDecision(
         "better", accepted=True, refused=False, doubtful=False, why="significantly better"

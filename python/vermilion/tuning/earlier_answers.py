@@ -294,7 +294,7 @@ def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
         AnswerFileError: it cannot be read, or holds something else.
     """
     answers: EarlierAnswers[ScenarioConditions] = EarlierAnswers(MOST_ANSWERS)
-    expected = "a file that an earlier tuning has written, or a new name"
+    expected = "a file of an earlier tuning, or a new name"
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -52,7 +52,7 @@ class Seeds:
     def __post_init__(self) -> None:
         seeds = (*self.search, *self.re_evaluation, *self.comparison)
         if len(set(seeds)) < len(seeds):
-            message = f"seeds {seeds} are not accepted; expected each of them only once"
+            message = f"seeds {seeds} are not accepted; expected no seed twice"
             raise ValueError(message)
         if not self.search or len(self.comparison) < 2:  # noqa: PLR2004 - an interval needs two
             message = (

@@ -307,8 +307,8 @@ def plan_of(study: Study) -> TuningPlan:
         raise StudyError(message)
     if plan.is_of_python:
         message = (
-            f'"{study.path}", study "{study.name}": its objective is a function in Python; '
-            "expected it to be gone on with from there"
+            f'"{study.path}", study "{study.name}": its objective is a Python function; '
+            "expected it to be continued from there"
         )
         raise StudyError(message)
     try:

@@ -68,7 +68,7 @@ def what_to_do(tried: int, constraints: Sequence[str], *, beaten: bool = False) 
         return "search more parameters or a larger box, or give a larger budget"
     if not constraints:
         return "simulate for longer, or take other objectives"
-    return "loosen what is asked, search more parameters, or give a larger budget"
+    return "loosen the constraints, search more parameters, or give a larger budget"
 
 
 def describe_nearest(nearest: NearestSetting, headings: Sequence[str], cells: Sequence[str]) -> str:
@@ -393,10 +393,10 @@ class Front:
         paths = [each for each in self.objectives if each not in self.shown().objectives]
         why = [] if self.points else [f"no front: {self.why_empty[0]}", *self.why_empty[1:]]
         better = (
-            "*: significantly better than now, on the same seeds; each by itself, so that chance "
-            "gives one in 40 a star"
+            "*: significantly better than now on the same seeds, each by itself (chance "
+            "gives one star in 40)"
         )
-        unsure = "not confirmed on fresh seeds: the search's own favoured these settings"
+        unsure = "not confirmed on fresh seeds: the search's own seeds favour these settings"
         kept = f"every setting keeps: {', '.join(self.constraints)}"
         return [
             *([f"metric{'s' * (len(paths) > 1)}: {', '.join(paths)}"] * bool(paths)),

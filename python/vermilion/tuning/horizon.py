@@ -216,7 +216,7 @@ class Shorter:
         """
         seconds = self._full.simulations.seconds_each * PILOT * (1.0 + RUNGS[0])
         if until is not None and seconds > _PILOT_SHARE * (until - time.monotonic()):
-            return full_length("there is no time to measure whether short runs would do")
+            return full_length("there is no time to test short runs")
         try:
             self.rungs = [self._rung(results, fraction) for fraction in RUNGS]
             self._run_incumbent(results, seeds, until)
@@ -230,7 +230,7 @@ class Shorter:
             evaluations = [horizon.incumbent.another(setting) for setting in settings]
             horizon.simulations.run(evaluations, seeds[:1], until=until, made_for="pilot")
             if not all(each.is_complete(seeds[:1]) for each in evaluations):
-                return full_length("time was up before it was measured whether short runs would do")
+                return full_length("time was up before short runs were tested")
             values.append([horizon.value(evaluation) for evaluation in evaluations])
         return judged(rank_agreement(*values), RUNGS[0])
 
@@ -277,7 +277,7 @@ class Shorter:
             objective = each.objective
             total = isinstance(objective, WindowObjective) and objective.over == "total"
             if total and len(windows) > 1:
-                message = "the objective is over all phases and what lies between them"
+                message = "the objective covers all phases and the time between them"
                 raise CannotShortenError(message)
             texts.append(shortened(text, windows, fraction))
             measured.append(replace(each, candidates=Candidates(texts[-1], self._space.names)))
@@ -316,7 +316,7 @@ class Shorter:
         for rung in self.rungs:
             rows = rung.meet(seeds, until)
             if rung.incumbent.refusal is not None or any(None in row for row in rows):
-                message = "the incumbent could not be simulated with less time"
+                message = "there is no time to simulate the incumbent"
                 raise CannotShortenError(message)
             for row, result in zip(rows, results, strict=True):
                 phases = len(_windows(result))

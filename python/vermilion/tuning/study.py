@@ -115,8 +115,8 @@ class Study:
             difference = self.plan.difference(plan)
             if difference is not None:
                 message = (
-                    f'"{self.path}", study "{self.name}": {difference}; expected the tuning that '
-                    "the study was begun with, another name for the study, or a new file"
+                    f'"{self.path}", study "{self.name}": {difference}; expected the same '
+                    "tuning, another study name, or a new file"
                 )
                 raise StudyError(message)
             self._check_budget(budget)
@@ -291,8 +291,8 @@ class Study:
                 least = self.budget if finished and self.budget is not None else 0
         if budget < least:
             message = (
-                f'"{self.path}", study "{self.name}": a budget of {budget} is not accepted; '
-                f"expected at least {least}, or its result would be replaced by a poorer one"
+                f'"{self.path}", study "{self.name}": a budget of {budget} is not '
+                f"accepted; expected at least {least}"
             )
             raise StudyError(message)
 

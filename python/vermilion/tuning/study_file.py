@@ -75,7 +75,7 @@ CREATE TABLE evaluation (
 _LONGEST_REASON: Final = 300
 """Characters that a message quotes of what a file says."""
 
-_EXPECTED: Final = "a file that vermilion tune --study has written"
+_EXPECTED: Final = "a file of vermilion tune --study"
 _HEADER: Final = b"SQLite format 3\0"
 
 

@@ -135,8 +135,7 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
     elif turn.now_s - state.since_s > ANSWER_WITHIN_S:
         turn.decide(
             DecisionKind.END,
-            "the run has ended; the router is silent, so nobody knows whether the first setting "
-            "has been restored",
+            "the run has ended; the router is silent, so the first setting may not be restored",
             restored=False,
         )
         turn.end()
@@ -152,7 +151,7 @@ def _what_is_there(turn: Turn, state: Applying, found: Mapping[str, ParameterVal
 def _count_as_lost(turn: Turn, state: Applying, reason: str) -> None:
     turn.decide(
         DecisionKind.LOST,
-        f"nobody knows what has become of the change ({reason}); reading back what is in force",
+        f"the change's outcome is unknown ({reason}); reading back what is in force",
         because=reason,
         waited_s=turn.now_s - state.since_s,
         answer_within_s=ANSWER_WITHIN_S,

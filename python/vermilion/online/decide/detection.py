@@ -311,8 +311,8 @@ class QueueWatch:
         return watch, Alarm(
             sample.time_s,
             "queue",
-            f"the queue has drifted {shifted} the {test.reference:.1f} packets the model "
-            f"predicted, to {batch:.1f} in the last second",
+            f"the queue has drifted {shifted} the {test.reference:.1f} packets predicted, "
+            f"to {batch:.1f} in the last second",
             {"predicted_mean_queue_packets": test.reference, "mean_queue_packets": batch},
         )
 
@@ -409,8 +409,8 @@ class StarvationWatch:
         *others, last = watch.counts
         counted = f"{', '.join(map(str, others))} and {last}"
         words = (
-            f"in {len(watch.counts)} successive stretches of {self.over_s:.0f} s, {counted} flows "
-            f"got less than 5 % of the mean share; the bound of harm allows {self.most:.1f}, and "
+            f"in {len(watch.counts)} stretches of {self.over_s:.0f} s, {counted} flows "
+            f"got less than 5 % of the mean share; the bound allows {self.most:.1f}, and "
             f"{allowed - self.most:.1f} more may be chance"
         )
         numbers: dict[str, object] = {

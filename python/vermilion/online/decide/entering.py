@@ -120,8 +120,8 @@ def _notice_fluctuation(turn: Turn) -> None:
     if after.lasts and not before.lasts:
         turn.decide(
             DecisionKind.FLUCTUATING,
-            f"conditions have changed {len(after.changes_s)} times within a minute, so the search "
-            f"is now for one setting for all {len(after.met)} that were met",
+            f"conditions have changed {len(after.changes_s)} times within a minute; "
+            f"searching one setting for all {len(after.met)}",
             changes_within_a_minute=len(after.changes_s),
             conditions_met=len(after.met),
         )
@@ -204,8 +204,8 @@ def _limit_of_marks(turn: Turn, traffic: Traffic) -> tuple[str, dict[str, object
         else f"{DROPS_IN_EARNEST} on, or ecn off, allows fewer"
     )
     words = (
-        f"; marks alone leave {least:.0f} packets or more in the queue, unless flows starve: each "
-        f"Linux sender that is marked keeps two under way ({way_out})"
+        f"; marks alone leave {least:.0f} packets or more in the queue, unless flows "
+        f"starve: each marked Linux sender keeps two under way ({way_out})"
     )
     return words, {"least_queue_by_marks_packets": least}
 
@@ -215,7 +215,7 @@ def say_unverified(turn: Turn, unverified: Verifying | None) -> None:
     if unverified is not None:
         turn.decide(
             DecisionKind.UNVERIFIED,
-            f"the setting applied at {unverified.schedule.begun_s:.1f} s is not judged, because "
+            f"the setting applied at {unverified.schedule.begun_s:.1f} s is not judged: "
             "conditions have changed",
             applied_s=unverified.schedule.begun_s,
         )
@@ -250,9 +250,9 @@ def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
         again_s = controller.budget.next_s(turn.now_s)
         turn.decide(
             DecisionKind.HELD_BACK,
-            f"{words} not put in force, because the last minute had "
-            f"{how_many(policy.changes_per_minute, 'change')}, which is the limit; "
-            f"next try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
+            f"{words} not put in force: the limit of "
+            f"{how_many(policy.changes_per_minute, 'change')} a minute is reached; next "
+            f"try in {math.ceil(again_s - turn.now_s - EPSILON_S)} s",
             setting=dict(change.parameters),
             changes_per_minute=policy.changes_per_minute,
             next_try_in_s=again_s - turn.now_s,

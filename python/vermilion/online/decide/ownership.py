@@ -264,7 +264,7 @@ def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
     it had not judged is taken back.
     """
     if turn.controller.in_force:
-        say_start(turn, "an earlier run did not end in order, and this one continues it; ")
+        say_start(turn, "an earlier run did not end in order; this one continues it; ")
         entering.wait_anew(turn, "the controller goes on")
         found = event.in_force
         if turn.controller.held.is_unchanged(found, turn.controller.in_force):
@@ -291,11 +291,11 @@ def _take_back_what_nobody_judged(turn: Turn) -> None:
     known = (controller.proven, controller.original)
     if any(controller.held.is_unchanged(controller.in_force, each) for each in known):
         return
-    reason = "the earlier run was cut off before it had judged its last change; "
+    reason = "the earlier run had not judged its last change; "
     if controller.proven:
-        reason += "the last setting it had judged comes back"
+        reason += "the last setting judged is restored"
     else:
-        reason += "what stood before its first change comes back"
+        reason += "the setting before its first change is restored"
     trusted = controller.proven or controller.original
     entering.send(turn, RouterChange("roll back", dict(trusted), reason))
 
@@ -304,7 +304,7 @@ def on_began_hands_off(turn: Turn, state: HandsOff, event: Began) -> None:
     """Somebody else was in charge when an earlier run was killed, and still is."""
     changed = {**state.changed, **changed_in(turn, event.in_force)}
     turn.believe_in_force(event.in_force)
-    say_start(turn, "an earlier run did not end in order, and this one continues it; ")
+    say_start(turn, "an earlier run did not end in order; this one continues it; ")
     entering.hands_off(turn, state.why, changed)
 
 

@@ -92,7 +92,7 @@ def on_failed(turn: Turn, state: Searching, event: SearchFailed) -> None:
 def _fail(turn: Turn, state: Searching, reason: str, **details: object) -> None:
     turn.decide(
         DecisionKind.SEARCH_FAILED,
-        f"the search came to nothing, because {reason}; the setting in force stays",
+        f"the search found nothing, because {reason}; the setting in force stays",
         because=reason,
         **details,
     )
@@ -147,7 +147,7 @@ def _name_senders(turn: Turn, explanation: Explanation) -> None:
         turn.change(senders=likeliest)
         turn.decide(
             DecisionKind.CALIBRATED,
-            "kind of senders: not told apart by what is seen; the models have "
+            "kind of senders: observations leave several; the models have "
             f"{explanation.senders}, the likeliest, from now on",
         )
 
@@ -206,8 +206,8 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     return RouterChange(
         "roll back",
         controller.way_back,
-        "only a model spoke for this setting, and it does not explain this network; what stood "
-        f"before the first change{but} is put back",
+        "only a refuted model spoke for this setting; what stood before the first "
+        f"change{but} is put back",
         ask_again_s=turn.now_s + _ASK_AGAIN_S,
     )
 
@@ -227,8 +227,8 @@ def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
     if answer.verdict.apply and entering.is_drift(turn, turn.picture, answer.picture):
         turn.decide(
             DecisionKind.STALE,
-            f"conditions have moved on ({state.stale}), but not far; the answer is used until the "
-            "next one",
+            f"conditions have moved a little ({state.stale}); the answer is used until "
+            "the next one",
             cause=dict(state.stale_cause),
         )
         _make(turn, state, answer)
@@ -338,11 +338,15 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
     why = "; ".join(figure.describe() for figure in missed)
     turn.decide(
         DecisionKind.UNEXPLAINED,
-        "the answer is not put in force, because its model does not explain what is seen under the "
-        f"setting in force ({why}); the controller first looks for a model that does"
+        (
+            "the answer is not put in force: its model does not explain the setting in force "
+            f"({why}); looking for a model that does"
+        )
         if missed
-        else "the answer is not put in force, because its senders did not explain what was seen "
-        "under the setting in force a moment ago; the controller first looks for senders that do",
+        else (
+            "the answer is not put in force: its senders did not explain the setting in "
+            "force a moment ago; looking for senders that do"
+        ),
         **_figures(missed),
     )
     if missed:
@@ -391,9 +395,9 @@ def _suffers_in_the_model_alone(turn: Turn, answer: Answer, measured: Stretch) -
     if kept:
         turn.decide(
             DecisionKind.KEPT,
-            "the answer is not put in force, because only the model says that the setting in force "
-            f"breaks a bound; the network keeps {bound.text} "
-            f"(measured {format_metric(bound.path, seen.mean)}, bound "
+            "the answer is not put in force: only the model breaks a bound under the "
+            f"setting in force; the network keeps {bound.text} (measured "
+            f"{format_metric(bound.path, seen.mean)}, bound "
             f"{format_metric(bound.path, limit)})",
             bound=bound.text,
             bound_limit=limit,

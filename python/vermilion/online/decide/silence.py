@@ -66,7 +66,7 @@ def on_silent(turn: Turn, _state: object, event: Silent) -> None:
         return
     turn.decide(
         DecisionKind.BLIND,
-        f"the router has not answered for {silent_s:.1f} s ({event.reason}), so nothing is tuned",
+        f"the router has not answered for {silent_s:.1f} s ({event.reason}); tuning pauses",
         silent_s=silent_s,
         because=event.reason,
     )
@@ -100,8 +100,7 @@ def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
     else:
         turn.decide(
             DecisionKind.LOST,
-            "nobody knows whether the setting for blind times has reached the router: "
-            f"{event.reason}",
+            f"it is unknown whether the router has the setting for blind times: {event.reason}",
             because=event.reason,
         )
 
@@ -110,7 +109,7 @@ def on_overtaken(turn: Turn, state: Blind, event: Overtaken) -> None:
     """Something else stands there than was known; who has set that is found out in daylight."""
     if event.number != state.number:
         return
-    why = "the router does not have the setting that it had before"
+    why = "the router has not kept its setting"
     turn.change(unanswered=turn.controller.unanswered[:-1])
     turn.decide(
         DecisionKind.REFUSED,
@@ -155,8 +154,7 @@ def pause_if_silent(turn: Turn) -> None:
         return
     turn.decide(
         DecisionKind.PAUSED,
-        f"{_WORDS[link.kind]} ({link.words}); until the link is busy again, nothing is judged or "
-        "tuned",
+        f"{_WORDS[link.kind]} ({link.words}); tuning pauses until the link is busy again",
         link_state=link.kind,
         **link.details,
     )
@@ -171,8 +169,8 @@ def pause_if_answer_is_late(turn: Turn, state: Searching) -> bool:
         return False
     turn.decide(
         DecisionKind.PAUSED,
-        "an answer has come, but the link has carried next to nothing for a second; the answer is "
-        "not used, and nothing is judged or tuned until traffic is back",
+        "an answer has come, but the link is nearly silent; it is not used, and tuning "
+        "pauses until traffic is back",
         link_state=turn.controller.senses.link_state.kind,
     )
     turn.change(promise=None)

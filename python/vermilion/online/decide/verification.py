@@ -386,16 +386,16 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
         return "the objective cannot be measured by counters alone"
     then = None if before is None else before.objective(objective)
     if then is None:
-        return "there is no earlier measurement in these conditions to compare with"
+        return "there is no earlier measurement in these conditions"
     up = objective.maximised
     change, least = _change(now, then, up=up), objective.least_gain(then.mean)
     if before is not None and change < least and _carries_far_more(after, before):
-        return "the link carries far more than before, so that the two cannot be compared"
+        return "the link carries far more than before, which forbids a comparison"
     if abs(change) < least:
-        return "no noticeable difference from before was measured"
+        return "no noticeable difference was measured"
     if change < 0:
         surely = _beyond(now, then, 0.0, up=not up)
-        too_little = "it is worse than before, but by less than that for which one is taken back"
+        too_little = "it is worse than before, but too little to take it back"
         return too_little if surely else "it looks worse than before, but that may be chance"
     surely = _beyond(now, then, 0.0, up=up)
     return "" if surely else "it looks better than before, but that may be chance"

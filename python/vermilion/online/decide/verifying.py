@@ -47,8 +47,7 @@ def on_observed(turn: Turn, state: Verifying, _event: Observed) -> None:
     if after is None:  # samples were lost: nothing can be said yet
         turn.decide(
             DecisionKind.UNVERIFIED,
-            "too few samples since the setting was applied; "
-            f"it is looked at again in {_LOOK_AGAIN_S:.0f} s",
+            f"too few samples since the setting was applied; next look in {_LOOK_AGAIN_S:.0f} s",
             looks_again_in_s=_LOOK_AGAIN_S,
         )
         doubt = Doubt(state, turn.now_s + _LOOK_AGAIN_S, looks=0)
@@ -140,9 +139,9 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
     turn.change(drift=controller.drift.answered(turn.now_s))
     turn.decide(
         DecisionKind.UNEXPLAINED,
-        f"the mean queue is {after.queue.mean:.1f} packets and the model says {expected:.1f}, too "
-        f"far apart to correct; the setting stays, and in {_EXPLAIN_S:.0f} s the controller "
-        "looks for a model that explains it",
+        f"the mean queue is {after.queue.mean:.1f} packets, the model's {expected:.1f}, "
+        f"too far apart to correct; the setting stays, and in {_EXPLAIN_S:.0f} s a better "
+        "model is sought",
         mean_queue=[after.queue.mean, expected],
         mean_queue_packets=after.queue.mean,
         model_mean_queue_packets=expected,

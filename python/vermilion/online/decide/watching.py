@@ -75,7 +75,7 @@ def _has_calmed(turn: Turn, state: Watching) -> bool:
     why = f"conditions have not changed for {CALM_S:.0f} s"
     turn.decide(
         DecisionKind.FLUCTUATING,
-        f"{why}, so the search is now for the present ones alone",
+        f"{why}; searching a setting for the present ones alone",
         calm_s=CALM_S,
     )
     _refine(turn, state, why, _LATELY_S[1])
@@ -176,8 +176,8 @@ def _improve(turn: Turn, state: Watching) -> None:
     if controller.policy.target_packets is not None and correction.due:
         side = "above" if correction.packets > 0.0 else "below"
         reason = (
-            f"the network's mean queue is {abs(correction.packets):.1f} packets {side} the model's "
-            f"value, so the model is tuned for {correction.internal_target:.1f}"
+            f"the network's mean queue is {abs(correction.packets):.1f} packets {side} "
+            f"the model's, so the model is tuned for {correction.internal_target:.1f}"
         )
         turn.decide(
             DecisionKind.CORRECTED,

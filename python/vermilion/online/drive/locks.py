@@ -54,8 +54,8 @@ def only_run(path: Path | None, title: str, *details: str) -> Iterator[None]:
         held = take(lock)
     except BlockingIOError:
         message = (
-            f"journal: {shown} is in use: {holder(lock)} writes a run of {printable(title)} into "
-            "it; end that one first, or give this one a file of its own with --journal"
+            f"journal: {shown} is in use: {holder(lock)} writes a run of "
+            f"{printable(title)} into it; end that one first, or give another --journal"
         )
         raise JournalError(message) from None
     except OSError as error:
@@ -128,8 +128,8 @@ def _acquire(address: str) -> socket.socket:
             who = f"process {holder}"
             look = f" (systemctl status {holder} says whether it is a service)"
         message = (
-            f"{address}: {who} controls this queue already; end that one first{look}, or only look "
-            "with --mode observe"
+            f"{address}: {who} controls this queue already; end that one first{look}, or "
+            "use --mode observe"
         )
         raise RouterError(message) from None
     return lock

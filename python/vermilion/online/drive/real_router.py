@@ -208,8 +208,8 @@ def _initial_decision(
         details["moved_by_queue"] = sorted(moving)
     if left_behind is not None and not held.is_unchanged(found, left_behind.original):
         reason += (
-            f". Run {left_behind.run} of this journal did not end in order. In the beginning the "
-            f"queue stood at {describe(_without_none(left_behind.original))}"
+            f". Run {left_behind.run} of this journal did not end in order; it had found "
+            f"the queue at {describe(_without_none(left_behind.original))}"
         )
         if left_behind.command is not None:
             reason += f"; to put that back: {left_behind.command}"

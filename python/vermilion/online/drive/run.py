@@ -194,7 +194,7 @@ def run_online(
     with made_by.under_control(scenario, links, seed, knowledge) as network:
         router = network.router
         if fixed and isinstance(router, OperatedRouter):
-            accepted = '"measured", because this network goes on while a search is under way'
+            accepted = '"measured", because this network runs during searches'
             raise ScenarioError("clock", "fixed", accepted, scenario.origin)
         discipline, network_name = router.configuration.discipline, f"seed {seed}"
         queue = (scenario.title, router.kind, policy.link, discipline, network_name)
@@ -286,7 +286,7 @@ def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
         ScenarioError: they cannot.
     """
     if knowledge == "flow count":
-        accepted = '"full" or "counters": a count of flows says nothing of where they go'
+        accepted = '"full" or "counters" for several queues'
         raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
 
 

@@ -332,7 +332,7 @@ class Journal:
             with bounded(self._database):
                 return remembered(self._database, self._killed)
         except NONSENSE as error:
-            message = f"journal: what is in it makes no sense: {error}"
+            message = f"journal: its content makes no sense: {error}"
             raise JournalError(message) from error
 
     def keep(self, entry: Entry) -> None:

@@ -120,16 +120,12 @@ _LONGEST_LEARNT_S = 1.5
 _MEASURED_DOUBT = 0.05
 _UNHEARD_DOUBT = 0.5
 _COUNTED_DOUBT = 0.02
-_ORDER_INFERRED = (
-    "the order of queues along a path is not seen, so that of the configuration is assumed"
-)
+_ORDER_INFERRED = "the order of queues along a path is not seen; the configuration's is assumed"
 _PATHS_UNKNOWN = (
-    "counters do not tell which flows cross several queues, so each queue is assumed to have its "
-    "own"
+    "counters do not tell which flows cross several queues; each queue is assumed to have its own"
 )
 _PATHS_CONFIGURED = (
-    "counters do not tell how many flows take which path, so numbers that make up the counts are "
-    "assumed"
+    "counters do not tell how many flows take which path; fitting numbers are assumed"
 )
 _TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
 

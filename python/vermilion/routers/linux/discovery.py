@@ -222,7 +222,7 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
     if queue.handle == 0:
         cure = _tc_remedy(interface, queue)
         kind = printable(queue.kind)
-        return f"the kernel has put {kind} here by itself and lets nobody change it; {cure}"
+        return f"the kernel's own {kind} cannot be changed; {cure}"
     if options.discipline is None:
         return f"Vermilion does not change queues of the kind {printable(queue.kind)}"
     return None

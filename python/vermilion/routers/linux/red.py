@@ -177,18 +177,18 @@ class RedOptions(RedFamilyOptions):
         if flags & NO_DROP and not flags & ECN:
             raise FieldError("no_drop", "true", "false, or ecn to be on")
         if flags & NO_DROP and flags & ADAPTIVE and flags != self.flags:
-            accepted = "false while adaptive is on: no one message of the kernel sets both"
+            accepted = "false while adaptive is on: no message of the kernel sets both"
             raise FieldError("no_drop", "true", accepted)
 
     def _limit_argument(self, changes: Parameters, told: RedBlock, *, keep: bool) -> int:
         """0 keeps what waits; otherwise the limit, which has to be known."""
         if keep and "limit" in changes and told.limit != self.limit:
-            accepted = "no other limit: a change that keeps the packets keeps the limit too"
+            accepted = "no other limit: keep_packets keeps it"
             raise FieldError("limit", told.limit, accepted)
         if keep:
             return 0
         if told.limit == 0:
-            accepted = "a number of bytes: this kernel does not say it after keep_packets"
+            accepted = "a number of bytes: this kernel does not report it after keep_packets"
             raise FieldError("limit", "unknown", accepted)
         return told.limit
 

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 HOW_TO_ALLOW: Final = (
-    "the capability CAP_NET_ADMIN is missing. Run it as root, or give it just this capability: "
-    "sudo setpriv --reuid=USER --regid=GROUP --init-groups --inh-caps=+net_admin "
+    "the capability CAP_NET_ADMIN is missing. Run it as root, or: sudo setpriv "
+    "--reuid=USER --regid=GROUP --init-groups --inh-caps=+net_admin "
     "--ambient-caps=+net_admin vermilion ... (for a systemd service: "
     "AmbientCapabilities=CAP_NET_ADMIN)"
 )
@@ -233,9 +233,7 @@ class RouteSocket:
                 break
             if not interrupted:
                 return found
-        message_text = (
-            "the kernel's list keeps changing while it is read; expected it to hold still"
-        )
+        message_text = "the kernel's list keeps changing while it is read"
         raise RouterError(message_text)
 
     def _send(self, kind: int, flags: int, body: bytes) -> None:
@@ -258,7 +256,7 @@ class RouteSocket:
                 message = f"the kernel's answer is lost ({error.strerror or error})"
                 raise RouterSilent(message) from None
             if flags & socket.MSG_TRUNC:
-                message = f"the kernel's answer is lost (it is longer than {_RECEIVE_BYTES} bytes)"
+                message = f"the kernel's answer is longer than {_RECEIVE_BYTES} bytes"
                 raise RouterSilent(message)
             if sender[0] != _KERNEL:
                 continue  # another program can send here, too

@@ -353,7 +353,7 @@ class LinuxRouter(OperatedRouter):
             if error.refusal.number != errno.ENODEV:
                 raise
             message = (
-                f'the interface "{printable(name)}" is gone; expected it to come back with a '
+                f'the interface "{printable(name)}" is gone; expected it with a '
                 f"{self._found.state.kind}"
             )
             raise RouterError(message) from None
@@ -381,16 +381,16 @@ class LinuxRouter(OperatedRouter):
             if not self._changed(planned):
                 return RouterError(why)
         except RouterError as error:
-            return RouterSilent(f"{why}. What is in force now cannot be read: {error}")
+            return RouterSilent(f"{why}. The setting in force cannot be read: {error}")
         try:
             self._kernel.tell(NEW_QUEUE, 0, change_body(planned.before, planned.undo))
             left = self._changed(planned)
         except RouterError as error:
-            return RouterSilent(f"{why}. Putting back what was there failed too: {error}")
+            return RouterSilent(f"{why}. Restoring the old setting failed too: {error}")
         if left:
             left_in_words = "; ".join(left)
             return RouterSilent(
-                f"{why}. Not all of what was there could be put back: {left_in_words}"
+                f"{why}. Some of the old setting could not be restored: {left_in_words}"
             )
         return RouterError(f"{why}. What was there is in force again")
 

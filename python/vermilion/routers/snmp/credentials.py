@@ -127,8 +127,8 @@ def read_credentials(path: Path, host: str) -> Credentials:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "no such name"
         message = (
-            f"credentials: {name} cannot be read ({reason}); expected a file with mode 0600 that "
-            f"has a user of the agent, named with --credentials or {VARIABLE}"
+            f"credentials: {name} cannot be read ({reason}); expected a file with mode "
+            f"0600 for --credentials or {VARIABLE}"
         )
         raise RouterError(message) from None
     if len(content) > _LARGEST_FILE:

@@ -155,10 +155,7 @@ class SnmpRouter(OperatedRouter):
         """Option that the agent lacks; a user's rights show at a change alone."""
         if self._may_change:
             return None
-        return (
-            "vermilion snmp-agent there was not told to let it be changed; expected its option "
-            "--allow"
-        )
+        return "vermilion snmp-agent there does not allow it; expected its option --allow"
 
     def now_s(self) -> float:
         """The time of a reading that is taken now, seconds."""
@@ -271,8 +268,8 @@ class SnmpRouter(OperatedRouter):
         late = [each.parameter for each in changes if now[each] == before[each]]
         if late:
             message = (
-                f"{self.address}: the agent has accepted a change of {', '.join(late)} and shows "
-                "the value of before; expected one that does what it answers"
+                f"{self.address}: the agent has accepted a change of {', '.join(late)} "
+                "and shows the old value"
             )
             if self._is_unchanged(now, before):
                 raise RouterError(message)
@@ -295,8 +292,9 @@ class SnmpRouter(OperatedRouter):
         }
         if not rows:
             message = (
-                f"{self.address}: the agent shows no queues; expected vermilion snmp-agent to run "
-                "beside snmpd there, and a user that may see it (rouser or rwuser in snmpd.conf)"
+                f"{self.address}: the agent shows no queues; expected vermilion "
+                "snmp-agent beside snmpd, and a user that may see it (rouser or rwuser "
+                "in snmpd.conf)"
             )
             raise RouterError(message)
         wanted = (self.address.interface, self.address.parent)
@@ -372,8 +370,8 @@ class SnmpRouter(OperatedRouter):
         kind = told.get(self._named(Fact.KIND))
         if not is_here:
             message = (
-                f"{self.address}: the agent shows the queue no more; expected vermilion snmp-agent "
-                "to run beside snmpd, and the queue to be there"
+                f"{self.address}: the agent no longer shows the queue; expected vermilion "
+                "snmp-agent beside snmpd, and the queue"
             )
             raise RouterSilent(message)
         if _text(kind) != self._queue_kind:
@@ -391,8 +389,8 @@ class SnmpRouter(OperatedRouter):
 
     def _not_shown(self, name: str) -> RouterError:
         return RouterError(
-            f"{self.address}: the agent does not show {name}; expected a view for this user that "
-            "has all of VERMILION-QUEUE-MIB"
+            f"{self.address}: the agent does not show {name}; expected a view with all of "
+            "VERMILION-QUEUE-MIB"
         )
 
     def _measured_s(self, told: Value, now_s: float) -> float:
@@ -487,7 +485,7 @@ class SnmpRouter(OperatedRouter):
                 raise RouterSilent(message) from None
             was_tried = refusal.status == "commitFailed"
             if was_tried and not self._is_unchanged(self._said_after(place), before):
-                words = "the change was not made, but what was there is not in force"
+                words = "the change was not made, but the old setting is not in force"
                 raise RouterSilent(self._refusal(refusal, list(changes), words)) from None
             words = _REFUSALS.get(refusal.status, "")
             raise RouterError(self._refusal(refusal, list(changes), words)) from None
@@ -524,7 +522,7 @@ class SnmpRouter(OperatedRouter):
         wanted = {each.parameter: each.scale.meant(said) for each, said in changes.items()}
         if self.held.holds(wanted, self._meant(now)):
             return True
-        message = f"{silence}; what is in force is neither the change nor what was there before"
+        message = f"{silence}; neither the change nor the old setting is in force"
         raise RouterSilent(message)
 
     def _is_unchanged(self, now: Mapping[Setting, int], before: Mapping[Setting, int]) -> bool:
@@ -545,7 +543,7 @@ class SnmpRouter(OperatedRouter):
         except RouterSilent as silence:
             if not self._is_applied(changes, before, place, silence):
                 message = (
-                    f"{silence}, twice. The change is not in force, but may still be on its way"
+                    f"{silence}, twice. The change is not in force, but may still be under way"
                 )
                 raise RouterSilent(message) from None
 
@@ -564,8 +562,8 @@ class SnmpRouter(OperatedRouter):
             raise RouterSilent(message) from None
         if self._place != place:
             message = (
-                f"{self.address}: its interface got another number while a change was sent; the "
-                "change may be in force"
+                f"{self.address}: its interface got another number during the change, "
+                "which may be in force"
             )
             raise RouterSilent(message)
         return now
@@ -586,10 +584,12 @@ _SETTING_AT: Final = {
 _REFUSALS: Final = {
     "noAccess": "the user may only read; expected rwuser, or a write view, in snmpd.conf",
     "authorizationError": "the user may only read; expected rwuser in snmpd.conf",
-    "notWritable": "vermilion snmp-agent there has gone, or was not told to let this queue be "
-    "changed; expected its option --allow",
-    "commitFailed": "the change was not made, and what was there is in force",
-    "undoFailed": "the change failed, and what was there could not be put back",
+    "notWritable": (
+        "vermilion snmp-agent there has gone, or does not allow changes of "
+        "this queue; expected its option --allow"
+    ),
+    "commitFailed": "the change was not made; the old setting is in force",
+    "undoFailed": "the change failed, and the old setting could not be restored",
     "genErr": "vermilion snmp-agent does not answer snmpd",
     "resourceUnavailable": "vermilion snmp-agent does not answer snmpd",
 }

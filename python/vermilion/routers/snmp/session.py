@@ -187,7 +187,7 @@ class SnmpSession:
                 (self._host, self._port), timeout=self._timeout_s, retries=retries
             )
         except (OSError, PySnmpError):
-            message = f"{self._at}: the host has no address; expected a name or an address of it"
+            message = f"{self._at}: the host has no address; expected a name or an address"
             raise RouterError(message) from None
 
     def close(self) -> None:
@@ -319,7 +319,7 @@ class SnmpSession:
         try:
             trouble, status, index, told = self._run(asking())
         except (PySnmpError, OSError) as error:
-            message = f"{self._at}: the question cannot be sent ({type(error).__name__})"
+            message = f"{self._at}: the request cannot be sent ({type(error).__name__})"
             raise RouterSilent(message) from None
         return (None if trouble is None else type(trouble).__name__), status, index, told
 
@@ -333,14 +333,13 @@ class SnmpSession:
         if trouble in _WORDS:
             return RouterError(f"{self._at}: {_WORDS[trouble]}")
         if trouble != _SILENCE:
-            return RouterSilent(f"{self._at}: no answer of use has come ({trouble})")
+            return RouterSilent(f"{self._at}: no valid answer has come ({trouble})")
         within = f"{self._at}: no answer within {self._timeout_s:g} s"
         if self._has_answered:
             return RouterSilent(within)
         may_be = "the privacy password of the credentials" if user else "the community"
         return RouterSilent(
-            f"{within}: the host or its agent is not there, something on the way takes the "
-            f"question or the answer, or {may_be} is wrong"
+            f"{within}: the host or its agent is down, packets are filtered, or {may_be} is wrong"
         )
 
     def _run(self, work: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401 - pysnmp's coroutines and answers
@@ -356,13 +355,13 @@ _WORDS: Final = {
     "AuthenticationFailure": "the authentication password of the credentials is wrong",
     "AuthenticationError": "the authentication password of the credentials is wrong",
     "DecryptionError": "the privacy password of the credentials is wrong",
-    "UnknownUserName": "the agent knows no such user as the credentials have; in snmpd.conf: "
-    "createUser NAME SHA-256 ... AES ...",
-    "UnknownSecurityName": "the agent knows no such user as the credentials have",
-    "UnsupportedSecurityLevel": "the agent's user has no authentication with privacy",
-    "UnsupportedSecLevel": "the agent's user has no authentication with privacy",
-    "NotInTimeWindow": "the agent's clock and what it says of it differ, and asking again has not "
-    "helped",
+    "UnknownUserName": (
+        "the agent does not know the user; in snmpd.conf: createUser NAME SHA-256 ... AES ..."
+    ),
+    "UnknownSecurityName": "the agent does not know the user of the credentials",
+    "UnsupportedSecurityLevel": "the agent's user lacks authentication with privacy",
+    "UnsupportedSecLevel": "the agent's user lacks authentication with privacy",
+    "NotInTimeWindow": "the agent's clock contradicts itself, even when asked again",
 }
 
 _GENERAL_ERROR: Final = 5
