@@ -11,6 +11,7 @@ import time
 import traceback
 from pathlib import Path
 
+from vermilion.files.document import as_json
 from vermilion.routers import RouterError
 from vermilion.routers.linux import LinuxRouter, RouteSocket, discover
 from vermilion.routers.linux.change import change_body
@@ -90,7 +91,7 @@ def unprivileged_apply(address, parameters):
 
 def everything():
     with RouteSocket() as kernel:
-        return [each.document() for each in discover(kernel.interfaces(), kernel.queues())]
+        return as_json(discover(kernel.interfaces(), kernel.queues()))
 
 
 def replay(message, device):

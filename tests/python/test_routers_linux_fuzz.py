@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from netlink_reference import ANSWERS
+from vermilion.files.document import as_json
 from vermilion.routers.linux.discovery import discover
 from vermilion.routers.linux.kinds import KINDS
 from vermilion.routers.linux.message import (
@@ -49,7 +50,7 @@ def whole_queue(data):
     state.options.marked(state.counters)
     interface = Interface(state.interface, "any", up=True, mtu=1500, maximum_packet_bytes=1514)
     for found in discover([interface], [state]):
-        found.document()
+        as_json(found)
     return state
 
 

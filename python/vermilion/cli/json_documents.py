@@ -10,8 +10,17 @@ from typing_extensions import TypedDict
 
 import vermilion.advise.document  # noqa: F401 - says what an Advice has
 from vermilion.advise.advice import Advice
-from vermilion.files.document import json_type
-from vermilion.simulate.result_data import LinkData, ResultData, Stretch
+from vermilion.cli.online_json import OnlineDocument
+from vermilion.cli.online_router import OnlineRouterDocument
+from vermilion.cli.routers import Routers
+from vermilion.cli.twin import TwinDocument
+from vermilion.cli.undo import Undo
+from vermilion.files.document_types import json_type
+from vermilion.scenario.algorithms import Algorithm
+from vermilion.scenario.library import ScenarioSummary
+from vermilion.simulate.result_data import LinkData, ResultData
+from vermilion.status import QueueStatus
+from vermilion.tuning import StudyRecord
 from vermilion.tuning.front import Front
 from vermilion.tuning.recommendation import Recommendation
 from vermilion.tuning.robust_recommendation import RobustRecommendation
@@ -20,47 +29,7 @@ Parameters = dict[str, float | bool | str | None]
 """Parameters of a queue or paths of a scenario, and their values."""
 
 
-class ReplicatedEstimate(TypedDict):
-    """The same where the number of seeds is called replications."""
-
-    mean: float
-    low: NotRequired[float]
-    high: NotRequired[float]
-    replications: int
-
-
 # --- vermilion disciplines, senders, objectives, scenarios
-
-
-class ParameterDocument(TypedDict):
-    """A parameter of a discipline or sender."""
-
-    name: str
-    kind: str
-    unit: str
-    default: float | bool | str | None
-    minimum: float | None
-    maximum: float | None
-    minimum_excluded: bool
-    integer: bool
-    scale: str
-    search: list[float] | None
-    choices: list[str] | None
-    only_with: list[str] | None
-    meaning: str
-    source: str
-
-
-class AlgorithmDocument(TypedDict):
-    """A queue discipline or a sender."""
-
-    name: str
-    title: str
-    summary: str
-    source: str
-    parameters: list[ParameterDocument]
-    ordered: list[list[str]]
-    option_sets: dict[str, dict[str, float | bool | str | None]]
 
 
 class ObjectiveDocument(TypedDict):
@@ -74,14 +43,6 @@ class ObjectiveDocument(TypedDict):
     noticeable_share: float | None
     required: list[str]
     fields: dict[str, str]
-
-
-class ScenarioDocument(TypedDict):
-    """A shipped scenario."""
-
-    name: str
-    title: str
-    description: str
 
 
 # --- vermilion link
@@ -160,218 +121,6 @@ class CompareDocument(TypedDict):
     notes: list[str]
 
 
-# --- vermilion studies
-
-
-class StudyDocument(TypedDict):
-    """A tuning that is kept in a file."""
-
-    file: str
-    study: str
-    kind: str
-    scenario: NotRequired[str]
-    scenarios: NotRequired[list[str]]
-    objective: str
-    parameters: list[str]
-    search: NotRequired[str]
-    version: str
-    begun: str
-    changed: str
-    state: str
-    budget: int
-    evaluations: int
-    simulations: int
-    best_so_far: NotRequired[float]
-
-
-# --- vermilion online
-
-
-class DecisionDocument(TypedDict):
-    """A decision of the controller; docs/decisions.md lists kinds and details."""
-
-    time_s: float
-    kind: str
-    reason: str
-    details: dict[str, Any]
-
-
-class SettingDocument(TypedDict):
-    """A setting from a moment on."""
-
-    time_s: float
-    parameters: Parameters
-
-
-class PricedMetric(ReplicatedEstimate):
-    """A metric under a setting, and its difference from the queue left alone."""
-
-    difference: NotRequired[ReplicatedEstimate]
-    significant: NotRequired[bool]
-
-
-class PricedDelays(TypedDict):
-    """Percentiles of the queueing delay, ms."""
-
-    p5: float
-    p95: float
-
-
-class PricedSetting(TypedDict):
-    """A setting over a phase."""
-
-    name: str
-    waits_ms: NotRequired[PricedDelays]
-    metrics: dict[str, PricedMetric]
-
-
-class PricedPhase(Stretch):
-    """The price of tuning over a phase."""
-
-    traffic: str
-    summary: NotRequired[str]
-    settings: list[PricedSetting]
-
-
-class PriceDocument(TypedDict):
-    """The price of tuning over the phases of a scenario."""
-
-    scenario: str
-    link: str
-    phases: list[PricedPhase]
-
-
-class OnlineRunDocument(TypedDict):
-    """A simulated network with the controller and without."""
-
-    scenario: str
-    seed: int
-    link: str
-    links: NotRequired[list[str]]
-    target_packets: float | None
-    objective: str
-    parameters: list[str]
-    decisions: list[DecisionDocument]
-    settings: list[SettingDocument]
-    tuned: ResultData
-    untouched: ResultData
-
-
-class OnlineDocument(TypedDict):
-    """Simulated networks: ``online SCENARIO``."""
-
-    version: str
-    runs: list[OnlineRunDocument]
-    price: list[PriceDocument]
-
-
-class FoundSetting(TypedDict):
-    """The setting before the first change, and the command that restores it."""
-
-    parameters: Parameters
-    command: str | None
-
-
-class OnlineRouterDocument(TypedDict):
-    """A real queue: ``online --router``."""
-
-    version: str
-    router: str
-    discipline: str
-    link: str
-    paths: list[list[str]]
-    mode: str
-    at_exit: str
-    objective: str
-    target_packets: float | None
-    parameters: list[str]
-    found: FoundSetting
-    decisions: list[DecisionDocument]
-    settings: list[SettingDocument]
-    missed_observations: int
-    unwritten_entries: int
-
-
-# --- vermilion status, undo, routers
-
-
-class StatusDocument(TypedDict):
-    """A queue of a journal; moments are ISO 8601."""
-
-    journal: str
-    router: str
-    kind: str
-    link: str
-    discipline: str
-    mode: str | None
-    run: int
-    version: str
-    simulated: bool
-    since: str | None
-    state: str
-    doing: str | None
-    last_look: str | None
-    next_look: str | None
-    setting: dict[str, Any]
-    setting_since: str | None
-    last_decision: str | None
-    last_reason: str | None
-    last_decided: str | None
-    changes_last_minute: int
-    changes_per_minute: int | None
-    next_change: str | None
-
-
-class UndoDocument(TypedDict):
-    """A queue as it was before a controller's first change, and as it was last read back."""
-
-    title: str
-    router: str
-    link: str
-    discipline: str
-    network: str | None
-    since: str
-    changed: bool
-    original: dict[str, Any]
-    in_force: dict[str, Any]
-    set_by_others: dict[str, Any]
-    command: str
-    commands: dict[str, str]
-
-
-class QueueDocument(TypedDict):
-    """A queue of an interface."""
-
-    router: str
-    kind: str
-    handle: str
-    parent: str
-    can_be_controlled: bool
-    why_not: NotRequired[str]
-    discipline: NotRequired[str]
-    settable: NotRequired[list[str]]
-    parameters: NotRequired[Parameters]
-    settings: NotRequired[str]
-    options: dict[str, Any]
-    statistics: dict[str, Any]
-
-
-class InterfaceDocument(TypedDict):
-    """A network interface and its queues."""
-
-    name: str
-    up: bool
-    mtu: NotRequired[int]
-    queues: list[QueueDocument]
-
-
-class RoutersDocument(TypedDict):
-    """The queues of this machine."""
-
-    version: str
-    interfaces: list[InterfaceDocument]
-
-
 # --- vermilion monitor, twin
 
 
@@ -411,44 +160,25 @@ class MonitorDocument(TypedDict):
     flows_left_out: int
 
 
-class ComparedFigureDocument(TypedDict):
-    """A figure of a capture and of its twin."""
-
-    name: str
-    unit: str
-    capture: float | None
-    twin: float | None
-    twin_low: float | None
-    twin_high: float | None
-
-
-class TwinDocument(TypedDict):
-    """A scenario made from a capture."""
-
-    version: str
-    link_rate_bit_per_s: float
-    fitted: list[str]
-    unknown: list[str]
-    comparison: list[ComparedFigureDocument]
-    scenario: str
-
-
 DOCUMENTS: dict[str, Any] = {
-    "advise": json_type(Advice),
-    "compare": CompareDocument,
-    "disciplines": list[AlgorithmDocument] | AlgorithmDocument,
-    "link": LinkDocument,
-    "monitor": MonitorDocument,
-    "objectives": list[ObjectiveDocument] | ObjectiveDocument,
-    "online": OnlineDocument | OnlineRouterDocument,
-    "routers": RoutersDocument,
-    "run": ResultData,
-    "scenarios": list[ScenarioDocument],
-    "senders": list[AlgorithmDocument] | AlgorithmDocument,
-    "status": list[StatusDocument],
-    "studies": list[StudyDocument],
-    "tune": json_type(Recommendation | RobustRecommendation | Front),
-    "twin": TwinDocument,
-    "undo": list[UndoDocument],
+    command: json_type(kind)
+    for command, kind in {
+        "advise": Advice,
+        "compare": CompareDocument,
+        "disciplines": list[Algorithm] | Algorithm,
+        "link": LinkDocument,
+        "monitor": MonitorDocument,
+        "objectives": list[ObjectiveDocument] | ObjectiveDocument,
+        "online": OnlineDocument | OnlineRouterDocument,
+        "routers": Routers,
+        "run": ResultData,
+        "scenarios": list[ScenarioSummary],
+        "senders": list[Algorithm] | Algorithm,
+        "status": list[QueueStatus],
+        "studies": list[StudyRecord],
+        "tune": Recommendation | RobustRecommendation | Front,
+        "twin": TwinDocument,
+        "undo": list[Undo],
+    }.items()
 }
 """The type of each command's document."""

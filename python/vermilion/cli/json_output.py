@@ -6,11 +6,11 @@ computed is absent, and there is no NaN.
 
 from __future__ import annotations
 
-import json
 from typing import Any, TextIO
 
 from vermilion.cli.endings import UserError
 from vermilion.cli.output import output_file
+from vermilion.files.document import json_text
 
 
 def write_json(file: TextIO, document: object) -> None:
@@ -20,7 +20,7 @@ def write_json(file: TextIO, document: object) -> None:
         UserError: it holds NaN or an infinity, which a journal may.
     """
     try:
-        text = json.dumps(document, indent=2, allow_nan=False)
+        text = json_text(document)
     except ValueError as error:
         message = f"--json: what was read cannot be written as JSON ({error})"
         raise UserError(message) from None

@@ -14,7 +14,7 @@ from vermilion.cli.output import cell, console, say
 from vermilion.scenario.errors import did_you_mean, likeliest, value_text
 
 if TYPE_CHECKING:
-    from vermilion.cli.json_documents import ObjectiveDocument, ScenarioDocument
+    from vermilion.cli.json_documents import ObjectiveDocument
     from vermilion.objectives import Objective
     from vermilion.scenario.algorithms import Algorithm, Parameter
 
@@ -104,10 +104,7 @@ def scenarios(
     if target is None:
         _print_list((name, text) for name, _, text in summaries)
         return
-    rows: list[ScenarioDocument] = [
-        {"name": name, "title": title, "description": text} for name, title, text in summaries
-    ]
-    save_json(target, rows)
+    save_json(target, summaries)
 
 
 def shipped_text(option: str, name: str) -> str:

@@ -15,6 +15,7 @@ from vermilion.cli.json_output import save_json
 from vermilion.cli.output import cell, console, note, say
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.tables import ABSENT, fixed, percent, whole
+from vermilion.files.document import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -100,7 +101,7 @@ def monitor(
             raise UserError(message)
         for_s = None if for_ is None else options.seconds("--for", for_)
         summary, listening = _listen(interface, for_s, flows, largest_packet, most)
-        document = {"interface": interface, "listening": _as_document(listening)}
+        document = {"interface": interface, "listening": as_json(listening)}
         document |= summary.document
     else:
         if for_ is not None:
@@ -192,12 +193,6 @@ def _stopped_by_signals() -> Iterator[list[int]]:
     finally:
         for number, handler in zip(numbers, before, strict=True):
             signal.signal(number, handler)
-
-
-def _as_document(listening: Listening) -> dict[str, object]:
-    from dataclasses import asdict
-
-    return asdict(listening)
 
 
 def show(summary: CaptureSummary, listening: Listening | None = None) -> None:

@@ -16,7 +16,6 @@ from vermilion.cli.endings import EXIT_INTERRUPTED, UserError, finish_anyway
 from vermilion.cli.json_output import write_json
 from vermilion.cli.laboratory import registered_plant
 from vermilion.cli.online_figure import OnlineFigure
-from vermilion.cli.online_json import document
 from vermilion.cli.online_page import SimulatedPage
 from vermilion.cli.options import Plot
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
@@ -332,7 +331,9 @@ def online(
                 queues += _shown_queues(done, freedom.plant, shown=shown)
         _end_unless_any(runs, journal)
         if json_file:
-            write_json(json_file, document(runs, queues))
+            from vermilion.cli.online_json import OnlineDocument, Price
+
+            write_json(json_file, OnlineDocument(runs, [Price(*each) for each in queues]))
         if report_file:
             from vermilion.report import online_report
 

@@ -21,6 +21,7 @@ from vermilion.cli.online_surroundings import controller_metrics, open_watch, sh
 from vermilion.cli.options import read_limited
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file, say
 from vermilion.cli.real_routers import check_privileges, real_router, takes_credentials
+from vermilion.files.document import document, package_version
 from vermilion.online.router_policy import Service
 from vermilion.scenario.errors import ScenarioError, not_text, printable
 from vermilion.scenario.quantities import how_many
@@ -28,7 +29,6 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from vermilion.cli.json_documents import OnlineRouterDocument
     from vermilion.cli.online_terminal import Terminal
     from vermilion.monitor import InterfaceWatch
     from vermilion.online.drive.real_router import RouterRun
@@ -73,6 +73,22 @@ class RouterRequest:
     for_s: float | None = None
     json: str | None = None
     service: Service = field(default_factory=Service)
+
+
+@document(
+    "version=package_version router=run.router discipline=run.discipline link=run.policy.link paths"
+    " mode=run.policy.mode at_exit=run.policy.at_exit objective=run.policy.objective.label"
+    " target_packets=run.policy.target_packets parameters=run.policy.parameters"
+    " found.parameters=run.found found.command=run.undo decisions=run.decisions"
+    " settings=run.settings missed_observations=run.missed unwritten_entries=run.unwritten",
+    package_version,
+)
+@dataclass(frozen=True, slots=True)
+class OnlineRouterDocument:
+    """A real queue, and what was done."""
+
+    run: RouterRun
+    paths: tuple[tuple[str, ...], ...]
 
 
 def online_router(request: RouterRequest) -> None:
@@ -185,7 +201,7 @@ def _control(
         if shown:
             _show_end(run)
         if json_file:
-            write_json(json_file, _document(run, request))
+            write_json(json_file, OnlineRouterDocument(run, request.paths))
     _check_restored(run, journal)
 
 
@@ -424,37 +440,3 @@ def _check_restored(run: RouterRun, journal: Path) -> None:
         )
         say(printable(message), err=True)
         raise typer.Exit(EXIT_NOT_RESTORED)
-
-
-def _document(run: RouterRun, request: RouterRequest) -> OnlineRouterDocument:
-    """Return the document of ``--json``."""
-    from vermilion import _core
-
-    policy = run.policy
-    return {
-        "version": _core.VERSION,
-        "router": run.router,
-        "discipline": run.discipline,
-        "link": policy.link,
-        "paths": [list(path) for path in request.paths],
-        "mode": policy.mode,
-        "at_exit": policy.at_exit,
-        "objective": policy.objective.label,
-        "target_packets": policy.target_packets,
-        "parameters": list(policy.parameters),
-        "found": {"parameters": dict(run.found), "command": run.undo},
-        "decisions": [
-            {
-                "time_s": each.time_s,
-                "kind": each.kind,
-                "reason": each.reason,
-                "details": each.details,
-            }
-            for each in run.decisions
-        ],
-        "settings": [
-            {"time_s": each.time_s, "parameters": dict(each.parameters)} for each in run.settings
-        ],
-        "missed_observations": run.missed,
-        "unwritten_entries": run.unwritten,
-    }

@@ -1,5 +1,6 @@
 """``vermilion routers``: the queues of this machine, and which of them can be controlled."""
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -8,10 +9,21 @@ from vermilion.cli import options
 from vermilion.cli.endings import UserError
 from vermilion.cli.json_output import save_json
 from vermilion.cli.output import cell, console
+from vermilion.files.document import document, package_version
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.routers.linux import FoundInterface, FoundQueue
+
+
+@document("version=package_version interfaces", package_version)
+@dataclass(frozen=True, slots=True)
+class Routers:
+    """The queues of this machine."""
+
+    interfaces: "Sequence[FoundInterface]"
 
 
 def routers(
@@ -37,13 +49,7 @@ def routers(
     if interface is not None:
         found = _only(found, interface)
     if target is not None:
-        import vermilion
-
-        document = {
-            "version": vermilion.__version__,
-            "interfaces": [each.document() for each in found],
-        }
-        save_json(target, document)
+        save_json(target, Routers(found))
         return
     _print(found)
 

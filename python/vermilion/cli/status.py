@@ -3,7 +3,7 @@
 import math
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -48,19 +48,14 @@ def status(
         message = "JOURNAL and --state-dir are both given; expected one"
         raise UserError(message)
     now = datetime.now(UTC)
-    queues: list[tuple[Path, QueueStatus]] = []
-    for path in journals(journal, state_dir):
-        queues += [(path, each) for each in _read(path, now)]
+    queues = [each for path in journals(journal, state_dir) for each in _read(path, now)]
     if target is not None:
-        document: list[dict[str, Any]] = [
-            {"journal": str(path), **each.document()} for path, each in queues
-        ]
-        save_json(target, document)
+        save_json(target, queues)
         return
     if not queues:
         say("No controller has run yet.")
-    for path, each in queues:
-        _show(path, each, now)
+    for each in queues:
+        _show(each, now)
 
 
 def _read(path: Path, now: datetime) -> "list[QueueStatus]":
@@ -73,7 +68,7 @@ def _read(path: Path, now: datetime) -> "list[QueueStatus]":
         raise unreadable(path, error) from None
 
 
-def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
+def _show(queue: "QueueStatus", now: datetime) -> None:
     mode = f", mode {queue.mode}" if queue.mode else ""
     say(f"{queue.router} ({queue.discipline}{mode}): {queue.state}")
     rows: list[tuple[str, str | None]] = [
@@ -86,7 +81,7 @@ def _show(path: Path, queue: "QueueStatus", now: datetime) -> None:
         ("decided", queue.last_decision and f"{queue.last_decision}: {queue.last_reason}"),
         ("", _moment(queue, queue.last_decided, now)),
         ("changes", _changes(queue, now)),
-        ("journal", f"{path}, run {queue.run}"),
+        ("journal", f"{queue.journal}, run {queue.run}"),
     ]
     for name, value in rows:
         if value is not None:

@@ -34,7 +34,7 @@ def studies(
     """List the tunings that are kept in files."""
     records = list(_read(paths))
     if target is not None:
-        save_json(target, [_data(each) for each in records])
+        save_json(target, records)
         if target == STANDARD_OUTPUT:
             return
     _print(records)
@@ -52,30 +52,6 @@ def _read(paths: "Sequence[Path]") -> "Iterator[StudyRecord]":
                 if not in_folder:
                     raise UserError(str(error)) from None
                 note(str(error))
-
-
-def _data(record: "StudyRecord") -> dict[str, object]:
-    """A study as a machine wants it; what there is not is absent."""
-    best, plan = record.best, record.plan
-    data = {
-        "file": str(record.path),
-        "study": record.name,
-        "kind": plan.kind,
-        "scenario": plan.scenario,
-        "scenarios": plan.scenarios if plan.kind == "robust" else None,
-        "objective": plan.objective,
-        "parameters": list(plan.parameters),
-        "search": plan.search,
-        "version": plan.version,
-        "begun": record.begun,
-        "changed": record.changed,
-        "state": record.state,
-        "budget": record.budget,
-        "evaluations": len(record.evaluations),
-        "simulations": len(record.simulations),
-        "best_so_far": None if best is None else record.shown(best.objective),
-    }
-    return {key: value for key, value in data.items() if value is not None}
 
 
 def _print(records: "Sequence[StudyRecord]") -> None:

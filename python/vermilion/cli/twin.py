@@ -1,8 +1,8 @@
 """``vermilion twin``: a scenario that behaves like a capture."""
 
 from contextlib import ExitStack
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Annotated, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,10 +11,24 @@ from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
 from vermilion.cli.json_output import write_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.progress import ProgressBar
+from vermilion.files.document import document, package_version
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from vermilion.twin import ComparedFigure, Twin
+
+
+@document(
+    "version=package_version link_rate_bit_per_s=made.rate_bit_per_s fitted=made.fitted"
+    " unknown=made.unknown comparison scenario=made.text",
+    package_version,
+)
+@dataclass(frozen=True, slots=True)
+class TwinDocument:
+    """A scenario made from a capture, beside it."""
+
+    made: "Twin"
+    comparison: "tuple[ComparedFigure, ...]"
 
 
 def twin(
@@ -106,7 +120,7 @@ def twin(
         if scenario_file is not None:
             scenario_file.write(made.text)
         if json_file is not None:
-            write_json(json_file, _document(made, sides))
+            write_json(json_file, TwinDocument(made, sides))
         if STANDARD_OUTPUT not in {output, target}:
             _show(made, sides, output)
     if done < seeds:
@@ -114,19 +128,6 @@ def twin(
         note(f"interrupted: the scenario is whole, and was simulated with {met}")
         return EXIT_INTERRUPTED
     return 0
-
-
-def _document(made: "Twin", sides: "tuple[ComparedFigure, ...]") -> dict[str, Any]:
-    from vermilion import _core
-
-    return {
-        "version": _core.VERSION,
-        "link_rate_bit_per_s": made.rate_bit_per_s,
-        "fitted": list(made.fitted),
-        "unknown": list(made.unknown),
-        "comparison": [asdict(each) for each in sides],
-        "scenario": made.text,
-    }
 
 
 def _show(made: "Twin", sides: "tuple[ComparedFigure, ...]", output: str | None) -> None:

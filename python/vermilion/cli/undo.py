@@ -1,6 +1,7 @@
 """``vermilion undo``: what stood before the on-line controller's first change, from its journal."""
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -11,17 +12,36 @@ from vermilion.cli.endings import UserError
 from vermilion.cli.journals import check_journal, journals, unreadable
 from vermilion.cli.json_output import save_json
 from vermilion.cli.output import say
+from vermilion.files.document import document
 from vermilion.files.sqlite import NONSENSE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from vermilion.cli.json_documents import UndoDocument
     from vermilion.online.record.restart import Untouched
     from vermilion.routers.base import ParameterValue
 
 _SETS: Final = {"set", "simulated set"}
 """Kinds of several queues together."""
+
+
+@document(
+    "title=queue.title router=queue.router link=queue.link discipline=queue.discipline"
+    " network=queue.network since=queue.since changed original=queue.original"
+    " in_force=queue.in_force set_by_others=queue.set_by_others command commands"
+)
+@dataclass(frozen=True, slots=True)
+class Undo:
+    """A queue as it was before a controller's first change, and what puts it back."""
+
+    queue: "Untouched"
+    command: str
+    commands: dict[str, str]
+
+    @property
+    def changed(self) -> bool:
+        """True if the parameters last read back are others."""
+        return dict(self.queue.original) != dict(self.queue.in_force)
 
 
 def undo(
@@ -67,8 +87,7 @@ def _untouched(path: Path) -> "list[Untouched]":
         raise unreadable(path, error) from None
 
 
-def _entry(queue: "Untouched", interface: str | None) -> "UndoDocument":
-    original, now = dict(queue.original), dict(queue.in_force)
+def _entry(queue: "Untouched", interface: str | None) -> Undo:
     commands = _commands_of_set(queue, interface)
     command = "\n".join(each for each in commands.values() if each)
     if not commands:
@@ -77,21 +96,8 @@ def _entry(queue: "Untouched", interface: str | None) -> "UndoDocument":
             command = ""  # what a run has written down would take back what somebody else has set
         else:
             written = queue.command if interface is None else None
-            command = written or _command(queue.discipline, original, queue, interface)
-    return {
-        "title": queue.title,
-        "router": queue.router,
-        "link": queue.link,
-        "discipline": queue.discipline,
-        "network": queue.network,
-        "since": queue.since,
-        "changed": original != now,
-        "original": original,
-        "in_force": now,
-        "set_by_others": dict(queue.set_by_others),
-        "command": command,
-        "commands": commands,
-    }
+            command = written or _command(queue.discipline, queue.original, queue, interface)
+    return Undo(queue, command, commands)
 
 
 def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str]:
@@ -119,44 +125,44 @@ def _commands_of_set(queue: "Untouched", interface: str | None) -> dict[str, str
     }
 
 
-def _show(entry: "UndoDocument") -> None:
-    network = f", {entry['network']}" if entry["network"] else ""
-    of_link = "" if entry["link"] == entry["title"] else f" of link {entry['link']}"
-    say(f"{entry['title']}: {entry['discipline']}{of_link}{network}")
-    if entry["set_by_others"]:
+def _show(entry: Undo) -> None:
+    queue = entry.queue
+    network = f", {queue.network}" if queue.network else ""
+    of_link = "" if queue.link == queue.title else f" of link {queue.link}"
+    say(f"{queue.title}: {queue.discipline}{of_link}{network}")
+    if queue.set_by_others:
         theirs = ", ".join(
-            f"{name} to {_text(entry, name, value)}"
-            for name, value in entry["set_by_others"].items()
+            f"{name} to {_text(queue, name, value)}" for name, value in queue.set_by_others.items()
         )
-        say(f"  somebody else has set {theirs} since {entry['since']}")
-        if not entry["changed"]:
+        say(f"  somebody else has set {theirs} since {queue.since}")
+        if not entry.changed:
             say("  there is nothing else to undo")
             return
-    if not entry["changed"]:
-        say(f"  as on {entry['since']}; nothing to undo")
+    if not entry.changed:
+        say(f"  as on {queue.since}; nothing to undo")
         return
-    say(f"  changed since {entry['since']}:")
-    for name, value in entry["original"].items():
-        now = entry["in_force"].get(name)
+    say(f"  changed since {queue.since}:")
+    for name, value in queue.original.items():
+        now = queue.in_force.get(name)
         if now != value:
-            before, after = _text(entry, name, value), _text(entry, name, now)
+            before, after = _text(queue, name, value), _text(queue, name, now)
             if before == after:  # they differ in digits that are left out
-                before = _text(entry, name, value, exact=True)
-                after = _text(entry, name, now, exact=True)
+                before = _text(queue, name, value, exact=True)
+                after = _text(queue, name, now, exact=True)
             say(f"    {name}: was {before}, is {after}")
-    if entry["command"]:
-        lines = "\n    ".join(entry["command"].splitlines())
+    if entry.command:
+        lines = "\n    ".join(entry.command.splitlines())
         say(f"  to put it back:\n    {lines}")
-    elif entry["set_by_others"]:
-        more = "; --interface NAME asks for one" if entry["router"] == "linux" else ""
+    elif queue.set_by_others:
+        more = "; --interface NAME asks for one" if queue.router == "linux" else ""
         say(f"  the run recorded no command{more}")
         return
-    unknown = [link for link, command in entry["commands"].items() if not command]
+    unknown = [link for link, command in entry.commands.items() if not command]
     if unknown:
         say(f"  no command is known for {', '.join(unknown)}")
 
 
-def _text(entry: "UndoDocument", name: str, value: "ParameterValue", *, exact: bool = False) -> str:
+def _text(queue: "Untouched", name: str, value: "ParameterValue", *, exact: bool = False) -> str:
     """The value with its unit, as the log says it; a journal may hold anything."""
     from vermilion.online.entries import format_value
     from vermilion.routers.queue_set import configuration_of
@@ -164,7 +170,7 @@ def _text(entry: "UndoDocument", name: str, value: "ParameterValue", *, exact: b
     if value is None:
         return "automatic"
     try:
-        configuration = configuration_of(entry["link"], entry["discipline"], entry["original"])
+        configuration = configuration_of(queue.link, queue.discipline, queue.original)
         return format_value(name, value, configuration, exact=exact)
     except NONSENSE:
         return f"{value:g}" if isinstance(value, float) and not exact else str(value)

@@ -13,6 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from vermilion._core import CaptureError, InterfaceMonitor, ParameterError
+from vermilion.files.document import document
 from vermilion.monitor.packet_filter import Sampling, filter_program, passing
 from vermilion.monitor.packet_ring import (
     CLOSED_AFTER_MS,
@@ -63,6 +64,7 @@ class Departing:
     ecn_capable: NDArray[np.bool_]
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class Listening:
     """Statistics of listening on an interface.

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from html import escape
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from vermilion.files.document import document
 from vermilion.objectives.interface import NotMeasuredError
 from vermilion.routers.queue_set import by_queue, joint_name
 from vermilion.scenario import disciplines
@@ -105,6 +106,7 @@ class DecisionKind(StrEnum):
     """The controller has ended."""
 
 
+@document()
 @dataclass(frozen=True)
 class Decision:
     """One thing the controller did or declined to do, with its reason.
@@ -122,6 +124,7 @@ class Decision:
     details: dict[str, object] = field(default_factory=dict)
 
 
+@document()
 @dataclass(frozen=True)
 class SettingInForce:
     """Parameters that the router has said are in force.
@@ -139,6 +142,18 @@ Entry: TypeAlias = "Decision | SettingInForce | Sample | FlowShares"
 """All that is written down."""
 
 
+@document("time_s parameters")
+class SettingFrom(NamedTuple):
+    """Every parameter in force from a time of the network on, seconds."""
+
+    time_s: float
+    parameters: dict[str, float]
+
+
+@document(
+    "scenario=scenario.origin seed link links?? target_packets objective=objective.label parameters"
+    " decisions settings tuned=tuned.data untouched=reference.data"
+)
 @dataclass(frozen=True)
 class OnlineRun:
     """A network kept tuned, next to the same network left alone.
@@ -164,7 +179,7 @@ class OnlineRun:
     objective: Objective
     parameters: tuple[str, ...]
     decisions: tuple[Decision, ...] = field(repr=False)
-    settings: tuple[tuple[float, dict[str, float]], ...] = field(repr=False)
+    settings: tuple[SettingFrom, ...] = field(repr=False)
     tuned: Result = field(repr=False)
     reference: Result = field(repr=False)
     links: tuple[str, ...] = ()
@@ -213,7 +228,7 @@ class OnlineRun:
                 links=(),
                 parameters=_of_queue(link, self.parameters),
                 settings=tuple(
-                    (
+                    SettingFrom(
                         time_s,
                         {name: values[joint_name(link, name)] for name in _of_queue(link, values)},
                     )

@@ -7,8 +7,9 @@ network left alone is told from what may be chance.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from vermilion.files.document import document
 from vermilion.objectives.price import PRICE, PriceRow
 from vermilion.objectives.windows import flow_windows
 from vermilion.report.phases import traffic_of
@@ -78,6 +79,19 @@ ROWS: Final[tuple[PriceRow, ...]] = tuple(
 _SPAN: Final = ("sojourn_ms.p5", "sojourn_ms.p95")
 
 
+@document("p5 p95")
+class DelaySpan(NamedTuple):
+    """Percentiles of the queueing delay, ms."""
+
+    p5: float
+    p95: float
+
+
+@document(
+    "mean=interval.mean low?=interval.low high?=interval.high replications=interval.count"
+    " difference.mean? difference.low? difference.high? difference.replications?=difference.count"
+    " significant?"
+)
 @dataclass(frozen=True, slots=True)
 class Priced:
     """One number of one setting.
@@ -94,6 +108,11 @@ class Priced:
     def changed(self) -> bool:
         """Return whether it differs significantly from the network left alone."""
         return self.difference is not None and self.difference.excludes(0.0)
+
+    @property
+    def significant(self) -> bool | None:
+        """The same; ``None`` where there are not enough seeds to judge it."""
+        return self.changed if self.judged else None
 
     @property
     def judged(self) -> bool:
@@ -119,7 +138,7 @@ class PriceLine:
     end_s: float
     traffic: str
     settings: tuple[str, ...]
-    waits_ms: tuple[tuple[float, float] | None, ...]
+    waits_ms: tuple[DelaySpan | None, ...]
     rows: tuple[tuple[PriceRow, tuple[Priced, ...]], ...]
 
 
@@ -195,42 +214,38 @@ def in_unit(row: PriceRow, value: float, *, signed: bool = False) -> str:
     return text.replace("-", "\N{MINUS SIGN}") if float(text) else text.lstrip("+-")
 
 
-def as_document(line: PriceLine) -> dict[str, object]:
-    """Return a price line for JSON; numbers that cannot be computed are absent."""
-    document: dict[str, object] = {
-        "start_s": line.start_s,
-        "end_s": line.end_s,
-        "traffic": line.traffic.replace("\N{NO-BREAK SPACE}", " "),
-    }
-    if summary := describe_delay(line).replace("\N{NO-BREAK SPACE}", " "):
-        document["summary"] = summary
-    document["settings"] = [
-        {
-            "name": name,
-            **({} if span is None else {"waits_ms": dict(zip(("p5", "p95"), span, strict=True))}),
-            "metrics": {row.metric: _number(cells[position]) for row, cells in line.rows},
-        }
-        for position, (name, span) in enumerate(zip(line.settings, line.waits_ms, strict=True))
+@document("name waits_ms? metrics")
+@dataclass(frozen=True, slots=True)
+class PricedSetting:
+    """A setting over a phase."""
+
+    name: str
+    waits_ms: DelaySpan | None
+    metrics: dict[str, Priced]
+
+
+def summary(line: PriceLine) -> str:
+    """Describe the queueing delay with plain blanks."""
+    return describe_delay(line).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def plain_traffic(line: PriceLine) -> str:
+    """The flows active, with plain blanks."""
+    return line.traffic.replace("\N{NO-BREAK SPACE}", " ")
+
+
+def priced_settings(line: PriceLine) -> list[PricedSetting]:
+    """Metrics by setting."""
+    return [
+        PricedSetting(name, span, {row.metric: cells[place] for row, cells in line.rows})
+        for place, (name, span) in enumerate(zip(line.settings, line.waits_ms, strict=True))
     ]
-    return document
 
 
-def _number(priced: Priced) -> dict[str, object]:
-    document: dict[str, object] = _interval(priced.interval)
-    if priced.difference is not None:
-        document["difference"] = _interval(priced.difference)
-    if priced.judged:
-        document["significant"] = priced.changed
-    return document
-
-
-def _interval(interval: Interval) -> dict[str, object]:
-    ends = {"low": interval.low, "high": interval.high}
-    return {
-        "mean": interval.mean,
-        **{name: end for name, end in ends.items() if end is not None},
-        "replications": interval.count,
-    }
+document(
+    "start_s end_s traffic=plain_traffic summary?? settings=priced_settings",
+    *(plain_traffic, summary, priced_settings),
+)(PriceLine)
 
 
 def _phases(result: Result, link: str) -> list[tuple[LinkMetrics, FlowsWindow]]:
@@ -240,9 +255,9 @@ def _phases(result: Result, link: str) -> list[tuple[LinkMetrics, FlowsWindow]]:
 
 def _span(
     windows: Sequence[tuple[LinkMetrics, FlowsWindow]],
-) -> tuple[float, float] | None:
+) -> DelaySpan | None:
     low, high = (_mean([metric_of(link, metric) for link, _ in windows]) for metric in _SPAN)
-    return None if low is None or high is None else (low.mean, high.mean)
+    return None if low is None or high is None else DelaySpan(low.mean, high.mean)
 
 
 def _rows(

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.document import document
 from vermilion.scenario.errors import FieldError, did_you_mean, likeliest, one_of
 from vermilion.scenario.quantities import (
     PACKETS,
@@ -99,6 +100,7 @@ _DIMENSIONS: Final[dict[str, Dimension]] = {
 }
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """One row of a parameter table; see the core's description of each field.
@@ -200,6 +202,7 @@ class Parameter:
         return value if isinstance(value, str) else format_quantity(value, self.dimension)
 
 
+@document("name title summary source parameters=rows ordered option_sets")
 @dataclass(frozen=True, slots=True)
 class Algorithm:
     """A queue discipline or a sender as the core describes it.
@@ -222,6 +225,11 @@ class Algorithm:
     parameters: Mapping[str, Parameter]
     ordered: tuple[tuple[str, str], ...]
     option_sets: Mapping[str, Mapping[str, ParameterValue]]
+
+    @property
+    def rows(self) -> list[Parameter]:
+        """Rows of its table."""
+        return list(self.parameters.values())
 
     def parse(self, given: Mapping[str, object]) -> dict[str, ParameterValue]:
         """Return the given values, each in its table's unit.

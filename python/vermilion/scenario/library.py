@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from importlib import resources
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
+
+from vermilion.files.document import document
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -30,14 +32,23 @@ def scenario_text(name: str) -> str | None:
     return (_directory() / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def scenario_summaries() -> list[tuple[str, str, str]]:
+@document("name title description")
+class ScenarioSummary(NamedTuple):
+    """A shipped scenario."""
+
+    name: str
+    title: str
+    description: str
+
+
+def scenario_summaries() -> list[ScenarioSummary]:
     """Name, title and description of each shipped scenario."""
     from vermilion.scenario.toml_text import parse_toml
 
     summaries = []
     for name in scenario_names():
-        document = parse_toml(scenario_text(name) or "")
-        summaries.append((name, str(document["title"]), str(document["description"])))
+        table = parse_toml(scenario_text(name) or "")
+        summaries.append(ScenarioSummary(name, str(table["title"]), str(table["description"])))
     return summaries
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.document import document
 from vermilion.online.drive.locks import is_written
 from vermilion.online.entries import DecisionKind
 from vermilion.online.record.restart import chain_of, left_alone, paused_by_person, read_journal
@@ -78,11 +79,13 @@ _MINUTE_S = 60.0
 _INTERVALS_READ = 10  # looks whose shortest interval says how often the queue is looked at
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class QueueStatus:
     """One queue, as its last run has left it. What the journal does not say is ``None``.
 
     Attributes:
+        journal: the file.
         router: the queue's address, or the scenario's title.
         kind: of the router.
         link: the link's name.
@@ -112,6 +115,7 @@ class QueueStatus:
         next_change: from when on it may be changed again (UTC); ``None`` if never or not known.
     """
 
+    journal: Path
     router: str
     kind: str
     link: str
@@ -137,14 +141,6 @@ class QueueStatus:
     def run_s(self, moment: datetime) -> float:
         """Convert a moment to seconds of the run."""
         return (moment - self.since).total_seconds()
-
-    def document(self) -> dict[str, Any]:
-        """Return it for JSON; times as ISO 8601."""
-        return {
-            name: value.isoformat() if isinstance(value, datetime) else value
-            for name in self.__slots__
-            for value in [getattr(self, name)]
-        }
 
 
 def read_status(path: Path, now: datetime) -> list[QueueStatus]:
@@ -192,6 +188,7 @@ def _status(
     ]
     allowed = found.get("changes_per_minute")
     return QueueStatus(
+        journal=path,
         router=run["title"],
         kind=run["router"],
         link=run["link"],

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.files.document import read_as
+from vermilion.files.document import document, read_as
 from vermilion.files.sqlite import NONSENSE, bounded
 from vermilion.scenario.quantities import how_many
 from vermilion.tuning.fidelity import FidelityReport
@@ -45,6 +45,12 @@ class Simulated:
     objective: float
 
 
+@document(
+    "file=path study=name kind=plan.kind scenario=plan.scenario scenarios?=robust_scenarios"
+    " objective=plan.objective parameters=plan.parameters search=plan.search version=plan.version"
+    " begun changed state budget evaluations=evaluation_count simulations=simulation_count"
+    " best_so_far?"
+)
 @dataclass(frozen=True, slots=True)
 class StudyRecord:
     """A study, as far as it has come.
@@ -96,6 +102,26 @@ class StudyRecord:
             return None
         feasible = [each for each in self.evaluations if each.told < 1.0]
         return min(feasible, key=lambda each: (each.told, each.number), default=None)
+
+    @property
+    def best_so_far(self) -> float | None:
+        """Its objective."""
+        return None if self.best is None else self.shown(self.best.objective)
+
+    @property
+    def robust_scenarios(self) -> list[str] | None:
+        """Scenarios of a robust tuning; ``None`` for another."""
+        return self.plan.scenarios if self.plan.kind == "robust" else None
+
+    @property
+    def evaluation_count(self) -> int:
+        """Number of settings that the search has used."""
+        return len(self.evaluations)
+
+    @property
+    def simulation_count(self) -> int:
+        """Number of simulations."""
+        return len(self.simulations)
 
     def shown(self, objective: float) -> float:
         """A value of the objective in its own direction."""

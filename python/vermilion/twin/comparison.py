@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vermilion.files.document import document
 from vermilion.twin.scenario import LINK
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from vermilion.twin.scenario import Twin
 
 
+@document()
 @dataclass(frozen=True, slots=True)
 class ComparedFigure:
     """One figure of both.

@@ -14,7 +14,7 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.drive.locks import only_run
 from vermilion.online.drive.network_time import FixedPace, MeasuredPace, NetworkTimeDriver
 from vermilion.online.drive.wall_clock import WallClockDriver
-from vermilion.online.entries import OnlineRun
+from vermilion.online.entries import OnlineRun, SettingFrom
 from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, SetPolicy, stated_policy
@@ -247,7 +247,8 @@ def run_online(
         parameters=changed,
         decisions=tuple(log.decisions),
         settings=tuple(
-            (each.time_s, _shown_parameters(each.parameters, changed)) for each in log.settings
+            SettingFrom(each.time_s, _shown_parameters(each.parameters, changed))
+            for each in log.settings
         ),
         tuned=tuned,
         reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),

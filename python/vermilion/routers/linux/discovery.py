@@ -12,6 +12,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from vermilion.files.document import document
 from vermilion.routers.base import RouterError
 from vermilion.routers.linux.kinds import SHAPERS
 from vermilion.routers.linux.message import INGRESS, ROOT
@@ -83,6 +84,11 @@ _MAJOR: Final = 0xFFFF0000
 _DEEPEST: Final = 64
 
 
+@document(
+    "router=name kind=state.kind handle parent can_be_controlled why_not?"
+    " discipline?=state.options.discipline settable? parameters?=known_parameters"
+    " settings??=state.options.words options=state.options.numbers statistics"
+)
 @dataclass(frozen=True, slots=True)
 class FoundQueue:
     """One queue and what can be done with it.
@@ -111,47 +117,56 @@ class FoundQueue:
         """Parameters of Vermilion's discipline of this kind; empty where there is none."""
         return self.state.options.parameters(self.around)
 
-    def document(self) -> dict[str, Any]:
-        """The queue for a machine; what is not known stays away."""
-        state, options = self.state, self.state.options
-        found: dict[str, Any] = {
-            "router": str(self.address),
-            "kind": state.kind,
-            "handle": handle_text(state.handle),
-            "parent": parent_text(state.parent),
-            "can_be_controlled": self.why_not is None,
-        }
-        if self.why_not is not None:
-            found["why_not"] = self.why_not
-        if options.discipline is not None:
-            found["discipline"] = options.discipline
-            found["settable"] = list(options.settable) if self.why_not is None else []
-            known = {name: value for name, value in self.parameters.items() if value is not None}
-            found["parameters"] = known
-        if options.words():
-            found["settings"] = options.words()
-        found["options"] = dict(options.numbers())
-        counted = dict(state.statistics.numbers())
-        marks = options.marked(state.counters)
-        if marks is not None:
-            counted["marks"] = marks
-        found["statistics"] = {**counted, "own": dict(state.counters)}
-        return found
+    @property
+    def name(self) -> str:
+        """Text of the address."""
+        return str(self.address)
+
+    @property
+    def handle(self) -> str:
+        """Handle as tc writes it."""
+        return handle_text(self.state.handle)
+
+    @property
+    def parent(self) -> str:
+        """Class as tc writes it."""
+        return parent_text(self.state.parent)
+
+    @property
+    def can_be_controlled(self) -> bool:
+        """True if Vermilion can control it."""
+        return self.why_not is None
+
+    @property
+    def settable(self) -> tuple[str, ...] | None:
+        """Parameters that can be set; ``None`` where there is no discipline of this kind."""
+        options = self.state.options
+        if options.discipline is None:
+            return None
+        return tuple(options.settable) if self.can_be_controlled else ()
+
+    @property
+    def known_parameters(self) -> Parameters | None:
+        """Parameters whose values are known; ``None`` likewise."""
+        if self.state.options.discipline is None:
+            return None
+        return {name: value for name, value in self.parameters.items() if value is not None}
+
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """Counters of the kernel, with marks where they are counted and the discipline's own."""
+        counted: dict[str, Any] = dict(self.state.statistics.numbers())
+        marks = self.state.options.marked(self.state.counters)
+        return counted | ({} if marks is None else {"marks": marks}) | {"own": self.state.counters}
 
 
+@document("name=interface.name up=interface.up mtu?=interface.mtu queues")
 @dataclass(frozen=True, slots=True)
 class FoundInterface:
     """One interface and its queues, each after the one above it."""
 
     interface: Interface
     queues: Sequence[FoundQueue]
-
-    def document(self) -> dict[str, Any]:
-        """The interface for a machine; what is not known stays away."""
-        found: dict[str, Any] = {"name": self.interface.name, "up": self.interface.up}
-        if self.interface.mtu is not None:
-            found["mtu"] = self.interface.mtu
-        return {**found, "queues": [each.document() for each in self.queues]}
 
 
 def discover(
