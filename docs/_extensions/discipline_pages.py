@@ -1,7 +1,7 @@
 """Writes a page for each queue discipline while the documentation is built.
 
-Nothing on these pages is kept by hand: the model and its departures are the head of the
-discipline's source file, the parameters and the example come from its table, what it has been held
+Nothing on these pages is kept by hand: the model and its departures are the comment of the
+discipline's type, the parameters and the example come from its table, what it has been held
 against from the vectors and the tests, and the picture is drawn by running it
 (:mod:`discipline_pictures`). A new discipline has its page without anybody writing one.
 """
@@ -100,7 +100,7 @@ def _page(algorithm: Algorithm, compared: Mapping[str, list[str]]) -> Iterator[s
         "```",
         "",
     )
-    yield from ("## Model and departures", "", *_head(algorithm.name), "")
+    yield from ("## Model and departures", "", *head(algorithm.name), "")
     yield from ("## Parameters", "", *parameter_table(algorithm.parameters.values()), "")
     for lower, upper in algorithm.ordered:
         yield from (f"`{lower}` must be below `{upper}`.", "")
@@ -144,13 +144,13 @@ def _written(row: Parameter) -> str:
     return f"{row.default!r}" if bare else f'"{readable}"'
 
 
-def _head(name: str) -> Iterator[str]:
-    """The head of the source file, as Markdown one level below the page's title."""
+def head(name: str) -> Iterator[str]:
+    """The comment of the discipline's type, as Markdown one level below the page's title."""
     path = ROOT / "crates" / "aqm" / "src" / f"{name.replace('-', '_')}.rs"
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not line.startswith("//!"):
-            return
-        text = line.removeprefix("//!").removeprefix(" ")
+    comments = re.findall(r"((?:^///.*\n)+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+    [comment] = (text for text in comments if re.search(r"^/// Sources?: ", text, re.MULTILINE))
+    for line in comment.splitlines():
+        text = line.removeprefix("///").removeprefix(" ")
         text = re.sub(r"^#+ ", "### ", text)
         yield re.sub(r"\[(`[^`]+`)\](?:\([^)]*\))?", r"\1", text)
 

@@ -12,7 +12,7 @@ from vermilion.scenario import disciplines
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs" / "_extensions"))
 
-from discipline_pages import example  # noqa: E402 - of the documentation's own extensions
+from discipline_pages import example, head  # noqa: E402 - of the documentation's own extensions
 
 LINK = """
 title = "One link"
@@ -38,9 +38,7 @@ def test_the_example_of_its_page_is_accepted_and_is_what_holds_without_it(name):
 
 
 @pytest.mark.parametrize("name", disciplines())
-def test_the_head_of_its_file_names_the_source_and_numbers_the_departures(name):
-    path = ROOT / "crates" / "aqm" / "src" / f"{name.replace('-', '_')}.rs"
-    head = re.findall(r"^//! ?(.*)$", path.read_text(encoding="utf-8"), re.MULTILINE)
-    text = "\n".join(head)
+def test_the_comment_of_its_type_names_the_source_and_numbers_the_departures(name):
+    text = "\n".join(head(name))
     assert "Source: " in text or "Sources: " in text
     assert re.search(r"^(Departures|Differences)\b.*\n(.*\n)*?1\. ", text, re.MULTILINE)

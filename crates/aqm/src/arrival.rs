@@ -1,6 +1,6 @@
 //! What a discipline is told, and what it answers.
 
-use crate::{Colour, Ecn};
+use crate::{Colour, Ecn, Packet};
 
 /// A packet arriving at a queue, and the queue as it is just before the packet joins it.
 ///
@@ -29,6 +29,31 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// A packet that arrives at `now`, at a queue that has been empty and idle from the start.
+    #[inline(always)] // for every packet
+    #[must_use]
+    pub fn of(packet: &impl Packet, now: u64) -> Self {
+        Self {
+            now,
+            size: packet.size(),
+            flow: packet.flow(),
+            ecn: packet.ecn(),
+            colour: packet.colour(),
+            queue_packets: 0,
+            queue_bytes: 0,
+            empty_since: 0,
+            idle_since: None,
+        }
+    }
+
+    /// The verdict over a packet that is to be noticed: a mark if `ecn` allows it and the packet can be marked, else
+    /// a drop for `reason`.
+    #[inline]
+    #[must_use]
+    pub fn notify(&self, ecn: bool, reason: DropReason) -> Verdict {
+        if ecn && self.ecn_capable() { Verdict::Mark } else { Verdict::Drop(reason) }
+    }
+
     /// Return true if the packet may be marked instead of dropped (ECT, RFC 3168).
     #[inline]
     #[must_use]

@@ -1,47 +1,64 @@
-//! Adaptive virtual queue: marks what a slightly slower link would have dropped.
-//!
-//! Source: S. Kunniyur, R. Srikant, "Analysis and Design of an Adaptive Virtual Queue (AVQ) Algorithm
-//! for Active Queue Management", SIGCOMM 2001, as the authors' code in ns-2.35 runs it (`queue/vq.cc`,
-//! facts, not code).
-//!
-//! State: the backlog of a virtual queue, and its capacity. Update, at each arrival: the virtual queue
-//! has drained at the virtual capacity and takes the packet if it has room; the virtual capacity moves
-//! by damping x (target_utilization x capacity x time since the last arrival - the packet, unless it
-//! is dropped), held between 0 and the capacity. Control law: a packet that the virtual queue has no
-//! room for is dropped or marked.
-//!
-//! While packets come at target_utilization x capacity the virtual capacity stands still; while more
-//! come it falls, until the virtual queue overflows and enough is marked.
-//!
-//! Departures from ns-2.35:
-//! 1. An ECN-capable packet is marked (there: with `markpkts_`), any other dropped, and only packets
-//!    that are taken count as load. There, one switch chooses for all packets, and with marking
-//!    nothing else is dropped. The paper marks.
-//! 2. The buffer and the virtual buffer hold packets, of the mean size in byte mode, but the limit of
-//!    the buffer itself stays in packets.
-//! 3. A change of the link's rate moves the virtual capacity in proportion; there it is fixed.
-//! 4. No choice of the packet at the head instead of the arriving one (`drop_front_`, `markfront_`).
-//! 5. The virtual capacity recovers with the time that has passed also where a packet is dropped, as in
-//!    the paper, whose update comes with every arrival. There, a drop leaves it alone, and the next
-//!    packet that is taken brings all of that time. At a virtual capacity of 0, which a burst into a
-//!    slow link reaches, no packet is ever taken again: the virtual queue no longer drains, and the
-//!    link stays shut for good.
-
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{Bytes, Packets, ParameterError, Settings, settings};
 
 use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
-/// See the module's head.
+settings! {
+    /// Settings of [`Avq`].
+    pub AvqSettings "avq": "Adaptive virtual queue",
+        "Marks what overflows a virtual queue whose capacity adapts to a utilisation",
+        "Kunniyur and Srikant, SIGCOMM 2001; ns-2.35, queue/vq.cc";
+    /// packets the buffer holds
+    limit: Packets<u32> = 100 in [1, 1e9], "ns-2.35 has 50";
+    /// utilisation of the link to aim at
+    target_utilization: f64 = 0.98 in [> 0, 1] linear [0.8, 1], "the paper's gamma; ns-2.35";
+    /// how fast the virtual capacity moves, per second; stable only below a bound that falls with
+    /// round trips
+    damping: f64 = 0.15 in [0, 1e3] log [0.01, 2], "the paper's alpha; ns-2.35";
+    /// virtual capacity at the start, of the link's
+    initial_capacity: f64 = 0.8 in [0, 1], "ns-2.35: ecnlim";
+    /// size of the virtual buffer, of the real one
+    virtual_buffer: f64 = 1 in [0, 1e3] linear [0.1, 1], "ns-2.35: buflim";
+    /// packet size behind the capacity and byte mode
+    mean_packet_size: Bytes = 1000 in [1, 65535], "ns-2.35";
+    /// the virtual queue counts bytes, not packets
+    byte_mode: bool = true, "ns-2.35: queue_in_bytes";
+    /// ECN-capable packets are marked, not dropped
+    ecn: bool = true, "ns-2.35: markpkts, false";
+}
+
+/// Adaptive virtual queue: marks what a slightly slower link would have dropped.
+///
+/// Source: S. Kunniyur, R. Srikant, "Analysis and Design of an Adaptive Virtual Queue (AVQ) Algorithm
+/// for Active Queue Management", SIGCOMM 2001, as the authors' code in ns-2.35 runs it (`queue/vq.cc`,
+/// facts, not code).
+///
+/// State: the backlog of a virtual queue, and its capacity. Update, at each arrival: the virtual queue
+/// has drained at the virtual capacity and takes the packet if it has room; the virtual capacity moves
+/// by damping x (target_utilization x capacity x time since the last arrival - the packet, unless it
+/// is dropped), held between 0 and the capacity. Control law: a packet that the virtual queue has no
+/// room for is dropped or marked.
+///
+/// While packets come at target_utilization x capacity the virtual capacity stands still; while more
+/// come it falls, until the virtual queue overflows and enough is marked.
+///
+/// Departures from ns-2.35:
+/// 1. An ECN-capable packet is marked (there: with `markpkts_`), any other dropped, and only packets
+///    that are taken count as load. There, one switch chooses for all packets, and with marking
+///    nothing else is dropped. The paper marks.
+/// 2. The buffer and the virtual buffer hold packets, of the mean size in byte mode, but the limit of
+///    the buffer itself stays in packets.
+/// 3. A change of the link's rate moves the virtual capacity in proportion; there it is fixed.
+/// 4. No choice of the packet at the head instead of the arriving one (`drop_front_`, `markfront_`).
+/// 5. The virtual capacity recovers with the time that has passed also where a packet is dropped, as in
+///    the paper, whose update comes with every arrival. There, a drop leaves it alone, and the next
+///    packet that is taken brings all of that time. At a virtual capacity of 0, which a burst into a
+///    slow link reaches, no packet is ever taken again: the virtual queue no longer drains, and the
+///    link stays shut for good.
 #[derive(Clone, Debug)]
 pub struct Avq {
-    limit: u32,
-    target_utilization: f64,
-    damping: f64,
+    set: AvqSettings,
     /// Units that the virtual queue holds.
     virtual_limit: f64,
-    mean_packet_size: f64,
-    byte_mode: bool,
-    ecn: bool,
     /// Units that the link sends in a second. Units are bytes or (packet mode) packets.
     capacity: f64,
 
@@ -55,59 +72,15 @@ pub struct Avq {
 }
 
 impl Listed for Avq {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "avq",
-        title: "Adaptive virtual queue",
-        summary: "Marks what overflows a virtual queue whose capacity adapts to a utilisation",
-        source: "Kunniyur and Srikant, SIGCOMM 2001; ns-2.35, queue/vq.cc",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
-                .whole()
-                .described("packets the buffer holds", "ns-2.35 has 50"),
-            Parameter::number("target_utilization", "1", Some(0.98), 0.0, 1.0)
-                .above_minimum()
-                .searched(0.8, 1.0, Scale::Linear)
-                .described("utilisation of the link to aim at", "the paper's gamma; ns-2.35"),
-            Parameter::number("damping", "1", Some(0.15), 0.0, 1e3)
-                .searched(0.01, 2.0, Scale::Log)
-                .described(
-                    "how fast the virtual capacity moves, per second; stable only below a bound \
-                     that falls with round trips",
-                    "the paper's alpha; ns-2.35",
-                ),
-            Parameter::number("initial_capacity", "1", Some(0.8), 0.0, 1.0)
-                .described("virtual capacity at the start, of the link's", "ns-2.35: ecnlim"),
-            Parameter::number("virtual_buffer", "1", Some(1.0), 0.0, 1e3)
-                .searched(0.1, 1.0, Scale::Linear)
-                .described("size of the virtual buffer, of the real one", "ns-2.35: buflim"),
-            Parameter::number("mean_packet_size", "bytes", Some(1000.0), 1.0, 65535.0)
-                .described("packet size behind the capacity and byte mode", "ns-2.35"),
-            Parameter::switch("byte_mode", true).described(
-                "the virtual queue counts bytes, not packets",
-                "ns-2.35: queue_in_bytes",
-            ),
-            Parameter::switch("ecn", true).described(
-                "ECN-capable packets are marked, not dropped",
-                "ns-2.35: markpkts, false",
-            ),
-        ],
-        ordered: &[],
-    };
+    type Settings = AvqSettings;
 
-    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
-        let mean_packet_size = settings.number("mean_packet_size");
-        let byte_mode = settings.switch("byte_mode");
-        let unit = if byte_mode { mean_packet_size } else { 1.0 };
+    fn new(set: AvqSettings, link: LinkFacts) -> Result<Self, ParameterError> {
+        let unit = if set.byte_mode { set.mean_packet_size.0 } else { 1.0 };
         let mut avq = Self {
-            limit: settings.number("limit") as u32,
-            target_utilization: settings.number("target_utilization"),
-            damping: settings.number("damping"),
-            virtual_limit: settings.number("virtual_buffer") * settings.number("limit") * unit,
-            mean_packet_size,
-            byte_mode,
-            ecn: settings.switch("ecn"),
+            set,
+            virtual_limit: set.virtual_buffer * f64::from(set.limit.0) * unit,
             capacity: 0.0,
-            virtual_share: settings.number("initial_capacity"),
+            virtual_share: set.initial_capacity,
             backlog: 0.0,
             moved: None,
         };
@@ -118,11 +91,11 @@ impl Listed for Avq {
 
 impl Discipline for Avq {
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        let fresh = Self::new(settings, link)?;
+        let fresh = Self::new(settings.read(), link)?;
         let begun = self.moved.is_some();
-        let conversion = match (self.byte_mode, fresh.byte_mode) {
-            (true, false) => 1.0 / self.mean_packet_size,
-            (false, true) => fresh.mean_packet_size,
+        let conversion = match (self.set.byte_mode, fresh.set.byte_mode) {
+            (true, false) => 1.0 / self.set.mean_packet_size.0,
+            (false, true) => fresh.set.mean_packet_size.0,
             _ => 1.0,
         };
         *self = Self {
@@ -135,7 +108,7 @@ impl Discipline for Avq {
     }
 
     fn link_changed(&mut self, link: LinkFacts) {
-        let unit = if self.byte_mode { 1.0 } else { self.mean_packet_size };
+        let unit = if self.set.byte_mode { 1.0 } else { self.set.mean_packet_size.0 };
         self.capacity = link.packets_per_second(unit);
     }
 
@@ -148,21 +121,21 @@ impl<C: Coin> Decide<C> for Avq {
     #[inline(never)]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         let now = arrival.now;
-        let packet = if self.byte_mode { f64::from(arrival.size) } else { 1.0 };
+        let packet = if self.set.byte_mode { f64::from(arrival.size) } else { 1.0 };
         let passed = seconds(now - self.moved.unwrap_or(now));
         self.moved = Some(now);
         let sent = self.virtual_share * self.capacity * passed;
         self.backlog = (self.backlog - sent).max(0.0);
         let room = self.backlog + packet <= self.virtual_limit;
-        let marked = !room && self.ecn && arrival.ecn_capable();
+        let marked = !room && self.set.ecn && arrival.ecn_capable();
         if room {
             self.backlog += packet;
         }
         let load = if room || marked { packet } else { 0.0 };
-        let due = self.target_utilization * self.capacity * passed;
-        let share = self.virtual_share + self.damping * (due - load) / self.capacity;
+        let due = self.set.target_utilization * self.capacity * passed;
+        let share = self.virtual_share + self.set.damping * (due - load) / self.capacity;
         self.virtual_share = share.clamp(0.0, 1.0);
-        if arrival.queue_packets >= self.limit {
+        if arrival.queue_packets >= self.set.limit.0 {
             Verdict::Drop(DropReason::Overflow)
         } else if room {
             Verdict::Accept

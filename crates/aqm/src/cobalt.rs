@@ -1,43 +1,6 @@
-//! COBALT: CoDel for flows that answer and BLUE for those that do not, side by side.
-//!
-//! Source: Linux 6.12, `net/sched/sch_cake.c` (facts, not code), the queue management of each of the
-//! flow queues of CAKE (T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", IEEE LANMAN 2018),
-//! in the kernel's whole numbers.
-//!
-//! State of its CoDel: a count, whether sojourn times are above the target, and when the next signal is
-//! due. Update, at each packet that leaves: when the target is first exceeded the next signal is due
-//! after interval / sqrt(count). When it is due and the target still exceeded, the packet is marked or
-//! dropped, the count rises, and the next is due interval / sqrt(count) later; when it is due and the
-//! target is not exceeded, the count falls instead, by as many as have fallen due. So the rate that
-//! was found decays as it grew, where CoDel forgets it at once. Below the target or with an empty
-//! queue nothing is signalled.
-//!
-//! State of its BLUE: a probability and when it last moved. An overflow raises it and an empty queue
-//! lowers it, each at most once in a `target`. A packet that leaves is dropped with it, ECN-capable or
-//! not: who does not answer marks must lose packets.
-//!
-//! The target is at least one and a half times, and the sojourn at which it acts four times, what the
-//! link needs for the largest packet; the interval grows with the target.
-//!
-//! As in the kernel the very first spell does not wait for an interval: the root of a count that has
-//! never moved is 0. The roots of counts below 16 are exact, as in Linux since 6.12; before, the table
-//! itself came from Newton's method, and that of 2 was 0.06 % too small.
-//!
-//! What CAKE adds and is not here: flow queues (an eight-way set-associative hash, DRR++), fairness
-//! among hosts, priority tins after DiffServ, a shaper that also counts framing, and a filter of
-//! acknowledgements.
-//!
-//! Departures from CAKE, which come with that:
-//! 1. The arriving packet is dropped when `limit` packets wait; CAKE drops from the head of the longest
-//!    queue when its memory (bytes) is used up.
-//! 2. The queue is found empty when the link asks it for a packet and there is none. CAKE looks into an
-//!    empty flow queue when it is that flow's turn, which with a single flow never happens.
-//! 3. `ecn` can be switched off, and the steps of the probability can be set.
-//! 4. The rate that sets the times of the largest packet is the link's; CAKE's is its shaper's, and
-//!    without one these times are 0. They stay when the link changes under it and follow new settings.
-//! 5. CAKE's ingress mode also asks for a sojourn of two packets for each busy flow.
-
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{
+    Bytes, Packets, ParameterError, Probability, Seconds, Settings, settings,
+};
 
 use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
@@ -77,7 +40,65 @@ struct Configuration {
     ecn: bool,
 }
 
-/// See the module's head.
+settings! {
+    /// Settings of [`Cobalt`].
+    pub CobaltSettings "cobalt": "COBALT",
+        "CoDel whose drop rate decays as it grew, and BLUE against flows that do not answer",
+        "Linux 6.12, net/sched/sch_cake.c";
+    /// packets the buffer holds
+    limit: Packets<u32> = 1000 in [1, 1e9], "as CoDel's; CAKE limits memory";
+    /// sojourn time that a queue may keep up, if the link is fast enough
+    target: Seconds = 0.005 in [0, 10] log [1e-3, 0.05], "CAKE: a twentieth of rtt";
+    /// a usual worst round-trip time
+    interval: Seconds = 0.1 in [> 0, 100] log [0.01, 1], "CAKE: rtt";
+    /// largest packet, for the least times
+    maximum_packet_size: Bytes<u32> = 1514 in [0, 65535], "CAKE: the device's MTU";
+    /// step of the probability up, when the buffer overflows
+    increment: Probability = (1.0 / 256.0) in [0, 1], "CAKE";
+    /// step of the probability down, when the queue is empty
+    decrement: Probability = (1.0 / 4096.0) in [0, 1], "CAKE";
+    /// CoDel's part marks ECN-capable packets, not drops them
+    ecn: bool = true, "CAKE";
+}
+
+/// COBALT: CoDel for flows that answer and BLUE for those that do not, side by side.
+///
+/// Source: Linux 6.12, `net/sched/sch_cake.c` (facts, not code), the queue management of each of the
+/// flow queues of CAKE (T. Høiland-Jørgensen, D. Täht, J. Morton, "Piece of CAKE", IEEE LANMAN 2018),
+/// in the kernel's whole numbers.
+///
+/// State of its CoDel: a count, whether sojourn times are above the target, and when the next signal is
+/// due. Update, at each packet that leaves: when the target is first exceeded the next signal is due
+/// after interval / sqrt(count). When it is due and the target still exceeded, the packet is marked or
+/// dropped, the count rises, and the next is due interval / sqrt(count) later; when it is due and the
+/// target is not exceeded, the count falls instead, by as many as have fallen due. So the rate that
+/// was found decays as it grew, where CoDel forgets it at once. Below the target or with an empty
+/// queue nothing is signalled.
+///
+/// State of its BLUE: a probability and when it last moved. An overflow raises it and an empty queue
+/// lowers it, each at most once in a `target`. A packet that leaves is dropped with it, ECN-capable or
+/// not: who does not answer marks must lose packets.
+///
+/// The target is at least one and a half times, and the sojourn at which it acts four times, what the
+/// link needs for the largest packet; the interval grows with the target.
+///
+/// As in the kernel the very first spell does not wait for an interval: the root of a count that has
+/// never moved is 0. The roots of counts below 16 are exact, as in Linux since 6.12; before, the table
+/// itself came from Newton's method, and that of 2 was 0.06 % too small.
+///
+/// What CAKE adds and is not here: flow queues (an eight-way set-associative hash, DRR++), fairness
+/// among hosts, priority tins after DiffServ, a shaper that also counts framing, and a filter of
+/// acknowledgements.
+///
+/// Departures from CAKE, which come with that:
+/// 1. The arriving packet is dropped when `limit` packets wait; CAKE drops from the head of the longest
+///    queue when its memory (bytes) is used up.
+/// 2. The queue is found empty when the link asks it for a packet and there is none. CAKE looks into an
+///    empty flow queue when it is that flow's turn, which with a single flow never happens.
+/// 3. `ecn` can be switched off, and the steps of the probability can be set.
+/// 4. The rate that sets the times of the largest packet is the link's; CAKE's is its shaper's, and
+///    without one these times are 0. They stay when the link changes under it and follow new settings.
+/// 5. CAKE's ingress mode also asks for a sojourn of two packets for each busy flow.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
     fixed: Configuration,
@@ -93,41 +114,11 @@ pub struct Cobalt {
 }
 
 impl Listed for Cobalt {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "cobalt",
-        title: "COBALT",
-        summary: "CoDel whose drop rate decays as it grew, and BLUE against flows that do not answer",
-        source: "Linux 6.12, net/sched/sch_cake.c",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(1000.0), 1.0, 1e9)
-                .whole()
-                .described("packets the buffer holds", "as CoDel's; CAKE limits memory"),
-            Parameter::number("target", "seconds", Some(0.005), 0.0, 10.0)
-                .searched(1e-3, 0.05, Scale::Log)
-                .described(
-                    "sojourn time that a queue may keep up, if the link is fast enough",
-                    "CAKE: a twentieth of rtt",
-                ),
-            Parameter::number("interval", "seconds", Some(0.1), 0.0, 100.0)
-                .above_minimum()
-                .searched(0.01, 1.0, Scale::Log)
-                .described("a usual worst round-trip time", "CAKE: rtt"),
-            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 0.0, 65535.0)
-                .whole()
-                .described("largest packet, for the least times", "CAKE: the device's MTU"),
-            Parameter::number("increment", "probability", Some(1.0 / 256.0), 0.0, 1.0)
-                .described("step of the probability up, when the buffer overflows", "CAKE"),
-            Parameter::number("decrement", "probability", Some(1.0 / 4096.0), 0.0, 1.0)
-                .described("step of the probability down, when the queue is empty", "CAKE"),
-            Parameter::switch("ecn", true)
-                .described("CoDel's part marks ECN-capable packets, not drops them", "CAKE"),
-        ],
-        ordered: &[],
-    };
+    type Settings = CobaltSettings;
 
-    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
+    fn new(set: CobaltSettings, link: LinkFacts) -> Result<Self, ParameterError> {
         Ok(Self {
-            fixed: Configuration::new(settings, link),
+            fixed: Configuration::new(set, link),
             count: 0,
             inverse_root: 0,
             next: 0,
@@ -144,11 +135,9 @@ impl Discipline for Cobalt {
     }
 
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        self.fixed = Configuration::new(settings, link);
+        self.fixed = Configuration::new(settings.read(), link);
         Ok(())
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     /// BLUE's.
     fn drop_probability(&self) -> Option<f64> {
@@ -219,20 +208,20 @@ impl<C: Coin> Decide<C> for Cobalt {
 }
 
 impl Configuration {
-    fn new(settings: &Settings, link: LinkFacts) -> Self {
-        let time = |name| (settings.number(name) * 1e9).round() as u64;
-        let fraction = |name| (settings.number(name) * 4_294_967_296.0) as u32;
-        let packet_bits = settings.number("maximum_packet_size") * 8.0;
+    fn new(set: CobaltSettings, link: LinkFacts) -> Self {
+        let fraction = |probability: Probability| (probability.0 * 4_294_967_296.0) as u32;
+        let (given, interval) = (set.target.nanoseconds(), set.interval.nanoseconds());
+        let packet_bits = f64::from(set.maximum_packet_size.0) * 8.0;
         let packet_time = (packet_bits * 1e9 / link.rate) as u64;
-        let target = (packet_time * 3 / 2).max(time("target"));
+        let target = (packet_time * 3 / 2).max(given);
         Self {
-            limit: settings.number("limit") as u32,
+            limit: set.limit.0,
             target,
-            interval: (time("interval") + target - time("target")).max(2 * target),
+            interval: (interval + target - given).max(2 * target),
             packet_time,
-            increment: fraction("increment"),
-            decrement: fraction("decrement"),
-            ecn: settings.switch("ecn"),
+            increment: fraction(set.increment),
+            decrement: fraction(set.decrement),
+            ecn: set.ecn,
         }
     }
 }

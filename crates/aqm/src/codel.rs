@@ -1,27 +1,4 @@
-//! CoDel: drops at the head when packets have waited too long for too long.
-//!
-//! Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
-//! Management", RFC 8289, 2018; and, for the dialect `linux`, Linux 6.12,
-//! `include/net/codel_impl.h` and `net/sched/sch_codel.c` (facts, not code).
-//!
-//! State: since when sojourn times have been above `target`; whether it is dropping, how many it
-//! has dropped in this spell, when the next drop is due. Control law: once every packet has waited
-//! at least `target` for an `interval`, drop the one at the head, and while that lasts drop again
-//! after interval / sqrt(count). A spell that begins soon after the last one starts at the rate
-//! the last one had found.
-//!
-//! The dialect `linux` counts time in units of 1024 ns, waits until the interval is over (the RFC:
-//! is reached), and approximates 1 / sqrt(count) in 16 bits by one step of Newton's method for
-//! each drop.
-//!
-//! Departures from the sources:
-//! 1. The RFC leaves marking to its users. As in Linux an ECN-capable packet is marked instead of
-//!    dropped and sent, and that counts as the drop; by default (Linux: only with `ecn`).
-//! 2. The RFC has no buffer; as in Linux the arriving packet is dropped when `limit` packets wait.
-//! 3. `ce_threshold` marks only with `ecn`; Linux has it apart.
-//! 4. That the queue ran dry is noticed when the next packet arrives; nothing can happen between.
-
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{Bytes, Packets, ParameterError, Seconds, Settings, choices, settings};
 
 use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
@@ -60,7 +37,61 @@ enum Turn {
     Dropped,
 }
 
-/// See the module's head.
+choices! {
+    /// Arithmetic of CoDel.
+    pub CodelDialect { Rfc8289 = "rfc8289", Linux = "linux" }
+}
+
+settings! {
+    /// Settings of CoDel's control law, of one queue or of each of many.
+    pub CodelLaw;
+    /// sojourn time that a queue may keep up
+    target: Seconds = 0.005 in [0, 10] log [1e-3, 0.05], "RFC 8289, section 4.3; RFC 8290, section 5.2.2";
+    /// how long the sojourn must exceed the target; a usual worst round-trip time
+    interval: Seconds = 0.1 in [> 0, 100] log [0.01, 1],
+        "RFC 8289, section 4.3; RFC 8290, section 5.2.1";
+    /// nothing is dropped while no more bytes than this wait behind, of all flows
+    maximum_packet_size: Bytes<u32> = 1514 in [0, 65535], "Linux: the device's MTU";
+    /// ECN-capable packets are marked, not dropped
+    ecn: bool = true, "RFC 8290, section 5.2.6; Linux' CoDel has false";
+    /// sojourn time above which every ECN-capable packet is marked; automatic: none
+    ce_threshold: Option<Seconds> = automatic in [0, 10], "Linux; RFC 8290, section 5.2.7";
+    /// whose arithmetic CoDel has
+    dialect: CodelDialect = Rfc8289, "RFC 8289";
+}
+
+settings! {
+    /// Settings of [`Codel`].
+    pub CodelSettings "codel": "CoDel",
+        "Drops at the head while every packet of an interval has waited too long",
+        "RFC 8289; Linux 6.12, include/net/codel_impl.h";
+    ..law: CodelLaw;
+    /// packets the buffer holds
+    limit: Packets<u32> = 1000 in [1, 1e9], "Linux";
+}
+
+/// CoDel: drops at the head when packets have waited too long for too long.
+///
+/// Source: K. Nichols, V. Jacobson, A. McGregor, J. Iyengar, "Controlled Delay Active Queue
+/// Management", RFC 8289, 2018; and, for the dialect `linux`, Linux 6.12,
+/// `include/net/codel_impl.h` and `net/sched/sch_codel.c` (facts, not code).
+///
+/// State: since when sojourn times have been above `target`; whether it is dropping, how many it
+/// has dropped in this spell, when the next drop is due. Control law: once every packet has waited
+/// at least `target` for an `interval`, drop the one at the head, and while that lasts drop again
+/// after interval / sqrt(count). A spell that begins soon after the last one starts at the rate
+/// the last one had found.
+///
+/// The dialect `linux` counts time in units of 1024 ns, waits until the interval is over (the RFC:
+/// is reached), and approximates 1 / sqrt(count) in 16 bits by one step of Newton's method for
+/// each drop.
+///
+/// Departures from the sources:
+/// 1. The RFC leaves marking to its users. As in Linux an ECN-capable packet is marked instead of
+///    dropped and sent, and that counts as the drop; by default (Linux: only with `ecn`).
+/// 2. The RFC has no buffer; as in Linux the arriving packet is dropped when `limit` packets wait.
+/// 3. `ce_threshold` marks only with `ecn`; Linux has it apart.
+/// 4. That the queue ran dry is noticed when the next packet arrives; nothing can happen between.
 #[derive(Clone, Debug)]
 pub struct Codel {
     limit: u32,
@@ -83,46 +114,14 @@ pub(crate) struct Control {
 }
 
 impl Listed for Codel {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "codel",
-        title: "CoDel",
-        summary: "Drops at the head while every packet of an interval has waited too long",
-        source: "RFC 8289; Linux 6.12, include/net/codel_impl.h",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(1000.0), 1.0, 1e9)
-                .whole()
-                .described("packets the buffer holds", "Linux"),
-            Parameter::number("target", "seconds", Some(0.005), 0.0, 10.0)
-                .searched(1e-3, 0.05, Scale::Log)
-                .described("sojourn time that a queue may keep up", "RFC 8289, section 4.3"),
-            Parameter::number("interval", "seconds", Some(0.1), 0.0, 100.0)
-                .above_minimum()
-                .searched(0.01, 1.0, Scale::Log)
-                .described(
-                    "how long the sojourn must exceed the target; a usual worst round-trip time",
-                    "RFC 8289, section 4.3",
-                ),
-            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 0.0, 65535.0)
-                .whole()
-                .described(
-                    "nothing is dropped while no more bytes than this wait behind",
-                    "Linux: the device's MTU",
-                ),
-            Parameter::switch("ecn", true)
-                .described("ECN-capable packets are marked, not dropped", "Linux has false"),
-            Parameter::number("ce_threshold", "seconds", None, 0.0, 10.0).described(
-                "sojourn time above which every ECN-capable packet is marked; automatic: none",
-                "Linux",
-            ),
-            Parameter::choice("dialect", "rfc8289", &["rfc8289", "linux"])
-                .described("whose arithmetic", "RFC 8289"),
-        ],
-        ordered: &[],
-    };
+    type Settings = CodelSettings;
 
-    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
-        let limit = settings.number("limit") as u32;
-        Ok(Self { limit, fixed: Configuration::new(settings), control: Control::new() })
+    fn new(set: CodelSettings, _link: LinkFacts) -> Result<Self, ParameterError> {
+        Ok(Self {
+            limit: set.limit.0,
+            fixed: Configuration::new(&set.law),
+            control: Control::new(),
+        })
     }
 }
 
@@ -131,15 +130,13 @@ impl Discipline for Codel {
         true
     }
 
-    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
-        let fixed = Configuration::new(settings);
-        self.control.convert(&self.fixed, &fixed);
-        self.fixed = fixed;
-        self.limit = settings.number("limit") as u32;
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        let mut fresh = Self::new(settings.read(), link)?;
+        self.control.convert(&self.fixed, &fresh.fixed);
+        std::mem::swap(&mut self.control, &mut fresh.control);
+        *self = fresh;
         Ok(())
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     fn cause(&self, reason: DropReason) -> &'static str {
         reason.kind().choose("", "control law", "limit")
@@ -168,18 +165,17 @@ impl<C: Coin> Decide<C> for Codel {
 }
 
 impl Configuration {
-    /// From settings that have CoDel's parameters.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let linux = settings.is("dialect", "linux");
+    pub(crate) fn new(set: &CodelLaw) -> Self {
+        let linux = set.dialect == CodelDialect::Linux;
         let unit_log = if linux { UNIT_LOG } else { 0 };
-        let time = |seconds: f64| (seconds * 1e9).round() as u64 >> unit_log;
-        let interval = time(settings.number("interval"));
+        let time = |time: Seconds| time.nanoseconds() >> unit_log;
+        let interval = time(set.interval);
         Self {
-            target: time(settings.number("target")),
+            target: time(set.target),
             interval,
-            ce_threshold: settings.automatic("ce_threshold").map(time),
-            maximum_packet_size: settings.number("maximum_packet_size") as u64,
-            ecn: settings.switch("ecn"),
+            ce_threshold: set.ce_threshold.map(time),
+            maximum_packet_size: u64::from(set.maximum_packet_size.0),
+            ecn: set.ecn,
             linux,
             unit_log,
             patience: interval + u64::from(linux),

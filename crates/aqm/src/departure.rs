@@ -1,6 +1,6 @@
 //! What a discipline that watches departures is told of them.
 
-use crate::{Colour, Ecn};
+use crate::{Colour, Ecn, Packet};
 
 /// A packet at the head of a queue whose turn it is, and the queue it leaves behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +24,22 @@ pub struct Departure {
 }
 
 impl Departure {
+    /// A packet that arrived at `arrived` and whose turn it is at `now`, behind which nothing waits.
+    #[inline(always)] // for every packet
+    #[must_use]
+    pub fn of(packet: &impl Packet, arrived: u64, now: u64) -> Self {
+        Self {
+            now,
+            arrived,
+            size: packet.size(),
+            flow: packet.flow(),
+            ecn: packet.ecn(),
+            colour: packet.colour(),
+            queue_packets: 0,
+            queue_bytes: 0,
+        }
+    }
+
     /// Return true if the packet may be marked instead of dropped (ECT, RFC 3168).
     #[inline]
     #[must_use]

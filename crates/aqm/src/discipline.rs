@@ -9,7 +9,7 @@
 //! ([`ForeignDiscipline`](crate::ForeignDiscipline)) have the first two; only they have no description
 //! of their own type.
 
-use vermilion_parameters::{Algorithm, ParameterError, Settings};
+use vermilion_parameters::{Algorithm, AlgorithmSettings, ParameterError, Setting, Settings};
 
 use crate::{Arrival, Coin, Departure, DropReason, LinkFacts, Verdict};
 
@@ -36,7 +36,7 @@ pub trait Discipline {
     }
 
     /// The link behind it has changed; the settings stay, the automatic ones as they were.
-    fn link_changed(&mut self, link: LinkFacts);
+    fn link_changed(&mut self, _link: LinkFacts) {}
 
     /// Its average queue in packets after the last arrival (or departure, if it watches them), if it
     /// keeps one. This is what it believes, not a measurement.
@@ -136,12 +136,32 @@ pub trait Decide<C: Coin + ?Sized>: Discipline {
 /// A discipline that has a name and is made from settings: what stands in the
 /// [registry](crate::registry).
 pub trait Listed: Discipline + Sized {
-    /// Name, source and parameter table.
-    const ALGORITHM: Algorithm;
+    /// Its settings, from whose declaration the parameter table is.
+    type Settings: AlgorithmSettings;
 
-    /// A fresh one in front of `link`; one that keeps packets is empty.
+    /// Name, source and parameter table.
+    const ALGORITHM: Algorithm = Self::Settings::ALGORITHM;
+
+    /// A fresh one in front of `link` from settings that have been checked; one that keeps packets is empty.
     ///
     /// # Errors
     /// Values that the table accepts one by one but that do not go together.
-    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError>;
+    fn new(settings: Self::Settings, link: LinkFacts) -> Result<Self, ParameterError>;
+
+    /// A fresh one in front of `link`.
+    ///
+    /// # Errors
+    /// A value that the table refuses, and as for [`Listed::new`].
+    fn with(settings: Self::Settings, link: LinkFacts) -> Result<Self, ParameterError> {
+        Self::new(settings.checked()?, link)
+    }
+}
+
+/// Refuses to change while running what is in force for a queue's life.
+pub(crate) fn keeps<T: Setting>(name: &str, in_force: T, wanted: T) -> Result<(), ParameterError> {
+    if in_force == wanted {
+        return Ok(());
+    }
+    let accepted = format!("{}, as the queue is running", in_force.write());
+    Err(ParameterError::new(name, wanted.write(), accepted))
 }

@@ -1,34 +1,43 @@
-//! Drop-tail: accept until the buffer is full.
-//!
-//! Source: the default queue of every router; head and random drop: B. Braden et al.,
-//! "Recommendations on Queue Management and Congestion Avoidance in the Internet", RFC 2309, 1998,
-//! section 2. A packet that arrives while `limit` packets wait is dropped; the packet in transmission
-//! does not count. With `limit_bytes` one is dropped that would make more bytes wait than that.
-//!
-//! With `drop` = "head" the packet at the head is dropped for the one that arrives, with "random" any
-//! one of those that wait and the one that arrives, all as likely; where packets differ in size, that
-//! is repeated until there is room.
-//!
-//! Departures from ns-2's `DropTail`:
-//! 1. ns-2 drops when the packet would be the `limit`-th in the queue, so its queue holds
-//!    `limit - 1` packets; here the queue holds `limit`. In bytes it likewise drops where they would
-//!    be equal to the limit.
-//! 2. In bytes ns-2 drops only one packet from the head, however large the one that arrives.
-//! 3. ns-2 has no random drop.
+use vermilion_parameters::{Bytes, Packets, ParameterError, Settings, choices, settings};
 
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Settings};
-
+use crate::discipline::keeps;
 use crate::{Arrival, Coin, Decide, Discipline, DropKind, DropReason, LinkFacts, Listed, Verdict};
 
-/// Which packet has to go.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Victim {
-    Tail,
-    Head,
-    Random,
+choices! {
+    /// Packet that a full buffer drops: the arriving one, the first, or any.
+    pub Victim { Tail = "tail", Head = "head", Random = "random" }
 }
 
-/// See the module's head.
+settings! {
+    /// Settings of [`DropTail`].
+    pub DropTailSettings "drop-tail": "Drop-tail",
+        "Accepts packets until the buffer is full",
+        "the default of routers; baseline of RFC 7567; RFC 2309, section 2";
+    /// packets the buffer holds
+    limit: Packets<u32> = 100 in [1, 1e9], "a common default";
+    /// bytes the buffer holds; automatic: the limit is in packets
+    limit_bytes: Option<Bytes<u64>> = automatic in [1, 1e15], "Linux: bfifo in the place of pfifo";
+    /// which packet a full buffer drops: the arriving one, the first, or any
+    drop: Victim = Tail, "RFC 2309, section 2";
+}
+
+/// Drop-tail: accept until the buffer is full.
+///
+/// Source: the default queue of every router; head and random drop: B. Braden et al.,
+/// "Recommendations on Queue Management and Congestion Avoidance in the Internet", RFC 2309, 1998,
+/// section 2. A packet that arrives while `limit` packets wait is dropped; the packet in transmission
+/// does not count. With `limit_bytes` one is dropped that would make more bytes wait than that.
+///
+/// With `drop` = "head" the packet at the head is dropped for the one that arrives, with "random" any
+/// one of those that wait and the one that arrives, all as likely; where packets differ in size, that
+/// is repeated until there is room.
+///
+/// Departures from ns-2's `DropTail`:
+/// 1. ns-2 drops when the packet would be the `limit`-th in the queue, so its queue holds
+///    `limit - 1` packets; here the queue holds `limit`. In bytes it likewise drops where they would
+///    be equal to the limit.
+/// 2. In bytes ns-2 drops only one packet from the head, however large the one that arrives.
+/// 3. ns-2 has no random drop.
 #[derive(Clone, Debug)]
 pub struct DropTail {
     /// The greatest number where the limit is in bytes.
@@ -38,40 +47,14 @@ pub struct DropTail {
 }
 
 impl Listed for DropTail {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "drop-tail",
-        title: "Drop-tail",
-        summary: "Accepts packets until the buffer is full",
-        source: "the default of routers; baseline of RFC 7567; RFC 2309, section 2",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
-                .whole()
-                .described("packets the buffer holds", "a common default"),
-            Parameter::number("limit_bytes", "bytes", None, 1.0, 1e15).whole().described(
-                "bytes the buffer holds; automatic: the limit is in packets",
-                "Linux: bfifo in the place of pfifo",
-            ),
-            Parameter::choice("drop", "tail", &["tail", "head", "random"]).described(
-                "which packet a full buffer drops: the arriving one, the first, or any",
-                "RFC 2309, section 2",
-            ),
-        ],
-        ordered: &[],
-    };
+    type Settings = DropTailSettings;
 
-    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
-        let limit_bytes = settings.automatic("limit_bytes");
-        let victim = if settings.is("drop", "tail") {
-            Victim::Tail
-        } else if settings.is("drop", "head") {
-            Victim::Head
-        } else {
-            Victim::Random
-        };
+    fn new(set: DropTailSettings, _link: LinkFacts) -> Result<Self, ParameterError> {
+        let limit_bytes = set.limit_bytes.map(|it| it.0);
         Ok(Self {
-            limit: limit_bytes.map_or(settings.number("limit") as u32, |_| u32::MAX),
-            limit_bytes: limit_bytes.map_or(u64::MAX, |bytes| bytes as u64),
-            victim,
+            limit: limit_bytes.map_or(set.limit.0, |_| u32::MAX),
+            limit_bytes: limit_bytes.unwrap_or(u64::MAX),
+            victim: set.drop,
         })
     }
 }
@@ -83,20 +66,13 @@ impl Discipline for DropTail {
     }
 
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        let changed = Self::new(settings, link)?;
+        let changed = Self::new(settings.read(), link)?;
         if changed.watches_departures() != self.watches_departures() {
-            let (value, accepted) = match changed.victim {
-                Victim::Tail => ("\"tail\"", "head or random, as the queue is running"),
-                Victim::Head => ("\"head\"", "tail, as the queue is running"),
-                Victim::Random => ("\"random\"", "tail, as the queue is running"),
-            };
-            return Err(ParameterError::new("drop", value, accepted));
+            keeps("drop", self.victim, changed.victim)?;
         }
         *self = changed;
         Ok(())
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     fn cause(&self, reason: DropReason) -> &'static str {
         match (reason.kind(), self.victim) {
@@ -135,26 +111,5 @@ impl DropTail {
         } else {
             Verdict::Drop(DropReason::Overflow)
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Ecn;
-    use vermilion_parameters::{Value, Values};
-
-    #[test]
-    fn the_packet_after_the_limit_is_dropped() {
-        let values = Values::from([("limit".to_owned(), Value::Number(3.0))]);
-        let settings = Settings::resolve(&DropTail::ALGORITHM, &values).unwrap();
-        let mut queue = DropTail::new(&settings, LinkFacts { rate: 1e6, delay: 0.0 }).unwrap();
-        let mut meet = |queue_packets| {
-            let arrival =
-                Arrival { size: 1000, ecn: Ecn::Ect0, queue_packets, ..Arrival::default() };
-            queue.on_arrival(&arrival, &mut || 0.0)
-        };
-        assert_eq!(meet(2), Verdict::Accept);
-        assert_eq!(meet(3), Verdict::Drop(DropReason::Overflow));
     }
 }

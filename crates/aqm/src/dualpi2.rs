@@ -1,48 +1,8 @@
-//! DualPI2: two coupled queues, so that senders with low latency and others share a link fairly.
-//!
-//! Source: K. De Schepper, B. Briscoe, G. White, "Dual-Queue Coupled Active Queue Management (AQM) for
-//! Low Latency, Low Loss, and Scalable Throughput (L4S)", RFC 9332, 2023, as Linux 6.17 runs it
-//! (`net/sched/sch_dualpi2.c`; facts, not code), in the kernel's whole numbers: time in nanoseconds,
-//! probability as a 32-bit fraction.
-//!
-//! State: two first-in, first-out queues, one for packets with ECT(1) or CE and one for all others; the
-//! base probability p; the delay at the last update; a credit that says whose turn it is. Update, every
-//! `interval`: with the longer of the times that the two heads have waited, p moves by alpha x (delay -
-//! target) + beta x (delay - last delay). Control law, as a packet leaves: one of the classic queue is
-//! dropped, or marked if it can be, with p x p; one of the low-latency queue is marked with `coupling` x p,
-//! and also if it has itself waited longer than the step. While less than two packets' worth wait nothing
-//! but the step acts.
-//!
-//! Squaring turns p into what senders with the square-root law need; senders that answer in proportion
-//! need p itself; and with a coupling of 2 both then have about the same rate at equal round trips.
-//!
-//! Which queue sends: the low-latency one, unless the credit is above 0. While both have packets, each
-//! byte of the low-latency queue adds `classic_share` (in hundredths) to the credit and each byte of the
-//! classic one takes the rest, so that the classic queue gets that share at least.
-//!
-//! Overload is when coupling x p exceeds 1. Then the classic queue drops what it would mark, and the
-//! low-latency queue drops with p x p and marks all else; or, without `drop_on_overload`, it only marks, and
-//! p stays where coupling x p is 1.
-//!
-//! Departures from the source:
-//! 1. Updates are not timed: those that have passed are made up for at the next arrival or departure, with
-//!    the heads as they were. The kernel's timer is late by what it takes to run.
-//! 2. At p = 0 no coin is drawn; in the kernel a random number of 0 strikes even then.
-//! 3. The buffer is limited in packets only; the kernel also counts memory. Packets beyond a limit that
-//!    has been lowered stay; the kernel drops them.
-//! 4. The credit is as new when a packet finds both queues empty and the link idle, or the classic share is
-//!    set anew; the kernel does the former when it is asked and has nothing to send.
-//! 5. A change of p beyond 32 bits ends at 0 or 1; in the kernel it wraps round.
-//! 6. What belongs into which queue cannot be changed while running.
-//! 7. Filters and priorities that put packets into a queue, and the splitting of large segments, are not
-//!    here.
-//! 8. RFC 9332's pseudo-code makes beta 3.0 per second and the interval 15 ms for a largest round trip of
-//!    100 ms; the defaults, 3.2 and 16 ms, are Linux's, which its text is quoted with, too.
-
 use std::collections::VecDeque;
 
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{Bytes, Packets, ParameterError, Seconds, Settings, choices, settings};
 
+use crate::discipline::keeps;
 use crate::{
     Coin, Discipline, DropKind, DropReason, Dropped, Ecn, LinkFacts, Listed, Packet, Queue,
     Scheduler, Sent,
@@ -56,7 +16,7 @@ const GAIN_UNIT: i64 = 64;
 /// Fixed settings. Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Configuration {
-    limit: usize,
+    set: DualPi2Settings,
     target: i64,
     interval: u64,
     /// Steps of the probability for each 64 ns.
@@ -64,14 +24,9 @@ struct Configuration {
     beta: i64,
     coupling: u64,
     step: Step,
-    /// Packets in the low-latency queue from which the step applies to one that joins.
-    step_from: usize,
     /// Hundredths.
     classic_share: i64,
     maximum_packet_size: u64,
-    any_capable: bool,
-    drop_on_arrival: bool,
-    drop_on_overload: bool,
 }
 
 /// Above which packets of the low-latency queue are marked.
@@ -99,7 +54,86 @@ enum Fate {
     Drop,
 }
 
-/// See the module's head.
+choices! {
+    /// Packets that belong into the low-latency queue: ECT(1) and CE, or all that may be marked.
+    pub LowLatency { Ect1 = "ect1", EcnCapable = "ecn-capable" }
+}
+
+settings! {
+    /// Settings of [`DualPi2`].
+    pub DualPi2Settings "dualpi2": "DualPI2",
+        "Two queues under one controller: low latency for L4S, meant to leave others the same rate",
+        "RFC 9332; Linux 6.17, net/sched/sch_dualpi2.c";
+    /// packets that both queues hold together
+    limit: Packets<u32> = 10_000 in [1, 1e9], "Linux";
+    /// queueing delay to hold in the classic queue
+    target: Seconds = 0.015 in [0, 4] log [1e-3, 0.1], "RFC 9332, A.1";
+    /// time between two updates
+    interval: Seconds = 0.016 in [1e-4, 4], "RFC 9332, A.1: Tupdate";
+    /// gain, per second, for the distance from the target, in steps of 1/256
+    alpha: f64 = 0.16 in [0, 32] log [0.01, 2], "RFC 9332, A.1; Linux";
+    /// gain, per second, for the growth of the delay, in steps of 1/256
+    beta: f64 = 3.2 in [0, 32] log [0.1, 20], "Linux; RFC 9332 has 3.0";
+    /// the low-latency queue marks with this many times p
+    coupling: u32 = 2 in [1, 255], "RFC 9332, A.1: k";
+    /// wait above which packets of the low-latency queue are marked
+    step_delay: Seconds = 0.001 in [0, 4] log [1e-4, 0.02], "RFC 9332, A.1; Linux: step_thresh";
+    /// in place of step_delay: packets that wait behind; automatic: step_delay counts
+    step_packets: Option<Packets<u32>> = automatic in [0, 1e9], "Linux";
+    /// packets in the low-latency queue from which the step applies to one that joins
+    step_from: Packets<u32> = 0 in [0, 1e9], "Linux: min_qlen_step";
+    /// hundredths of the rate that the classic queue gets while both have packets
+    classic_share: u32 = 10 in [0, 100], "Linux: classic_protection";
+    /// while less than two of these wait p does not act; the credit's unit
+    maximum_packet_size: Bytes<u32> = 1514 in [1, 65535], "Linux: the device's MTU";
+    /// what belongs into the low-latency queue: ECT(1) and CE, or all that may be marked
+    low_latency: LowLatency = Ect1, "RFC 9331; Linux: l4s_ect or any_ect";
+    /// p acts as packets arrive, not as they leave
+    drop_on_arrival: bool = false, "Linux: drop_enqueue";
+    /// the low-latency queue, too, drops when overloaded
+    drop_on_overload: bool = true, "Linux: drop_on_overload";
+}
+
+/// DualPI2: two coupled queues, so that senders with low latency and others share a link fairly.
+///
+/// Source: K. De Schepper, B. Briscoe, G. White, "Dual-Queue Coupled Active Queue Management (AQM) for
+/// Low Latency, Low Loss, and Scalable Throughput (L4S)", RFC 9332, 2023, as Linux 6.17 runs it
+/// (`net/sched/sch_dualpi2.c`; facts, not code), in the kernel's whole numbers: time in nanoseconds,
+/// probability as a 32-bit fraction.
+///
+/// State: two first-in, first-out queues, one for packets with ECT(1) or CE and one for all others; the
+/// base probability p; the delay at the last update; a credit that says whose turn it is. Update, every
+/// `interval`: with the longer of the times that the two heads have waited, p moves by alpha x (delay -
+/// target) + beta x (delay - last delay). Control law, as a packet leaves: one of the classic queue is
+/// dropped, or marked if it can be, with p x p; one of the low-latency queue is marked with `coupling` x p,
+/// and also if it has itself waited longer than the step. While less than two packets' worth wait nothing
+/// but the step acts.
+///
+/// Squaring turns p into what senders with the square-root law need; senders that answer in proportion
+/// need p itself; and with a coupling of 2 both then have about the same rate at equal round trips.
+///
+/// Which queue sends: the low-latency one, unless the credit is above 0. While both have packets, each
+/// byte of the low-latency queue adds `classic_share` (in hundredths) to the credit and each byte of the
+/// classic one takes the rest, so that the classic queue gets that share at least.
+///
+/// Overload is when coupling x p exceeds 1. Then the classic queue drops what it would mark, and the
+/// low-latency queue drops with p x p and marks all else; or, without `drop_on_overload`, it only marks, and
+/// p stays where coupling x p is 1.
+///
+/// Departures from the source:
+/// 1. Updates are not timed: those that have passed are made up for at the next arrival or departure, with
+///    the heads as they were. The kernel's timer is late by what it takes to run.
+/// 2. At p = 0 no coin is drawn; in the kernel a random number of 0 strikes even then.
+/// 3. The buffer is limited in packets only; the kernel also counts memory. Packets beyond a limit that
+///    has been lowered stay; the kernel drops them.
+/// 4. The credit is as new when a packet finds both queues empty and the link idle, or the classic share is
+///    set anew; the kernel does the former when it is asked and has nothing to send.
+/// 5. A change of p beyond 32 bits ends at 0 or 1; in the kernel it wraps round.
+/// 6. What belongs into which queue cannot be changed while running.
+/// 7. Filters and priorities that put packets into a queue, and the splitting of large segments, are not
+///    here.
+/// 8. RFC 9332's pseudo-code makes beta 3.0 per second and the interval 15 ms for a largest round trip of
+///    100 ms; the defaults, 3.2 and 16 ms, are Linux's, which its text is quoted with, too.
 #[derive(Clone, Debug)]
 pub struct DualPi2<P> {
     fixed: Configuration,
@@ -115,76 +149,10 @@ pub struct DualPi2<P> {
 }
 
 impl<P: Packet> Listed for DualPi2<P> {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "dualpi2",
-        title: "DualPI2",
-        summary: "Two queues under one controller: low latency for L4S, meant to leave others the same rate",
-        source: "RFC 9332; Linux 6.17, net/sched/sch_dualpi2.c",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(10_000.0), 1.0, 1e9)
-                .whole()
-                .described("packets that both queues hold together", "Linux"),
-            Parameter::number("target", "seconds", Some(0.015), 0.0, 4.0)
-                .searched(1e-3, 0.1, Scale::Log)
-                .described("queueing delay to hold in the classic queue", "RFC 9332, A.1"),
-            Parameter::number("interval", "seconds", Some(0.016), 1e-4, 4.0)
-                .described("time between two updates", "RFC 9332, A.1: Tupdate"),
-            Parameter::number("alpha", "1", Some(0.16), 0.0, 32.0)
-                .searched(0.01, 2.0, Scale::Log)
-                .described(
-                    "gain, per second, for the distance from the target, in steps of 1/256",
-                    "RFC 9332, A.1; Linux",
-                ),
-            Parameter::number("beta", "1", Some(3.2), 0.0, 32.0)
-                .searched(0.1, 20.0, Scale::Log)
-                .described(
-                    "gain, per second, for the growth of the delay, in steps of 1/256",
-                    "Linux; RFC 9332 has 3.0",
-                ),
-            Parameter::number("coupling", "1", Some(2.0), 1.0, 255.0).whole().described(
-                "the low-latency queue marks with this many times p",
-                "RFC 9332, A.1: k",
-            ),
-            Parameter::number("step_delay", "seconds", Some(0.001), 0.0, 4.0)
-                .searched(1e-4, 0.02, Scale::Log)
-                .described(
-                    "wait above which packets of the low-latency queue are marked",
-                    "RFC 9332, A.1; Linux: step_thresh",
-                ),
-            Parameter::number("step_packets", "packets", None, 0.0, 1e9).whole().described(
-                "in place of step_delay: packets that wait behind; automatic: step_delay counts",
-                "Linux",
-            ),
-            Parameter::number("step_from", "packets", Some(0.0), 0.0, 1e9).whole().described(
-                "packets in the low-latency queue from which the step applies to one that joins",
-                "Linux: min_qlen_step",
-            ),
-            Parameter::number("classic_share", "1", Some(10.0), 0.0, 100.0).whole().described(
-                "hundredths of the rate that the classic queue gets while both have packets",
-                "Linux: classic_protection",
-            ),
-            Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 1.0, 65535.0)
-                .whole()
-                .described(
-                    "while less than two of these wait p does not act; the credit's unit",
-                    "Linux: the device's MTU",
-                ),
-            Parameter::choice("low_latency", "ect1", &["ect1", "ecn-capable"]).described(
-                "what belongs into the low-latency queue: ECT(1) and CE, or all that may be marked",
-                "RFC 9331; Linux: l4s_ect or any_ect",
-            ),
-            Parameter::switch("drop_on_arrival", false)
-                .described("p acts as packets arrive, not as they leave", "Linux: drop_enqueue"),
-            Parameter::switch("drop_on_overload", true).described(
-                "the low-latency queue, too, drops when overloaded",
-                "Linux: drop_on_overload",
-            ),
-        ],
-        ordered: &[],
-    };
+    type Settings = DualPi2Settings;
 
-    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
-        let fixed = Configuration::new(settings);
+    fn new(set: DualPi2Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
+        let fixed = Configuration::new(set);
         Ok(Self {
             fixed,
             classic: VecDeque::new(),
@@ -206,20 +174,15 @@ const fn early(low_latency: bool) -> DropReason {
 
 impl<P: Packet> Discipline for DualPi2<P> {
     fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
-        let fixed = Configuration::new(settings);
-        if fixed.any_capable != self.fixed.any_capable {
-            let given = if fixed.any_capable { "\"ecn-capable\"" } else { "\"ect1\"" };
-            let accepted = "what it was at the start; packets of one flow would be in two queues";
-            return Err(ParameterError::new("low_latency", given, accepted));
-        }
+        let fixed = Configuration::new(settings.read());
+        // Packets of one flow would be in two queues.
+        keeps("low_latency", self.fixed.set.low_latency, fixed.set.low_latency)?;
         if fixed.first_credit() != self.fixed.first_credit() {
             self.credit = fixed.first_credit();
         }
         self.fixed = fixed;
         Ok(())
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     /// p, the base of both queues' probabilities.
     fn drop_probability(&self) -> Option<f64> {
@@ -264,13 +227,13 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
         if idle_since.is_some() && self.len() == 0 {
             self.credit = self.fixed.first_credit();
         }
-        if self.len() >= self.fixed.limit {
+        if self.len() >= self.fixed.set.limit.0 as usize {
             dropped(Dropped { packet, arrived: now, reason: DropReason::Overflow });
             return false;
         }
         let low_latency = self.fixed.is_low_latency(packet.ecn());
         let mut marked = false;
-        if self.fixed.drop_on_arrival {
+        if self.fixed.set.drop_on_arrival {
             match self.fate(packet.ecn(), low_latency, coin) {
                 Fate::Drop => {
                     dropped(Dropped { packet, arrived: now, reason: early(low_latency) });
@@ -284,7 +247,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
             }
         }
         self.bytes += u64::from(packet.size());
-        let long_enough = self.low_latency.len() >= self.fixed.step_from;
+        let long_enough = self.low_latency.len() >= self.fixed.set.step_from.0 as usize;
         let stepped = low_latency && long_enough && !marked;
         let queue = if low_latency { &mut self.low_latency } else { &mut self.classic };
         queue.push_back(Waiting { packet, arrived: now, stepped });
@@ -301,7 +264,7 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
         self.catch_up(now);
         while let Some((waiting, low_latency, credit)) = self.next() {
             let Waiting { mut packet, arrived, stepped } = waiting;
-            let fate = if self.fixed.drop_on_arrival {
+            let fate = if self.fixed.set.drop_on_arrival {
                 Fate::Pass
             } else {
                 self.fate(packet.ecn(), low_latency, coin)
@@ -322,30 +285,25 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for DualPi2<P> {
 }
 
 impl Configuration {
-    fn new(settings: &Settings) -> Self {
-        let nanoseconds = |name| (settings.number(name) * 1e9).round();
+    fn new(set: DualPi2Settings) -> Self {
         // Linux takes whole 256ths, for seconds, and keeps them for units of 64 ns.
-        let gain = |name| {
-            let in_256ths = (settings.number(name) * 256.0).round() as u64;
+        let gain = |per_second: f64| {
+            let in_256ths = (per_second * 256.0).round() as u64;
             ((in_256ths * u64::from(CERTAIN)) >> 2) as i64 / 1_000_000_000
         };
         Self {
-            limit: settings.number("limit") as usize,
-            target: nanoseconds("target") as i64,
-            interval: nanoseconds("interval") as u64,
-            alpha: gain("alpha"),
-            beta: gain("beta"),
-            coupling: settings.number("coupling") as u64,
-            step: match settings.automatic("step_packets") {
-                Some(packets) => Step::Packets(packets as usize),
-                None => Step::Delay(nanoseconds("step_delay") as u64),
+            set,
+            target: set.target.nanoseconds() as i64,
+            interval: set.interval.nanoseconds(),
+            alpha: gain(set.alpha),
+            beta: gain(set.beta),
+            coupling: u64::from(set.coupling),
+            step: match set.step_packets {
+                Some(packets) => Step::Packets(packets.0 as usize),
+                None => Step::Delay(set.step_delay.nanoseconds()),
             },
-            step_from: settings.number("step_from") as usize,
-            classic_share: settings.number("classic_share") as i64,
-            maximum_packet_size: settings.number("maximum_packet_size") as u64,
-            any_capable: settings.is("low_latency", "ecn-capable"),
-            drop_on_arrival: settings.switch("drop_on_arrival"),
-            drop_on_overload: settings.switch("drop_on_overload"),
+            classic_share: i64::from(set.classic_share),
+            maximum_packet_size: u64::from(set.maximum_packet_size.0),
         }
     }
 
@@ -356,7 +314,7 @@ impl Configuration {
     fn is_low_latency(&self, ecn: Ecn) -> bool {
         match ecn {
             Ecn::NotCapable => false,
-            Ecn::Ect0 => self.any_capable,
+            Ecn::Ect0 => self.set.low_latency == LowLatency::EcnCapable,
             Ecn::Ect1 | Ecn::CongestionExperienced => true,
         }
     }
@@ -403,7 +361,7 @@ impl<P: Packet> DualPi2<P> {
             };
         }
         if overload {
-            let lost = self.fixed.drop_on_overload && self.strikes_twice(coin);
+            let lost = self.fixed.set.drop_on_overload && self.strikes_twice(coin);
             if lost { Fate::Drop } else { Fate::Mark }
         } else if strikes(coupled, coin) {
             Fate::Mark
@@ -458,7 +416,7 @@ impl<P: Packet> DualPi2<P> {
         self.last_delay = delay;
         // Rounded towards 0.
         let moved = i128::from(self.probability) + change / i128::from(GAIN_UNIT);
-        let highest = if self.fixed.drop_on_overload {
+        let highest = if self.fixed.set.drop_on_overload {
             CERTAIN
         } else {
             (u64::from(CERTAIN) / self.fixed.coupling) as u32

@@ -1,10 +1,8 @@
-//! Which of many queues holds most bytes.
-//!
-//! Asked seldom, for a buffer that is full, while what the queues hold changes with every packet. So a
-//! change only puts its queue on a list of those to be looked at, and the question plays a tournament over
-//! the queues of which only the matches of those are played again.
-
-/// See the module's head.
+/// Which of many queues holds most bytes.
+///
+/// Asked seldom, for a buffer that is full, while what the queues hold changes with every packet. So a
+/// change only puts its queue on a list of those to be looked at, and the question plays a tournament over
+/// the queues of which only the matches of those are played again.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Fattest {
     /// `winners[node]` is the queue that holds most below `node`, the first of those alike; none before the

@@ -1,29 +1,6 @@
-//! Queues of many flows that take turns: what the flow-queueing disciplines have in common.
-//!
-//! Source: T. Hoeiland-Joergensen et al., "The Flow Queue CoDel Packet Scheduler and Active Queue
-//! Management Algorithm", RFC 8290, 2018, sections 3 and 4, as Linux 6.12 has it
-//! (`net/sched/sch_fq_codel.c`, `sch_fq_pie.c`; facts, not code).
-//!
-//! State: a queue for each value of the hash, with what its controller knows and a deficit in bytes;
-//! a list of new queues and one of old ones. A queue in neither list that is given a packet becomes
-//! the last of the new ones, with a quantum. The first new queue has the turn, or without new ones
-//! the first old one. If its deficit is used up, it gets another quantum and becomes the last old
-//! one; if it is empty, a new one becomes the last old one (so that it cannot be new again at once)
-//! unless there are none, and an old one leaves the list. Every packet sent is charged.
-//!
-//! Departure from both: a link that has nothing left to send asks nobody for a packet, so a queue that has run
-//! empty is only looked at, and leaves its list, once another packet waits. Until then a flow that comes back
-//! finds its queue in its old place. RFC 8290 and a root qdisc of Linux ask until nothing is left. Below htb,
-//! which does not ask an empty leaf, Linux does as here.
-//!
-//! Which flows share a queue is up to a hash with a key. As in Linux, where it is drawn at boot, each
-//! queue draws one of its own, with its first packet, unless the key is given.
-//!
-//! Packets stand in one slab, linked to the next of their queue, and so do queues in the lists:
-//! nothing is allocated for a packet once as many as ever wait at once have waited.
+use vermilion_parameters::{Bytes, Packets, ParameterError, settings};
 
-use vermilion_parameters::{Parameter, ParameterError, Settings};
-
+use crate::discipline::keeps;
 use crate::fattest::Fattest;
 use crate::{Coin, Packet, Standing};
 
@@ -32,22 +9,26 @@ const NONE: u32 = u32::MAX;
 /// How many keys the hash can have.
 const KEYS: f64 = 4_294_967_296.0;
 
-pub(crate) const LIMIT: Parameter = Parameter::number("limit", "packets", Some(10240.0), 1.0, 1e9)
-    .whole()
-    .described("packets the buffer holds, of all flows together", "Linux");
-pub(crate) const FLOWS: Parameter = Parameter::number("flows", "1", Some(1024.0), 1.0, 65536.0)
-    .whole()
-    .described("queues into which flows are hashed; not to be changed while running", "Linux");
-pub(crate) const QUANTUM: Parameter =
-    Parameter::number("quantum", "bytes", Some(1514.0), 256.0, 1_048_576.0).whole().described(
-        "bytes that a flow may send in a turn",
-        "RFC 8290, section 5.2.4; Linux: the device's MTU",
-    );
-pub(crate) const PERTURBATION: Parameter =
-    Parameter::number("perturbation", "1", None, 0.0, 4_294_967_295.0).whole().described(
-        "which hash function; automatic: drawn by the queue; not to be changed while running",
-        "RFC 8290, section 4.1.1: flows that collide differ from queue to queue",
-    );
+settings! {
+    /// Settings that say which flow belongs to which queue.
+    pub FlowHash;
+    /// queues into which flows are hashed; not to be changed while running
+    flows: u32 = 1024 in [1, 65536], "Linux";
+    /// which hash function; automatic: drawn by the queue; not to be changed while running
+    perturbation: Option<u32> = automatic in [0, 4_294_967_295_u32],
+        "RFC 8290, section 4.1.1: flows that collide differ from queue to queue";
+}
+
+settings! {
+    /// Settings of queues that take turns as in RFC 8290.
+    pub FlowTurns;
+    ..hash: FlowHash;
+    /// packets the buffer holds, of all flows together
+    limit: Packets<u32> = 10240 in [1, 1e9], "Linux";
+    /// bytes that a flow may send in a turn
+    quantum: Bytes<u32> = 1514 in [256, 1_048_576],
+        "RFC 8290, section 5.2.4; Linux: the device's MTU";
+}
 
 /// One takes one line of the cache, and so does a queue: they are reached in the order of the turns, which
 /// is no order of memory.
@@ -99,7 +80,31 @@ struct List {
     tail: u32,
 }
 
-/// See the module's head. `C` is what the discipline's controller knows of each queue.
+/// Queues of many flows that take turns: what the flow-queueing disciplines have in common.
+///
+/// Source: T. Hoeiland-Joergensen et al., "The Flow Queue CoDel Packet Scheduler and Active Queue
+/// Management Algorithm", RFC 8290, 2018, sections 3 and 4, as Linux 6.12 has it
+/// (`net/sched/sch_fq_codel.c`, `sch_fq_pie.c`; facts, not code).
+///
+/// State: a queue for each value of the hash, with what its controller knows and a deficit in bytes;
+/// a list of new queues and one of old ones. A queue in neither list that is given a packet becomes
+/// the last of the new ones, with a quantum. The first new queue has the turn, or without new ones
+/// the first old one. If its deficit is used up, it gets another quantum and becomes the last old
+/// one; if it is empty, a new one becomes the last old one (so that it cannot be new again at once)
+/// unless there are none, and an old one leaves the list. Every packet sent is charged.
+///
+/// Departure from both: a link that has nothing left to send asks nobody for a packet, so a queue that has run
+/// empty is only looked at, and leaves its list, once another packet waits. Until then a flow that comes back
+/// finds its queue in its old place. RFC 8290 and a root qdisc of Linux ask until nothing is left. Below htb,
+/// which does not ask an empty leaf, Linux does as here.
+///
+/// Which flows share a queue is up to a hash with a key. As in Linux, where it is drawn at boot, each
+/// queue draws one of its own, with its first packet, unless the key is given.
+///
+/// Packets stand in one slab, linked to the next of their queue, and so do queues in the lists:
+/// nothing is allocated for a packet once as many as ever wait at once have waited.
+///
+/// `C` is what the discipline's controller knows of each queue.
 #[derive(Clone, Debug)]
 pub(crate) struct FlowQueues<P, C> {
     slab: Slab<P>,
@@ -109,16 +114,14 @@ pub(crate) struct FlowQueues<P, C> {
     old: List,
     waiting: Standing,
     quantum: i64,
-    /// The key of the hash, if the settings give one.
-    given_key: Option<u32>,
+    hash: FlowHash,
     /// The one in force; `None` until it has been drawn.
     key: Option<u32>,
 }
 
 impl<P: Packet, C: Clone> FlowQueues<P, C> {
     /// Empty queues as the settings have them, each with `control`.
-    pub(crate) fn new(settings: &Settings, control: C) -> Self {
-        let count = settings.number("flows") as usize;
+    pub(crate) fn new(hash: FlowHash, quantum: Bytes<u32>, control: C) -> Self {
         let queue = Queue {
             head: NONE,
             tail: NONE,
@@ -130,38 +133,28 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
             control,
         };
         let empty = List { head: NONE, tail: NONE };
-        let given_key = given_key(settings);
         Self {
             slab: Slab { slots: Vec::new(), free: NONE },
-            queues: vec![queue; count],
+            queues: vec![queue; hash.flows as usize],
             fattest: Fattest::default(),
             new: empty,
             old: empty,
             waiting: Standing::default(),
-            quantum: settings.number("quantum") as i64,
-            given_key,
-            key: given_key,
+            quantum: i64::from(quantum.0),
+            hash,
+            key: hash.perturbation,
         }
     }
 
     /// Takes another quantum; what says which flow belongs to which queue cannot change.
-    pub(crate) fn reconfigure(&mut self, settings: &Settings) -> Result<(), ParameterError> {
-        let refused = |name, value: Option<f64>, in_force: Option<f64>| {
-            let text = |value: Option<f64>| {
-                value.map_or_else(|| "automatic".to_owned(), |value| value.to_string())
-            };
-            let accepted = format!("{}, as the queue is running", text(in_force));
-            Err(ParameterError::new(name, text(value), accepted))
-        };
-        let (flows, in_force) = (settings.number("flows"), self.queues.len() as f64);
-        if flows != in_force {
-            return refused("flows", Some(flows), Some(in_force));
-        }
-        let key = given_key(settings);
-        if key != self.given_key {
-            return refused("perturbation", key.map(f64::from), self.given_key.map(f64::from));
-        }
-        self.quantum = settings.number("quantum") as i64;
+    pub(crate) fn set_anew(
+        &mut self,
+        hash: FlowHash,
+        quantum: Bytes<u32>,
+    ) -> Result<(), ParameterError> {
+        keeps("flows", self.hash.flows, hash.flows)?;
+        keeps("perturbation", self.hash.perturbation, hash.perturbation)?;
+        self.quantum = i64::from(quantum.0);
         Ok(())
     }
 
@@ -416,11 +409,6 @@ impl<P: Packet, C> Chosen<'_, P, C> {
     }
 }
 
-/// The key of the hash that the settings give.
-fn given_key(settings: &Settings) -> Option<u32> {
-    settings.automatic("perturbation").map(|key| key as u32)
-}
-
 /// Makes `queue` the last of a list.
 #[inline]
 fn append<C>(list: &mut List, queues: &mut [Queue<C>], queue: u32) {
@@ -435,10 +423,8 @@ fn append<C>(list: &mut List, queues: &mut [Queue<C>], queue: u32) {
 
 #[cfg(test)]
 mod tests {
-    use vermilion_parameters::{Value, Values};
-
     use super::*;
-    use crate::{Ecn, FqCodel, Listed};
+    use crate::Ecn;
 
     struct Nothing;
 
@@ -454,13 +440,8 @@ mod tests {
         fn mark(&mut self) {}
     }
 
-    fn queues(perturbation: Option<f64>) -> FlowQueues<Nothing, ()> {
-        let values: Values = perturbation
-            .map(|key| ("perturbation".to_owned(), Value::Number(key)))
-            .into_iter()
-            .collect();
-        let algorithm = FqCodel::<Nothing>::ALGORITHM;
-        FlowQueues::new(&Settings::resolve(&algorithm, &values).unwrap(), ())
+    fn queues(perturbation: Option<u32>) -> FlowQueues<Nothing, ()> {
+        FlowQueues::new(FlowHash { perturbation, ..Default::default() }, Bytes(1514), ())
     }
 
     /// A coin for queues that draw their key, if they draw no more than one.
@@ -471,7 +452,7 @@ mod tests {
 
     #[test]
     fn flows_are_spread_as_if_each_drew_its_queue() {
-        for perturbation in [None, Some(0.0), Some(1.0), Some(4_294_967_295.0)] {
+        for perturbation in [None, Some(0), Some(1), Some(u32::MAX)] {
             let mut queues = queues(perturbation);
             let mut found = vec![0_u32; 1024];
             let mut coin = one_coin(0.3);
@@ -495,15 +476,15 @@ mod tests {
     fn another_perturbation_lets_other_flows_collide() {
         let none = || -> f64 { panic!("a given key is not drawn") };
         // 1770 pairs, one in 1024 of which collides.
-        let one = pairs(&mut queues(Some(0.0)), none);
-        let other = pairs(&mut queues(Some(1.0)), none);
+        let one = pairs(&mut queues(Some(0)), none);
+        let other = pairs(&mut queues(Some(1)), none);
         assert!(one.len() < 8 && other.len() < 8, "{one:?}, {other:?}");
         assert!(one.iter().all(|pair| !other.contains(pair)), "{one:?}, {other:?}");
     }
 
     #[test]
     fn without_a_perturbation_the_coin_chooses_it() {
-        let given = pairs(&mut queues(Some(1_073_741_824.0)), || 0.0);
+        let given = pairs(&mut queues(Some(1 << 30)), || 0.0);
         assert_eq!(pairs(&mut queues(None), one_coin(0.25)), given);
         let drawn: Vec<_> = (0..40)
             .map(|number| pairs(&mut queues(None), one_coin(f64::from(number) / 40.0)))

@@ -1,35 +1,8 @@
-//! fq: flows take turns, each with a queue of its own that drops at its tail.
-//!
-//! Source: E. Dumazet, Linux 6.12, `net/sched/sch_fq.c` (facts, not code).
-//!
-//! State: a first-in, first-out queue that goes before all others; the queues of flows and their
-//! turns ([`flow_queues`](crate::flow_queues)), each with a credit in bytes that it keeps while it
-//! is in no list. A packet that finds no flow's queue waiting and fewer than eight packets in the
-//! first one joins that. Any other joins the queue of its flow, unless `limit` packets wait in all of
-//! these or `flow_limit` in its own: then it is dropped. A flow that is seen for the first time has
-//! `initial_quantum`; one that comes back after more than `refill_delay` has at least `quantum`. A
-//! new queue that is found empty always becomes the last old one, where in RFC 8290 it leaves the
-//! lists if it is the only one. A packet that has waited longer than `ce_threshold` in the queue of
-//! its flow is marked if it can be.
-//!
-//! Departures from the source:
-//! 1. fq also holds packets back: those of the machine's own sockets to their pacing rate, and all to
-//!    `maxrate`. What a router forwards has no pacing rate, so without `maxrate` nothing is held
-//!    back. Here nothing ever is; a sender that paces does so itself.
-//! 2. There is one band; fq has three, into which packets with no priority of their own do not
-//!    part.
-//! 3. Linux forgets a flow that has sent nothing for three seconds, but only when another flow comes
-//!    to the same of its 1024 trees. Here none is forgotten.
-//! 4. `refill_delay` is counted in nanoseconds; Linux counts it in ticks.
-//! 5. Packets beyond a limit that has been lowered stay; Linux drops them at the change.
-//! 6. Flows are told apart as in [`fq_codel`](crate::fq_codel): `flows` is Linux' `orphan_mask` and
-//!    one.
-
 use std::collections::VecDeque;
 
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{Bytes, Packets, ParameterError, Seconds, Settings, settings};
 
-use crate::flow_queues::{FLOWS, FlowQueues, PERTURBATION};
+use crate::flow_queues::{FlowHash, FlowQueues};
 use crate::{
     Coin, Discipline, DropKind, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
     Sent,
@@ -40,13 +13,55 @@ const FIRST: usize = 8;
 
 const FLOW_IS_FULL: DropReason = DropReason::Own { kind: DropKind::Overflow, cause: 0 };
 
-/// See the module's head.
+settings! {
+    /// Settings of [`Fq`].
+    pub FqSettings "fq": "FQ",
+        "Serves flows in turns, new ones first; each one's queue drops at its tail",
+        "Linux 6.12, net/sched/sch_fq.c";
+    ..hash: FlowHash;
+    /// packets that the queues of all flows hold together
+    limit: Packets<u32> = 10_000 in [1, 1e9], "Linux";
+    /// packets that the queue of one flow holds
+    flow_limit: Packets<u32> = 100 in [1, 1e9] log [4, 1000], "Linux";
+    /// bytes that a flow may send in a turn
+    quantum: Bytes<u32> = 3028 in [1, 1_048_576], "Linux: twice the device's MTU";
+    /// bytes that a flow may send at first
+    initial_quantum: Bytes<u32> = 15_140 in [0, 2_147_483_647], "Linux: ten times the device's MTU";
+    /// after so long without a packet a flow has a whole quantum again
+    refill_delay: Seconds = 0.04 in [0, 4294], "Linux";
+    /// sojourn time above which every ECN-capable packet is marked; automatic: none
+    ce_threshold: Option<Seconds> = automatic in [0, 4294], "Linux";
+}
+
+/// fq: flows take turns, each with a queue of its own that drops at its tail.
+///
+/// Source: E. Dumazet, Linux 6.12, `net/sched/sch_fq.c` (facts, not code).
+///
+/// State: a first-in, first-out queue that goes before all others; the queues of flows and their
+/// turns (`flow_queues.rs`), each with a credit in bytes that it keeps while it
+/// is in no list. A packet that finds no flow's queue waiting and fewer than eight packets in the
+/// first one joins that. Any other joins the queue of its flow, unless `limit` packets wait in all of
+/// these or `flow_limit` in its own: then it is dropped. A flow that is seen for the first time has
+/// `initial_quantum`; one that comes back after more than `refill_delay` has at least `quantum`. A
+/// new queue that is found empty always becomes the last old one, where in RFC 8290 it leaves the
+/// lists if it is the only one. A packet that has waited longer than `ce_threshold` in the queue of
+/// its flow is marked if it can be.
+///
+/// Departures from the source:
+/// 1. fq also holds packets back: those of the machine's own sockets to their pacing rate, and all to
+///    `maxrate`. What a router forwards has no pacing rate, so without `maxrate` nothing is held
+///    back. Here nothing ever is; a sender that paces does so itself.
+/// 2. There is one band; fq has three, into which packets with no priority of their own do not
+///    part.
+/// 3. Linux forgets a flow that has sent nothing for three seconds, but only when another flow comes
+///    to the same of its 1024 trees. Here none is forgotten.
+/// 4. `refill_delay` is counted in nanoseconds; Linux counts it in ticks.
+/// 5. Packets beyond a limit that has been lowered stay; Linux drops them at the change.
+/// 6. Flows are told apart as in [`FqCodel`](crate::FqCodel): `flows` is Linux' `orphan_mask` and
+///    one.
 #[derive(Clone, Debug)]
 pub struct Fq<P> {
-    limit: usize,
-    flow_limit: u32,
-    quantum: i64,
-    initial_quantum: i64,
+    set: FqSettings,
     refill_delay: u64,
     ce_threshold: u64,
     first: VecDeque<(P, u64)>,
@@ -63,67 +78,29 @@ struct Flow {
 }
 
 impl<P: Packet> Listed for Fq<P> {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "fq",
-        title: "FQ",
-        summary: "Serves flows in turns, new ones first; each one's queue drops at its tail",
-        source: "Linux 6.12, net/sched/sch_fq.c",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(10_000.0), 1.0, 1e9)
-                .whole()
-                .described("packets that the queues of all flows hold together", "Linux"),
-            Parameter::number("flow_limit", "packets", Some(100.0), 1.0, 1e9)
-                .whole()
-                .searched(4.0, 1000.0, Scale::Log)
-                .described("packets that the queue of one flow holds", "Linux"),
-            FLOWS,
-            Parameter::number("quantum", "bytes", Some(3028.0), 1.0, 1_048_576.0)
-                .whole()
-                .described("bytes that a flow may send in a turn", "Linux: twice the device's MTU"),
-            Parameter::number("initial_quantum", "bytes", Some(15_140.0), 0.0, 2_147_483_647.0)
-                .whole()
-                .described(
-                    "bytes that a flow may send at first",
-                    "Linux: ten times the device's MTU",
-                ),
-            Parameter::number("refill_delay", "seconds", Some(0.04), 0.0, 4294.0).described(
-                "after so long without a packet a flow has a whole quantum again",
-                "Linux",
-            ),
-            Parameter::number("ce_threshold", "seconds", None, 0.0, 4294.0).described(
-                "sojourn time above which every ECN-capable packet is marked; automatic: none",
-                "Linux",
-            ),
-            PERTURBATION,
-        ],
-        ordered: &[],
-    };
+    type Settings = FqSettings;
 
-    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
-        let mut it = Self {
-            limit: 0,
-            flow_limit: 0,
-            quantum: 0,
-            initial_quantum: 0,
-            refill_delay: 0,
-            ce_threshold: 0,
+    fn new(set: FqSettings, _link: LinkFacts) -> Result<Self, ParameterError> {
+        Ok(Self {
+            set,
+            refill_delay: set.refill_delay.nanoseconds(),
+            ce_threshold: set.ce_threshold.map_or(u64::MAX, Seconds::nanoseconds),
             first: VecDeque::with_capacity(FIRST),
             first_bytes: 0,
-            queues: FlowQueues::new(settings, Flow { packets: 0, left: None }),
-        };
-        it.set(settings);
-        Ok(it)
+            queues: FlowQueues::new(set.hash, set.quantum, Flow { packets: 0, left: None }),
+        })
     }
 }
 
 impl<P: Packet> Discipline for Fq<P> {
     fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
-        self.queues.reconfigure(settings)?;
-        self.set(settings);
+        let set: FqSettings = settings.read();
+        self.queues.set_anew(set.hash, set.quantum)?;
+        self.set = set;
+        self.refill_delay = set.refill_delay.nanoseconds();
+        self.ce_threshold = set.ce_threshold.map_or(u64::MAX, Seconds::nanoseconds);
         Ok(())
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     fn cause(&self, reason: DropReason) -> &'static str {
         match reason {
@@ -165,20 +142,20 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for Fq<P> {
             self.first.push_back((packet, now));
             return false;
         }
-        if self.queues.len() >= self.limit {
+        if self.queues.len() >= self.set.limit.0 as usize {
             dropped(Dropped { packet, arrived: now, reason: DropReason::Overflow });
             return false;
         }
         let queue = self.queues.queue_of(packet.flow(), coin);
         let flow = self.queues.control(queue);
-        if flow.packets >= self.flow_limit {
+        if flow.packets >= self.set.flow_limit.0 {
             dropped(Dropped { packet, arrived: now, reason: FLOW_IS_FULL });
             return false;
         }
         flow.packets += 1;
         let left = flow.left;
-        let (initial, quantum, refill_delay) =
-            (self.initial_quantum, self.quantum, self.refill_delay);
+        let initial = i64::from(self.set.initial_quantum.0);
+        let (quantum, refill_delay) = (i64::from(self.set.quantum.0), self.refill_delay);
         self.queues.push_with(queue, packet, now, |credit| match left {
             None => initial,
             Some(left) if now - left > refill_delay => credit.max(quantum),
@@ -218,17 +195,5 @@ impl<P: Packet, C: Coin> Scheduler<P, C> for Fq<P> {
             }
             return Some(Sent { packet, arrived, marked });
         }
-    }
-}
-
-impl<P: Packet> Fq<P> {
-    fn set(&mut self, settings: &Settings) {
-        let nanoseconds = |seconds: f64| (seconds * 1e9).round() as u64;
-        self.limit = settings.number("limit") as usize;
-        self.flow_limit = settings.number("flow_limit") as u32;
-        self.quantum = settings.number("quantum") as i64;
-        self.initial_quantum = settings.number("initial_quantum") as i64;
-        self.refill_delay = nanoseconds(settings.number("refill_delay"));
-        self.ce_threshold = settings.automatic("ce_threshold").map_or(u64::MAX, nanoseconds);
     }
 }

@@ -7,7 +7,47 @@
 //! tests that feed it hand-written arrivals, and around a buffer of real packets ([`Fifo`]).
 //!
 //! Disciplines with an order of service of their own keep the packets ([`Scheduler`]); what a packet
-//! is, they leave to their users ([`Packet`]).
+//! is, they leave to their users ([`Packet`]). A router with FQ-CoDel:
+//!
+//! ```
+//! use vermilion_aqm::{Ecn, FqCodel, FqCodelSettings, LinkFacts, Listed, Packet, Queue, Scheduler};
+//!
+//! struct Datagram { flow: u32, size: u32 }
+//!
+//! impl Packet for Datagram {
+//!     fn size(&self) -> u32 { self.size }
+//!     fn flow(&self) -> u32 { self.flow }
+//!     fn ecn(&self) -> Ecn { Ecn::NotCapable }
+//!     fn mark(&mut self) {}
+//! }
+//!
+//! let link = LinkFacts { rate: 10e6, delay: 0.01 };
+//! let mut queue = FqCodel::with(FqCodelSettings::default(), link)?;
+//! let mut coin = || 0.5; // a random number in [0, 1)
+//! let mut dropped = 0;
+//! for number in 0..100 {
+//!     let packet = Datagram { flow: number % 10, size: 1500 };
+//!     queue.enqueue(1_000 * u64::from(number), None, packet, &mut coin, &mut |_| dropped += 1);
+//! }
+//! let sent = queue.dequeue(1_200_000, &mut coin, &mut |_| dropped += 1);
+//! assert_eq!((sent.unwrap().packet.flow, queue.len(), dropped), (0, 99, 0));
+//! # Ok::<(), vermilion_parameters::ParameterError>(())
+//! ```
+//!
+//! RED in front of a queue that somebody else keeps; a queue of 40 packets is beyond its upper threshold:
+//!
+//! ```
+//! use vermilion_aqm::{Arrival, Decide, DropReason, LinkFacts, Listed, Red, RedSettings, Verdict};
+//! use vermilion_parameters::Packets;
+//!
+//! let settings = RedSettings { max_threshold: Packets(30.0), weight: 1.0, ..Default::default() };
+//! let mut red = Red::with(settings, LinkFacts { rate: 10e6, delay: 0.01 })?;
+//! let arrival = Arrival { now: 1_000_000, size: 1500, queue_packets: 40, queue_bytes: 60_000, ..Arrival::default() };
+//! assert_eq!(red.on_arrival(&arrival, &mut || 0.5), Verdict::Drop(DropReason::Forced));
+//! # Ok::<(), vermilion_parameters::ParameterError>(())
+//! ```
+//!
+//! Who chooses at run time builds by name, from a table of values ([`AnyScheduler::from_values`]).
 //!
 //! Adding a discipline: one file beside these, one line in [`registry`], one file of vectors.
 
@@ -30,6 +70,7 @@ mod foreign;
 mod fq;
 mod fq_codel;
 mod fq_pie;
+mod line;
 mod linux_red;
 mod lred;
 mod nonlinear_red;
@@ -48,37 +89,40 @@ mod step;
 mod vred;
 mod wred;
 
-pub use adaptive_red::AdaptiveRed;
+pub use adaptive_red::{AdaptiveRed, AdaptiveRedSettings};
 pub use arrival::{Admission, Arrival, Coin, DropKind, DropReason, LinkFacts, Verdict};
-pub use avq::Avq;
-pub use blue::Blue;
-pub use choke::Choke;
-pub use cobalt::Cobalt;
-pub use codel::Codel;
+pub use avq::{Avq, AvqSettings};
+pub use blue::{Blue, BlueSettings};
+pub use choke::{Choke, ChokeSettings};
+pub use cobalt::{Cobalt, CobaltSettings};
+pub use codel::{Codel, CodelDialect, CodelLaw, CodelSettings};
 pub use departure::Departure;
 pub use discipline::{Decide, Discipline, Listed};
-pub use drop_tail::DropTail;
-pub use dualpi2::DualPi2;
+pub use drop_tail::{DropTail, DropTailSettings, Victim};
+pub use dualpi2::{DualPi2, DualPi2Settings, LowLatency};
 pub use ecn::Ecn;
 pub use fifo::Fifo;
+pub use flow_queues::{FlowHash, FlowTurns};
 pub use foreign::{ForeignDiscipline, ForeignFactory};
-pub use fq::Fq;
-pub use fq_codel::FqCodel;
-pub use fq_pie::FqPie;
-pub use linux_red::LinuxRed;
-pub use lred::Lred;
-pub use nonlinear_red::NonlinearRed;
-pub use ns2_red::Ns2Red;
+pub use fq::{Fq, FqSettings};
+pub use fq_codel::{FqCodel, FqCodelSettings};
+pub use fq_pie::{FqPie, FqPieSettings};
+pub use linux_red::{IdleDecay, LinuxRed, LinuxRedSettings};
+pub use lred::{Lred, LredSettings};
+pub use nonlinear_red::{NonlinearRed, NonlinearRedSettings};
+pub use ns2_red::{
+    Ns2AutomaticWeight, Ns2Drop, Ns2Red, Ns2RedCommon, Ns2RedSettings, Rule, RuledRed,
+};
 pub use packet::{Colour, Packet};
-pub use pd_red::PdRed;
-pub use pi::Pi;
-pub use pie::Pie;
-pub use red::Red;
-pub use red_light::RedLight;
+pub use pd_red::{PdRed, PdRedSettings};
+pub use pi::{Pi, PiSettings};
+pub use pie::{Pie, PieDialect, PieLaw, PieSettings};
+pub use red::{Red, RedSettings};
+pub use red_light::{RedLight, RedLightFilter, RedLightSettings, RedLightSpacing};
 pub use registry::{AnyDiscipline, AnyScheduler};
-pub use rem::Rem;
+pub use rem::{Rem, RemForm, RemSettings};
 pub use scheduler::{Dropped, Queue, Scheduler, Sent, Standing, Visit};
-pub use self_configuring_red::SelfConfiguringRed;
-pub use step::Step;
-pub use vred::Vred;
-pub use wred::Wred;
+pub use self_configuring_red::{SelfConfiguringRed, SelfConfiguringRedSettings};
+pub use step::{Step, StepMeasure, StepSettings};
+pub use vred::{Vred, VredAction, VredSettings, VredThresholdRole};
+pub use wred::{Wred, WredSettings};

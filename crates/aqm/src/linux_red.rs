@@ -1,45 +1,6 @@
-//! RED as the Linux kernel runs it, set as `tc` sets it.
-//!
-//! Source: Linux 6.12, `include/net/red.h` and `net/sched/sch_red.c`; iproute2 6.1, `tc/tc_red.c`
-//! and `tc/q_red.c` (facts, not code). The arithmetic is the kernel's, in whole numbers. What makes
-//! outcomes differ from [`Red`](crate::Red):
-//!
-//! 1. Thresholds, limit and average are in bytes, and there is no other measure: a packet of 40
-//!    bytes meets the same probability as one of 1500.
-//! 2. The weight is a power of two, 2^-`weight_log`. Unless it is given, it follows from `burst`.
-//! 3. The packets from one drop to the next are uniform on 1..1/p: after each drop a number is
-//!    drawn, and the drop falls when count x (average - minimum) reaches it. The first packet that
-//!    finds the average in the range only draws.
-//! 4. From the maximum threshold on everything goes (no gentle slope), and the count starts anew.
-//! 5. While the queue is idle the average decays by a table that `tc` computes, and the packet that
-//!    ends the idleness makes no step of its own. `tc` computes it in units of 64 ns, the kernel
-//!    reads it in microseconds, so that the decay is 15.6 times too slow; `idle_table` chooses
-//!    that or the intended one. Powers of e are tabulated and powers of two applied.
-//! 6. Behind a shaper (`htb`, `tbf`) the kernel never asks an empty queue for a packet, the idle
-//!    clock does not start, and the average does not decay at all: `shaped`. Then a burst can
-//!    lift the average above the maximum and lock the queue shut until enough packets have come.
-//! 7. A change of any setting sets the average to 0 and drops all packets that wait, unless
-//!    `keep_packets` asks the kernel to keep them (a netlink message whose limit is 0; `tc` has no word
-//!    for it).
-//! 8. `adaptive` moves the maximum probability every half second, by the rule of Adaptive RED.
-//!
-//! Departures from the source:
-//! 1. Settings that are those in force already change nothing, but that the idle table is computed anew, for
-//!    the rate that the link has by then.
-//! 2. ECN-capable packets are marked by default (`tc`: only with `ecn`), and the idle table is
-//!    computed for the link's rate (`tc`: for `bandwidth`, 10 Mbit/s unless given).
-//! 3. A packet that meets a full buffer counts as overflow, whatever RED had decided over it.
-//! 4. Adaptation goes on in its half seconds when settings change; the kernel starts them anew.
-//! 5. `max_probability` is held between 2^-32 and 1 - 2^-32; from `tc`, 1 becomes 0 and the
-//!    kernel then takes another probability, the power of two that older kernels used.
-//! 6. Where `tc` finds no weight for its own `burst` (a minimum threshold below a packet, or close to
-//!    the maximum) and gives up, the weight is 1/2.
-//! 7. Equal thresholds, which the kernel accepts, are refused. `adaptive` works as through netlink; `tc`
-//!    (iproute2 6.1) sets it where the kernel does not look.
-//! 8. The idle clock starts when the link falls silent; a device that takes packets ahead of time
-//!    (a driver's ring) empties the queue and starts it earlier.
-
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{
+    Bytes, Packets, ParameterError, Probability, Settings, choices, settings,
+};
 
 use crate::{Arrival, Coin, Decide, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
@@ -57,6 +18,7 @@ const LARGEST_SHIFT: f64 = 31.0;
 /// Fixed settings.
 #[derive(Clone, Debug, PartialEq)]
 struct Configuration {
+    set: LinuxRedSettings,
     limit: u64,
     /// Bytes.
     min_threshold: u64,
@@ -64,15 +26,6 @@ struct Configuration {
     weight_log: u32,
     /// 32-bit fraction.
     max_probability: u32,
-    mean_packet_size: f64,
-    ecn: bool,
-    drop_above_maximum: bool,
-    no_drop: bool,
-    adaptive: bool,
-    shaped: bool,
-    keep_packets: bool,
-    /// Units of the idle table in a microsecond.
-    table_unit: f64,
 }
 
 /// By how many powers of two the average falls in an idle time.
@@ -84,7 +37,89 @@ struct IdleTable {
     shifts: Box<[u8; TABLE_SIZE]>,
 }
 
-/// See the module's head.
+choices! {
+    /// Table of the decay while idle: that of `tc`, or the intended one.
+    pub IdleDecay { Tc = "tc", Microseconds = "microseconds" }
+}
+
+settings! {
+    /// Settings of [`LinuxRed`].
+    pub LinuxRedSettings "linux-red": "RED of Linux",
+        "RED in the kernel's whole numbers: bytes, power-of-two weight, no gentle slope",
+        "Linux 6.12, net/sched/sch_red.c; iproute2 6.1, tc/tc_red.c",
+        min_threshold < max_threshold;
+    /// bytes the buffer holds
+    limit: Bytes<u32> = 150_000 in [1, 4e9], "tc has no default";
+    /// average queue below which nothing is dropped; automatic: a third of the maximum threshold
+    min_threshold: Option<Bytes<u32>> = automatic in [0, 1e9] linear [1_500, 75_000], "tc";
+    /// average queue from which everything is dropped; automatic: three times the minimum threshold
+    /// if that is given, else a quarter of the limit
+    max_threshold: Option<Bytes<u32>> = automatic in [0, 1e9] linear [9_000, 150_000], "tc";
+    /// drop probability at the maximum threshold
+    max_probability: Probability = 0.02 in [> 0, 1] log [1e-3, 1], "tc: probability";
+    /// the weight of one arrival in the average is 2 to the minus this; automatic: from burst
+    weight_log: Option<u32> = automatic in [1, 31] linear [1, 12], "the kernel's Wlog";
+    /// packets of the mean size that may come at once into an empty queue without a drop, for the
+    /// automatic weight; automatic: (2 min + max) / 3 of the mean size
+    burst: Option<Packets<u32>> = automatic in [1, 1e6], "tc";
+    /// packet size behind burst and idle table
+    mean_packet_size: Bytes = 1000 in [1, 65535], "tc: avpkt, no default";
+    /// ECN-capable packets are marked, not dropped
+    ecn: bool = true, "tc has false";
+    /// ECN-capable packets too are dropped from the maximum threshold on
+    drop_above_maximum: bool = false, "tc: harddrop";
+    /// packets that cannot be marked are let through (only with ecn)
+    no_drop: bool = false, "tc: nodrop";
+    /// max_probability moves every 0.5 s to keep the average mid-range
+    adaptive: bool = false, "tc: adaptive";
+    /// the queue stands behind a shaper (htb, tbf): its average does not decay while idle
+    shaped: bool = true, "as seen on Linux 6.12";
+    /// a change of settings keeps the packets that wait instead of dropping them all
+    keep_packets: bool = false, "the kernel, on a netlink message whose limit is 0; tc drops them";
+    /// decay while idle if not shaped: tc's table, 15.6 times too slow, or the intended
+    idle_table: IdleDecay = Tc, "iproute2 6.1";
+}
+
+/// RED as the Linux kernel runs it, set as `tc` sets it.
+///
+/// Source: Linux 6.12, `include/net/red.h` and `net/sched/sch_red.c`; iproute2 6.1, `tc/tc_red.c`
+/// and `tc/q_red.c` (facts, not code). The arithmetic is the kernel's, in whole numbers. What makes
+/// outcomes differ from [`Red`](crate::Red):
+///
+/// 1. Thresholds, limit and average are in bytes, and there is no other measure: a packet of 40
+///    bytes meets the same probability as one of 1500.
+/// 2. The weight is a power of two, 2^-`weight_log`. Unless it is given, it follows from `burst`.
+/// 3. The packets from one drop to the next are uniform on 1..1/p: after each drop a number is
+///    drawn, and the drop falls when count x (average - minimum) reaches it. The first packet that
+///    finds the average in the range only draws.
+/// 4. From the maximum threshold on everything goes (no gentle slope), and the count starts anew.
+/// 5. While the queue is idle the average decays by a table that `tc` computes, and the packet that
+///    ends the idleness makes no step of its own. `tc` computes it in units of 64 ns, the kernel
+///    reads it in microseconds, so that the decay is 15.6 times too slow; `idle_table` chooses
+///    that or the intended one. Powers of e are tabulated and powers of two applied.
+/// 6. Behind a shaper (`htb`, `tbf`) the kernel never asks an empty queue for a packet, the idle
+///    clock does not start, and the average does not decay at all: `shaped`. Then a burst can
+///    lift the average above the maximum and lock the queue shut until enough packets have come.
+/// 7. A change of any setting sets the average to 0 and drops all packets that wait, unless
+///    `keep_packets` asks the kernel to keep them (a netlink message whose limit is 0; `tc` has no word
+///    for it).
+/// 8. `adaptive` moves the maximum probability every half second, by the rule of Adaptive RED.
+///
+/// Departures from the source:
+/// 1. Settings that are those in force already change nothing, but that the idle table is computed anew, for
+///    the rate that the link has by then.
+/// 2. ECN-capable packets are marked by default (`tc`: only with `ecn`), and the idle table is
+///    computed for the link's rate (`tc`: for `bandwidth`, 10 Mbit/s unless given).
+/// 3. A packet that meets a full buffer counts as overflow, whatever RED had decided over it.
+/// 4. Adaptation goes on in its half seconds when settings change; the kernel starts them anew.
+/// 5. `max_probability` is held between 2^-32 and 1 - 2^-32; from `tc`, 1 becomes 0 and the
+///    kernel then takes another probability, the power of two that older kernels used.
+/// 6. Where `tc` finds no weight for its own `burst` (a minimum threshold below a packet, or close to
+///    the maximum) and gives up, the weight is 1/2.
+/// 7. Equal thresholds, which the kernel accepts, are refused. `adaptive` works as through netlink; `tc`
+///    (iproute2 6.1) sets it where the kernel does not look.
+/// 8. The idle clock starts when the link falls silent; a device that takes packets ahead of time
+///    (a driver's ring) empties the queue and starts it earlier.
 #[derive(Clone, Debug)]
 pub struct LinuxRed {
     fixed: Configuration,
@@ -103,82 +138,10 @@ pub struct LinuxRed {
 }
 
 impl Listed for LinuxRed {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "linux-red",
-        title: "RED of Linux",
-        summary: "RED in the kernel's whole numbers: bytes, power-of-two weight, no gentle slope",
-        source: "Linux 6.12, net/sched/sch_red.c; iproute2 6.1, tc/tc_red.c",
-        parameters: &[
-            Parameter::number("limit", "bytes", Some(150_000.0), 1.0, 4e9)
-                .whole()
-                .described("bytes the buffer holds", "tc has no default"),
-            Parameter::number("min_threshold", "bytes", None, 0.0, 1e9)
-                .whole()
-                .searched(1_500.0, 75_000.0, Scale::Linear)
-                .described(
-                    "average queue below which nothing is dropped; automatic: a third of the \
-                     maximum threshold",
-                    "tc",
-                ),
-            Parameter::number("max_threshold", "bytes", None, 0.0, 1e9)
-                .whole()
-                .searched(9_000.0, 150_000.0, Scale::Linear)
-                .described(
-                    "average queue from which everything is dropped; automatic: three times the \
-                     minimum threshold if that is given, else a quarter of the limit",
-                    "tc",
-                ),
-            Parameter::number("max_probability", "probability", Some(0.02), 0.0, 1.0)
-                .above_minimum()
-                .searched(1e-3, 1.0, Scale::Log)
-                .described("drop probability at the maximum threshold", "tc: probability"),
-            Parameter::number("weight_log", "1", None, 1.0, 31.0)
-                .whole()
-                .searched(1.0, 12.0, Scale::Linear)
-                .described(
-                    "the weight of one arrival in the average is 2 to the minus this; automatic: \
-                     from burst",
-                    "the kernel's Wlog",
-                ),
-            Parameter::number("burst", "packets", None, 1.0, 1e6).whole().described(
-                "packets of the mean size that may come at once into an empty queue without a \
-                 drop, for the automatic weight; automatic: (2 min + max) / 3 of the mean size",
-                "tc",
-            ),
-            Parameter::number("mean_packet_size", "bytes", Some(1000.0), 1.0, 65535.0)
-                .described("packet size behind burst and idle table", "tc: avpkt, no default"),
-            Parameter::switch("ecn", true)
-                .described("ECN-capable packets are marked, not dropped", "tc has false"),
-            Parameter::switch("drop_above_maximum", false).described(
-                "ECN-capable packets too are dropped from the maximum threshold on",
-                "tc: harddrop",
-            ),
-            Parameter::switch("no_drop", false).described(
-                "packets that cannot be marked are let through (only with ecn)",
-                "tc: nodrop",
-            ),
-            Parameter::switch("adaptive", false).described(
-                "max_probability moves every 0.5 s to keep the average mid-range",
-                "tc: adaptive",
-            ),
-            Parameter::switch("shaped", true).described(
-                "the queue stands behind a shaper (htb, tbf): its average does not decay while idle",
-                "as seen on Linux 6.12",
-            ),
-            Parameter::switch("keep_packets", false).described(
-                "a change of settings keeps the packets that wait instead of dropping them all",
-                "the kernel, on a netlink message whose limit is 0; tc drops them",
-            ),
-            Parameter::choice("idle_table", "tc", &["tc", "microseconds"]).described(
-                "decay while idle if not shaped: tc's table, 15.6 times too slow, or the intended",
-                "iproute2 6.1",
-            ),
-        ],
-        ordered: &[("min_threshold", "max_threshold")],
-    };
+    type Settings = LinuxRedSettings;
 
-    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
-        let fixed = Configuration::new(settings)?;
+    fn new(set: LinuxRedSettings, link: LinkFacts) -> Result<Self, ParameterError> {
+        let fixed = Configuration::new(set)?;
         let mut red = Self {
             table: fixed.table(link),
             fixed,
@@ -197,7 +160,7 @@ impl Listed for LinuxRed {
 
 impl Discipline for LinuxRed {
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        let fixed = Configuration::new(settings)?;
+        let fixed = Configuration::new(settings.read())?;
         self.table = fixed.table(link);
         if fixed != self.fixed {
             self.fixed = fixed;
@@ -207,15 +170,13 @@ impl Discipline for LinuxRed {
     }
 
     fn is_flushed_by_change(&self) -> bool {
-        !self.fixed.keep_packets
+        !self.fixed.set.keep_packets
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     #[inline]
     fn average_queue(&self) -> Option<f64> {
         let bytes = self.average as f64 / (1_u64 << self.fixed.weight_log) as f64;
-        Some(bytes / self.fixed.mean_packet_size)
+        Some(bytes / self.fixed.set.mean_packet_size.0)
     }
 
     fn drop_probability(&self) -> Option<f64> {
@@ -239,7 +200,7 @@ impl<C: Coin> Decide<C> for LinuxRed {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         let idle_from = self.idle_from(arrival);
-        if self.fixed.adaptive {
+        if self.fixed.set.adaptive {
             self.adapt(arrival.now, idle_from);
         }
         self.average = match idle_from {
@@ -256,23 +217,20 @@ impl<C: Coin> Decide<C> for LinuxRed {
 }
 
 impl Configuration {
-    fn new(settings: &Settings) -> Result<Self, ParameterError> {
-        let limit = settings.number("limit") as u64;
-        let given_minimum = settings.automatic("min_threshold").map(|bytes| bytes as u64);
-        let max_threshold = match (settings.automatic("max_threshold"), given_minimum) {
-            (Some(bytes), _) => bytes as u64,
+    fn new(set: LinuxRedSettings) -> Result<Self, ParameterError> {
+        let limit = u64::from(set.limit.0);
+        let given_minimum = set.min_threshold.map(|it| u64::from(it.0));
+        let max_threshold = match (set.max_threshold, given_minimum) {
+            (Some(bytes), _) => u64::from(bytes.0),
             (None, Some(minimum)) if minimum > 0 => 3 * minimum,
             (None, _) => limit / 4,
         };
         let min_threshold = given_minimum.unwrap_or(max_threshold / 3);
-        if min_threshold >= max_threshold {
-            let accepted = format!("a value above min_threshold, which is {min_threshold}");
-            return Err(ParameterError::new("max_threshold", max_threshold, accepted));
-        }
-        let mean_packet_size = settings.number("mean_packet_size");
-        let weight_log = match settings.automatic("weight_log") {
-            Some(weight_log) => weight_log as u32,
-            None => weight_for_burst(settings, min_threshold, max_threshold, mean_packet_size)?,
+        let (low, high) = (min_threshold as f64, max_threshold as f64);
+        ParameterError::unless_below(("min_threshold", low), ("max_threshold", high))?;
+        let weight_log = match set.weight_log {
+            Some(weight_log) => weight_log,
+            None => weight_for_burst(&set, low, high)?,
         };
         // The kernel keeps the scaled thresholds in 32 bits and refuses what might not fit.
         let bits = 64 - max_threshold.leading_zeros();
@@ -283,27 +241,31 @@ impl Configuration {
             );
             return Err(ParameterError::new("weight_log", weight_log, accepted));
         }
-        let table_unit = if settings.is("idle_table", "tc") { TICKS_IN_A_MICROSECOND } else { 1.0 };
         Ok(Self {
+            // What follows from others is compared as such.
+            set: LinuxRedSettings {
+                min_threshold: None,
+                max_threshold: None,
+                weight_log: None,
+                burst: None,
+                ..set
+            },
             limit,
             min_threshold,
             max_threshold,
             weight_log,
-            max_probability: ((settings.number("max_probability") * 4_294_967_296.0) as u32).max(1),
-            mean_packet_size,
-            ecn: settings.switch("ecn"),
-            drop_above_maximum: settings.switch("drop_above_maximum"),
-            no_drop: settings.switch("no_drop"),
-            adaptive: settings.switch("adaptive"),
-            shaped: settings.switch("shaped"),
-            keep_packets: settings.switch("keep_packets"),
-            table_unit,
+            max_probability: ((set.max_probability.0 * 4_294_967_296.0) as u32).max(1),
         })
     }
 
     /// The idle table in front of such a link.
     fn table(&self, link: LinkFacts) -> IdleTable {
-        let packet_time = 1e6 / link.packets_per_second(self.mean_packet_size) * self.table_unit;
+        let in_a_microsecond = match self.set.idle_table {
+            IdleDecay::Tc => TICKS_IN_A_MICROSECOND,
+            IdleDecay::Microseconds => 1.0,
+        };
+        let size = self.set.mean_packet_size.0;
+        let packet_time = 1e6 / link.packets_per_second(size) * in_a_microsecond;
         IdleTable::new(self.weight_log, packet_time)
     }
 
@@ -321,16 +283,15 @@ impl Configuration {
 /// The smallest logarithm under which a burst into an empty queue keeps the average below the
 /// minimum threshold: burst + 1 - min / size <= (1 - (1 - w)^burst) / w.
 fn weight_for_burst(
-    settings: &Settings,
-    min_threshold: u64,
-    max_threshold: u64,
-    mean_packet_size: f64,
+    set: &LinuxRedSettings,
+    min_threshold: f64,
+    max_threshold: f64,
 ) -> Result<u32, ParameterError> {
-    let given = settings.automatic("burst");
-    let burst = given.unwrap_or_else(|| {
-        ((2 * min_threshold + max_threshold) as f64 / (3.0 * mean_packet_size)).floor()
-    });
-    let needed = burst + 1.0 - min_threshold as f64 / mean_packet_size;
+    let size = set.mean_packet_size.0;
+    let automatic = ((2.0 * min_threshold + max_threshold) / (3.0 * size)).floor();
+    let burst = set.burst.map_or(automatic, |it| f64::from(it.0));
+    let least = min_threshold / size;
+    let needed = burst + 1.0 - least;
     let fits = |&log: &u32| {
         let weight = 0.5_f64.powi(log as i32);
         needed <= (1.0 - (1.0 - weight).powf(burst)) / weight
@@ -340,10 +301,9 @@ fn weight_for_burst(
     {
         return Ok(log);
     }
-    if given.is_none() {
+    if set.burst.is_none() {
         return Ok(1);
     }
-    let least = min_threshold as f64 / mean_packet_size;
     let accepted =
         format!("packets from {least} on (min_threshold / mean_packet_size), or a weight_log");
     Err(ParameterError::new("burst", burst, accepted))
@@ -384,7 +344,7 @@ impl LinuxRed {
     /// packet that is dropped, stops it; a link with nothing to send starts it again at once.
     #[inline]
     fn idle_from(&self, arrival: &Arrival) -> Option<u64> {
-        if self.fixed.shaped {
+        if self.fixed.set.shaped {
             return None;
         }
         arrival.idle_since.map(|since| since.max(self.last_arrival))
@@ -437,15 +397,11 @@ impl LinuxRed {
 
     #[inline]
     fn notify(&self, arrival: &Arrival, reason: DropReason) -> Verdict {
-        let too_late = reason == DropReason::Forced && self.fixed.drop_above_maximum;
-        if !self.fixed.ecn || too_late {
-            Verdict::Drop(reason)
-        } else if arrival.ecn_capable() {
-            Verdict::Mark
-        } else if self.fixed.no_drop {
-            Verdict::Accept
-        } else {
-            Verdict::Drop(reason)
+        let set = &self.fixed.set;
+        let marks = set.ecn && !(reason == DropReason::Forced && set.drop_above_maximum);
+        match arrival.notify(marks, reason) {
+            Verdict::Drop(_) if marks && set.no_drop => Verdict::Accept,
+            verdict => verdict,
         }
     }
 

@@ -1,36 +1,6 @@
-//! PIE: a proportional integral controller of the queueing delay.
-//!
-//! Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced
-//! (PIE)", RFC 8033, 2017, as Linux 6.12 runs it (`net/sched/sch_pie.c`, `include/net/pie.h`;
-//! facts, not code), in the kernel's whole numbers: time in units of 64 ns, probability as a 56-bit
-//! fraction.
-//!
-//! State: the delay (by default of the packet that left last, else estimated from backlog and
-//! departure rate), the delay at the last update, the probability, what is left of the burst
-//! allowance, and the probabilities added up since the last drop. Update, every `interval`: the
-//! probability moves by alpha x (delay - target) + beta x (delay - last delay), scaled down while the
-//! probability is small. Control law: an arriving packet is dropped with the probability, but not
-//! within the burst allowance, while delay and probability are low, while fewer than two packets'
-//! worth wait, or before the probabilities add up to 0.85; surely once they add up to 8.5.
-//!
-//! Departures from the source:
-//! 1. ECN-capable packets are marked (below a probability of 10 %) by default; Linux: only with
-//!    `ecn`.
-//! 2. The first update comes after one `interval`, as in the RFC. In the dialect `linux` it comes after half a
-//!    second. The timer's period is not rounded: Linux rounds it up to ticks, and its timer
-//!    wheel adds one (15 ms become 30 with 100 ticks a second, 20 with 250, 16 with 1000).
-//! 3. Updates are not timed: those that have passed are made up for at the next arrival or
-//!    departure. Between two of these neither delay nor backlog changes.
-//! 4. `mark_probability`, the 10 % of the source, can be set.
-//! 5. The probability is at most 1, as in the RFC. In the dialect `linux` it is not: the kernel guards the end of
-//!    64 bits, so that in a lasting overload its probability runs on beyond 1 and takes long to come
-//!    back. 64 flows that begin together drop everything for a second
-//!    (docs/laboratory/validation-kernel.md).
-//! 6. Packets beyond a limit that has been lowered stay.
-//! 7. Sizes are those of the packets on the link; Linux's byte mode and rate estimate leave out the
-//!    link-layer header on some devices.
-
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{
+    Bytes, Packets, ParameterError, Probability, Seconds, Settings, choices, settings,
+};
 
 use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
@@ -50,40 +20,52 @@ const MEASURED_BYTES: u64 = 16_384;
 /// Binary places of the departure rate.
 const RATE_PLACES: u32 = 8;
 
-// The rows of the table that FQ-PIE, which has a controller for each flow, has too.
-pub(crate) const INTERVAL: Parameter =
-    Parameter::number("interval", "seconds", Some(0.015), 1e-4, 10.0)
-        .described("time between two updates", "RFC 8033, section 4.2: T_UPDATE");
-pub(crate) const ALPHA: Parameter = Parameter::number("alpha", "1", Some(0.125), 0.0, 32.0)
-    .searched(0.01, 2.0, Scale::Log)
-    .described("gain, per second, for the distance from the target", "RFC 8033, section 4.2");
-pub(crate) const BETA: Parameter = Parameter::number("beta", "1", Some(1.25), 0.0, 32.0)
-    .searched(0.1, 20.0, Scale::Log)
-    .described("gain, per second, for the growth of the delay", "RFC 8033, section 4.2");
-pub(crate) const BURST_ALLOWANCE: Parameter =
-    Parameter::number("burst_allowance", "seconds", Some(0.15), 0.0, 100.0).described(
-        "busy time after quiet in which nothing is dropped early",
-        "RFC 8033: MAX_BURST",
-    );
-pub(crate) const MAXIMUM_PACKET_SIZE: Parameter =
-    Parameter::number("maximum_packet_size", "bytes", Some(1514.0), 1.0, 65535.0)
-        .whole()
-        .described(
-            "nothing is dropped early while less than two of these wait; byte mode's unit",
-            "Linux: the device's MTU",
-        );
-pub(crate) const BYTE_MODE: Parameter = Parameter::switch("byte_mode", false)
-    .described("probability in proportion to the packet's size", "Linux: bytemode");
-pub(crate) const ECN: Parameter = Parameter::switch("ecn", true)
-    .described("ECN-capable packets are marked, not dropped", "Linux has false");
-pub(crate) const ESTIMATE_RATE: Parameter = Parameter::switch("estimate_rate", false).described(
-    "delay from backlog and measured departure rate, not from the packets' own waiting",
-    "Linux: dq_rate_estimator",
-);
+choices! {
+    /// Arithmetic of PIE.
+    pub PieDialect { Rfc8033 = "rfc8033", Linux = "linux" }
+}
+
+settings! {
+    /// Settings of PIE's controller, of one queue or of each of many.
+    pub PieLaw;
+    /// queueing delay to hold, of each flow's queue if there are many
+    target: Seconds = 0.015 in [0, 10] log [1e-3, 0.1], "RFC 8033, section 4.2";
+    /// time between two updates
+    interval: Seconds = 0.015 in [1e-4, 10], "RFC 8033, section 4.2: T_UPDATE";
+    /// gain, per second, for the distance from the target
+    alpha: f64 = 0.125 in [0, 32] log [0.01, 2], "RFC 8033, section 4.2";
+    /// gain, per second, for the growth of the delay
+    beta: f64 = 1.25 in [0, 32] log [0.1, 20], "RFC 8033, section 4.2";
+    /// busy time after quiet in which nothing is dropped early
+    burst_allowance: Seconds = 0.15 in [0, 100], "RFC 8033: MAX_BURST";
+    /// nothing is dropped early while less than two of these wait; byte mode's unit
+    maximum_packet_size: Bytes<u32> = 1514 in [1, 65535], "Linux: the device's MTU";
+    /// probability in proportion to the packet's size
+    byte_mode: bool = false, "Linux: bytemode";
+    /// ECN-capable packets are marked, not dropped
+    ecn: bool = true, "Linux has false";
+    /// above this probability ECN-capable packets are dropped too
+    mark_probability: Probability = 0.1 in [0, 1], "RFC 8033, section 5.1; Linux: ecn_prob";
+    /// delay from backlog and measured departure rate, not from the packets' own waiting
+    estimate_rate: bool = false, "Linux: dq_rate_estimator";
+}
+
+settings! {
+    /// Settings of [`Pie`].
+    pub PieSettings "pie": "PIE",
+        "Drops with a probability that a controller moves to hold the queueing delay",
+        "RFC 8033; Linux 6.12, net/sched/sch_pie.c";
+    ..law: PieLaw;
+    /// packets the buffer holds
+    limit: Packets<u32> = 1000 in [1, 1e9], "Linux";
+    /// when updates begin, and whether the probability ends at 1
+    dialect: PieDialect = Rfc8033, "RFC 8033; Linux: half a second, and it does not";
+}
 
 /// Fixed settings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Configuration {
+    set: PieLaw,
     target: u64,
     /// Nanoseconds.
     interval: u64,
@@ -93,14 +75,41 @@ pub(crate) struct Configuration {
     burst_allowance: u64,
     maximum_packet_size: u64,
     mark_probability: u64,
-    byte_mode: bool,
-    ecn: bool,
-    estimate_rate: bool,
     /// True if the probability may exceed 1.
     unbounded: bool,
 }
 
-/// See the module's head.
+/// PIE: a proportional integral controller of the queueing delay.
+///
+/// Source: R. Pan, P. Natarajan, F. Baker, G. White, "Proportional Integral Controller Enhanced
+/// (PIE)", RFC 8033, 2017, as Linux 6.12 runs it (`net/sched/sch_pie.c`, `include/net/pie.h`;
+/// facts, not code), in the kernel's whole numbers: time in units of 64 ns, probability as a 56-bit
+/// fraction.
+///
+/// State: the delay (by default of the packet that left last, else estimated from backlog and
+/// departure rate), the delay at the last update, the probability, what is left of the burst
+/// allowance, and the probabilities added up since the last drop. Update, every `interval`: the
+/// probability moves by alpha x (delay - target) + beta x (delay - last delay), scaled down while the
+/// probability is small. Control law: an arriving packet is dropped with the probability, but not
+/// within the burst allowance, while delay and probability are low, while fewer than two packets'
+/// worth wait, or before the probabilities add up to 0.85; surely once they add up to 8.5.
+///
+/// Departures from the source:
+/// 1. ECN-capable packets are marked (below a probability of 10 %) by default; Linux: only with
+///    `ecn`.
+/// 2. The first update comes after one `interval`, as in the RFC. In the dialect `linux` it comes after half a
+///    second. The timer's period is not rounded: Linux rounds it up to ticks, and its timer
+///    wheel adds one (15 ms become 30 with 100 ticks a second, 20 with 250, 16 with 1000).
+/// 3. Updates are not timed: those that have passed are made up for at the next arrival or
+///    departure. Between two of these neither delay nor backlog changes.
+/// 4. `mark_probability`, the 10 % of the source, can be set.
+/// 5. The probability is at most 1, as in the RFC. In the dialect `linux` it is not: the kernel guards the end of
+///    64 bits, so that in a lasting overload its probability runs on beyond 1 and takes long to come
+///    back. 64 flows that begin together drop everything for a second
+///    (docs/laboratory/validation-kernel.md).
+/// 6. Packets beyond a limit that has been lowered stay.
+/// 7. Sizes are those of the packets on the link; Linux's byte mode and rate estimate leave out the
+///    link-layer header on some devices.
 #[derive(Clone, Debug)]
 pub struct Pie {
     limit: u32,
@@ -127,45 +136,16 @@ pub(crate) struct Controller {
 }
 
 impl Listed for Pie {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "pie",
-        title: "PIE",
-        summary: "Drops with a probability that a controller moves to hold the queueing delay",
-        source: "RFC 8033; Linux 6.12, net/sched/sch_pie.c",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(1000.0), 1.0, 1e9)
-                .whole()
-                .described("packets the buffer holds", "Linux"),
-            Parameter::number("target", "seconds", Some(0.015), 0.0, 10.0)
-                .searched(1e-3, 0.1, Scale::Log)
-                .described("queueing delay to hold", "RFC 8033, section 4.2"),
-            INTERVAL,
-            ALPHA,
-            BETA,
-            BURST_ALLOWANCE,
-            MAXIMUM_PACKET_SIZE,
-            BYTE_MODE,
-            ECN,
-            Parameter::number("mark_probability", "probability", Some(0.1), 0.0, 1.0).described(
-                "above this probability ECN-capable packets are dropped too",
-                "RFC 8033, section 5.1",
-            ),
-            ESTIMATE_RATE,
-            Parameter::choice("dialect", "rfc8033", &["rfc8033", "linux"]).described(
-                "when updates begin, and whether the probability ends at 1",
-                "RFC 8033; Linux: half a second, and it does not",
-            ),
-        ],
-        ordered: &[],
-    };
+    type Settings = PieSettings;
 
-    fn new(settings: &Settings, _link: LinkFacts) -> Result<Self, ParameterError> {
-        let fixed = Configuration::of_pie(settings);
+    fn new(set: PieSettings, _link: LinkFacts) -> Result<Self, ParameterError> {
+        let mut fixed = Configuration::new(set.law);
+        fixed.unbounded = set.dialect == PieDialect::Linux;
         let mut controller = Controller::new(&fixed);
         if fixed.unbounded {
             controller.due = LINUX_BEGINS;
         }
-        Ok(Self { limit: settings.number("limit") as u32, fixed, controller })
+        Ok(Self { limit: set.limit.0, fixed, controller })
     }
 }
 
@@ -174,13 +154,11 @@ impl Discipline for Pie {
         true
     }
 
-    fn reconfigure(&mut self, settings: &Settings, _link: LinkFacts) -> Result<(), ParameterError> {
-        self.limit = settings.number("limit") as u32;
-        self.fixed = Configuration::of_pie(settings);
+    fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
+        let fresh = Self::new(settings.read(), link)?;
+        (self.limit, self.fixed) = (fresh.limit, fresh.fixed);
         Ok(())
     }
-
-    fn link_changed(&mut self, _link: LinkFacts) {}
 
     fn drop_probability(&self) -> Option<f64> {
         Some(self.controller.probability())
@@ -202,35 +180,27 @@ impl<C: Coin> Decide<C> for Pie {
 }
 
 impl Configuration {
-    /// From PIE's own settings.
-    fn of_pie(settings: &Settings) -> Self {
-        Self { unbounded: settings.is("dialect", "linux"), ..Self::new(settings) }
-    }
-
-    /// From settings that have PIE's parameters.
-    pub(crate) fn new(settings: &Settings) -> Self {
-        let units = |name| (settings.number(name) * 1e9).round() as u64 >> UNIT_LOG;
-        let gain = |name| {
+    pub(crate) fn new(set: PieLaw) -> Self {
+        let units = |time: Seconds| time.nanoseconds() >> UNIT_LOG;
+        let gain = |per_second: f64| {
             let in_a_unit = CERTAIN / UNITS_IN_A_SECOND;
             // Linux knows sixteenths.
-            let sixteenths = settings.number(name) * 16.0;
+            let sixteenths = per_second * 16.0;
             if sixteenths.fract() == 0.0 {
                 (sixteenths as u64 * in_a_unit) >> 4
             } else {
-                (settings.number(name) * in_a_unit as f64) as u64
+                (per_second * in_a_unit as f64) as u64
             }
         };
         Self {
-            target: units("target"),
-            interval: (settings.number("interval") * 1e9).round() as u64,
-            alpha: gain("alpha"),
-            beta: gain("beta"),
-            burst_allowance: units("burst_allowance"),
-            maximum_packet_size: settings.number("maximum_packet_size") as u64,
-            mark_probability: fraction(settings.number("mark_probability")),
-            byte_mode: settings.switch("byte_mode"),
-            ecn: settings.switch("ecn"),
-            estimate_rate: settings.switch("estimate_rate"),
+            set,
+            target: units(set.target),
+            interval: set.interval.nanoseconds(),
+            alpha: gain(set.alpha),
+            beta: gain(set.beta),
+            burst_allowance: units(set.burst_allowance),
+            maximum_packet_size: u64::from(set.maximum_packet_size.0),
+            mark_probability: fraction(set.mark_probability.0),
             unbounded: false,
         }
     }
@@ -288,7 +258,7 @@ impl Controller {
             return Verdict::Accept;
         }
         let rarely = self.probability <= fixed.mark_probability;
-        if fixed.ecn && arrival.ecn_capable() && rarely {
+        if fixed.set.ecn && arrival.ecn_capable() && rarely {
             return Verdict::Mark;
         }
         self.accumulated = 0;
@@ -299,7 +269,7 @@ impl Controller {
     #[inline(always)]
     pub(crate) fn on_departure(&mut self, fixed: &Configuration, departure: &Departure) {
         self.catch_up(fixed, departure.now, departure.queue_bytes + u64::from(departure.size));
-        let elapsed = if fixed.estimate_rate {
+        let elapsed = if fixed.set.estimate_rate {
             self.measure_rate(departure)
         } else {
             self.measure_delay(departure)
@@ -329,7 +299,7 @@ impl Controller {
         }
         let size = u64::from(arrival.size);
         let largest = fixed.maximum_packet_size;
-        let probability = if fixed.byte_mode && size <= largest {
+        let probability = if fixed.set.byte_mode && size <= largest {
             size * (self.probability / largest)
         } else {
             self.probability
@@ -419,7 +389,7 @@ impl Controller {
     }
 
     fn update(&mut self, fixed: &Configuration, backlog: u64) {
-        let (delay, last_delay) = if fixed.estimate_rate {
+        let (delay, last_delay) = if fixed.set.estimate_rate {
             self.last_delay = self.delay;
             let estimate = (backlog << RATE_PLACES).checked_div(self.departure_rate);
             (estimate.unwrap_or(0), self.last_delay)
@@ -449,11 +419,11 @@ impl Controller {
         }
         self.delay = delay;
         let low = |delay: u64| delay < fixed.target / 2;
-        let measured = !fixed.estimate_rate || self.departure_rate > 0;
+        let measured = !fixed.set.estimate_rate || self.departure_rate > 0;
         if low(self.delay) && low(self.last_delay) && self.probability == 0 && measured {
             self.start_afresh(fixed);
         }
-        if !fixed.estimate_rate {
+        if !fixed.set.estimate_rate {
             self.last_delay = delay;
         }
     }

@@ -1,47 +1,6 @@
-//! RED Light: RED on a filtered, regularly sampled queueing delay, after "RED in a Different Light".
-//!
-//! Source: V. Jacobson, K. Nichols, K. Poduri, "RED in a Different Light", draft of 30 September 1999,
-//! and K. Nichols' talk on it (NANOG 13, 1998). Of the draft only the first page is public: RED is taken
-//! as a servo loop whose parameters follow from the output rate alone. Its control law is not public,
-//! so this is no implementation of the draft; it is what the talk says, filled up.
-//!
-//! What is published (the talk):
-//! 1. The queue is sampled by time, at random, about every millisecond, or in the time of a packet of
-//!    the largest size on slow links.
-//! 2. The filter follows an emptying queue down at once and is an exponential average upwards. (By its
-//!    bracket the slide can be read the other way round: `filter`.)
-//! 3. The average's gain is the inverse of the samples in a round trip, rounded down to a power of 2.
-//! 4. The threshold is 10 to 30 % of a round trip, less on faster links, and no less than two
-//!    packets; 30 ms in the example of one transfer at 1.5 Mbit/s.
-//! 5. The control law is exponential, the dropper counts packets, and packets that arrive at a queue that
-//!    empties rapidly are not dropped.
-//!
-//! What is our reading, each a parameter:
-//! 1. The law: probability 0 below the threshold, there `base_probability`, and from there
-//!    exponentially up to 1 at `certain_at` thresholds.
-//! 2. The dropper: `spacing` "uniform" is RED's, one notice somewhere in each 1/p packets; "regular" is
-//!    every 1/p-th packet.
-//! 3. Rapidly emptying: by more than `emptying` packets since the last sample. Packets let through for
-//!    this, or because fewer than `least_queue` wait, are not counted.
-//! 4. The round trip is 100 ms; the automatic threshold is 30 % of it below 4 Mbit/s and 20 % above.
-//! 5. Sampling times: each interval is uniform over the mean one, less or more by `jitter` of itself.
-//!
-//! How it fares in the talk's comparison is in `docs/disciplines-readings.md`.
-//!
-//! State: the filter (a time), the queue at the last sample, when the next is due, and the packets let
-//! through since the last notice.
-//!
-//! Departures from the source:
-//! 1. Samples are not timed: those that are due are made up for at the next arrival or departure, with
-//!    the queue as it was since the event before, so the result is the same; the coins for their times
-//!    are drawn then. Of more than a hundred that are due at once, the rest are taken by their mean number.
-//! 2. A full buffer drops the arriving packet; ECN-capable packets are marked where others are dropped.
-//! 3. The filter is a time and is not published as an average of packets.
-//! 4. Automatic settings stay as they are when the link's rate or delay changes; a later change of any
-//!    setting computes all of them from the link as it is by then. Give the values, or change a setting
-//!    at the same time.
-
-use vermilion_parameters::{Algorithm, Parameter, ParameterError, Scale, Settings};
+use vermilion_parameters::{
+    Bytes, Packets, ParameterError, Probability, Seconds, Settings, choices, settings,
+};
 
 use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts, Listed, Verdict};
 
@@ -50,24 +9,107 @@ const MOST_SAMPLES: f64 = 100.0;
 
 const OURS: &str = "ours; see docs/disciplines-readings.md";
 
-/// See the module's head.
+choices! {
+    /// Direction in which the filter follows the queue at once.
+    pub RedLightFilter { FollowDown = "follow-down", FollowUp = "follow-up" }
+}
+
+choices! {
+    /// Distance from one notice to the next.
+    pub RedLightSpacing { Uniform = "uniform", Regular = "regular" }
+}
+
+settings! {
+    /// Settings of [`RedLight`].
+    pub RedLightSettings "red-light": "RED Light",
+        "Drops exponentially in a filtered queueing delay that follows an emptying queue",
+        "after Jacobson, Nichols and Poduri, RED in a Different Light, draft, 1999";
+    /// packets the buffer holds
+    limit: Packets<u32> = 100 in [1, 1e9], "a common default; the talk: at least 5";
+    /// round trip behind the automatic gain and threshold
+    round_trip: Seconds = 0.1 in [1e-6, 1e3], "ours: the talk's 30 ms as 30 % of it";
+    /// mean time between two samples of the queue; automatic: 1 ms, or the time of a packet of the
+    /// largest size if that is longer
+    interval: Option<Seconds> = automatic in [1e-6, 1e3], "the talk";
+    /// most by which an interval differs, as a share of the mean one
+    jitter: f64 = 0.5 in [0, 1], OURS;
+    /// weight of one sample in the average; automatic: the inverse of the samples in a round trip,
+    /// these rounded down to a power of 2
+    gain: Option<f64> = automatic in [> 0, 1] log [1e-3, 1], "the talk";
+    /// which way the filter follows the queue at once; the other way it averages
+    filter: RedLightFilter = FollowDown,
+        "the talk's criticism of averages; see docs/disciplines-readings.md";
+    /// filtered delay below which nothing is dropped; automatic: 20 % of the round trip (30 % below
+    /// 4 Mbit/s), at least two packets of the largest size
+    threshold: Option<Seconds> = automatic in [> 0, 1e3] log [1e-3, 0.3], "the talk: 10 to 30 %";
+    /// drop probability at the threshold
+    base_probability: Probability = 0.01 in [> 0, 1] log [1e-3, 0.1], OURS;
+    /// thresholds at which the probability is 1
+    certain_at: f64 = 4 in [> 1, 1e3] log [1.5, 10], OURS;
+    /// one notice somewhere in each 1/p packets, or at each 1/p-th
+    spacing: RedLightSpacing = Uniform, "the talk: \"count-based\"";
+    /// nothing is dropped while the queue is by more than this below the last sample
+    emptying: Packets = 1 in [0, 1e9], OURS;
+    /// nothing is dropped while fewer packets wait
+    least_queue: Packets<u32> = 2 in [0, 1e9], "the talk";
+    /// the largest packet, behind the automatic settings
+    max_packet_size: Bytes = 1500 in [1, 65535], "Ethernet";
+    /// ECN-capable packets are marked, not dropped
+    ecn: bool = true, "RFC 3168";
+}
+
+/// RED Light: RED on a filtered, regularly sampled queueing delay, after "RED in a Different Light".
+///
+/// Source: V. Jacobson, K. Nichols, K. Poduri, "RED in a Different Light", draft of 30 September 1999,
+/// and K. Nichols' talk on it (NANOG 13, 1998). Of the draft only the first page is public: RED is taken
+/// as a servo loop whose parameters follow from the output rate alone. Its control law is not public,
+/// so this is no implementation of the draft; it is what the talk says, filled up.
+///
+/// What is published (the talk):
+/// 1. The queue is sampled by time, at random, about every millisecond, or in the time of a packet of
+///    the largest size on slow links.
+/// 2. The filter follows an emptying queue down at once and is an exponential average upwards. (By its
+///    bracket the slide can be read the other way round: `filter`.)
+/// 3. The average's gain is the inverse of the samples in a round trip, rounded down to a power of 2.
+/// 4. The threshold is 10 to 30 % of a round trip, less on faster links, and no less than two
+///    packets; 30 ms in the example of one transfer at 1.5 Mbit/s.
+/// 5. The control law is exponential, the dropper counts packets, and packets that arrive at a queue that
+///    empties rapidly are not dropped.
+///
+/// What is our reading, each a parameter:
+/// 1. The law: probability 0 below the threshold, there `base_probability`, and from there
+///    exponentially up to 1 at `certain_at` thresholds.
+/// 2. The dropper: `spacing` "uniform" is RED's, one notice somewhere in each 1/p packets; "regular" is
+///    every 1/p-th packet.
+/// 3. Rapidly emptying: by more than `emptying` packets since the last sample. Packets let through for
+///    this, or because fewer than `least_queue` wait, are not counted.
+/// 4. The round trip is 100 ms; the automatic threshold is 30 % of it below 4 Mbit/s and 20 % above.
+/// 5. Sampling times: each interval is uniform over the mean one, less or more by `jitter` of itself.
+///
+/// How it fares in the talk's comparison is in `docs/disciplines-readings.md`.
+///
+/// State: the filter (a time), the queue at the last sample, when the next is due, and the packets let
+/// through since the last notice.
+///
+/// Departures from the source:
+/// 1. Samples are not timed: those that are due are made up for at the next arrival or departure, with
+///    the queue as it was since the event before, so the result is the same; the coins for their times
+///    are drawn then. Of more than a hundred that are due at once, the rest are taken by their mean number.
+/// 2. A full buffer drops the arriving packet; ECN-capable packets are marked where others are dropped.
+/// 3. The filter is a time and is not published as an average of packets.
+/// 4. Automatic settings stay as they are when the link's rate or delay changes; a later change of any
+///    setting computes all of them from the link as it is by then. Give the values, or change a setting
+///    at the same time.
 #[derive(Clone, Debug)]
 pub struct RedLight {
-    limit: u32,
+    set: RedLightSettings,
     /// Mean time between two samples, in nanoseconds.
     interval: f64,
-    jitter: f64,
     gain: f64,
-    follows_down: bool,
     /// Seconds.
     threshold: f64,
-    base_probability: f64,
     /// The probability's exponent rises by this for each second above the threshold.
     steepness: f64,
-    is_regular: bool,
-    emptying: f64,
-    least_queue: u32,
-    ecn: bool,
     /// Time in which the link sends a byte.
     seconds_per_byte: f64,
 
@@ -83,98 +125,25 @@ pub struct RedLight {
 }
 
 impl Listed for RedLight {
-    const ALGORITHM: Algorithm = Algorithm {
-        name: "red-light",
-        title: "RED Light",
-        summary: "Drops exponentially in a filtered queueing delay that follows an emptying queue",
-        source: "after Jacobson, Nichols and Poduri, RED in a Different Light, draft, 1999",
-        parameters: &[
-            Parameter::number("limit", "packets", Some(100.0), 1.0, 1e9)
-                .whole()
-                .described("packets the buffer holds", "a common default; the talk: at least 5"),
-            Parameter::number("round_trip", "seconds", Some(0.1), 1e-6, 1e3).described(
-                "round trip behind the automatic gain and threshold",
-                "ours: the talk's 30 ms as 30 % of it",
-            ),
-            Parameter::number("interval", "seconds", None, 1e-6, 1e3).described(
-                "mean time between two samples of the queue; automatic: 1 ms, or the time of a packet \
-                 of the largest size if that is longer",
-                "the talk",
-            ),
-            Parameter::number("jitter", "1", Some(0.5), 0.0, 1.0)
-                .described("most by which an interval differs, as a share of the mean one", OURS),
-            Parameter::number("gain", "1", None, 0.0, 1.0)
-                .above_minimum()
-                .searched(1e-3, 1.0, Scale::Log)
-                .described(
-                    "weight of one sample in the average; automatic: the inverse of the samples in a \
-                     round trip, these rounded down to a power of 2",
-                    "the talk",
-                ),
-            Parameter::choice("filter", "follow-down", &["follow-down", "follow-up"]).described(
-                "which way the filter follows the queue at once; the other way it averages",
-                "the talk's criticism of averages; see docs/disciplines-readings.md",
-            ),
-            Parameter::number("threshold", "seconds", None, 0.0, 1e3)
-                .above_minimum()
-                .searched(1e-3, 0.3, Scale::Log)
-                .described(
-                    "filtered delay below which nothing is dropped; automatic: 20 % of the round trip \
-                     (30 % below 4 Mbit/s), at least two packets of the largest size",
-                    "the talk: 10 to 30 %",
-                ),
-            Parameter::number("base_probability", "probability", Some(0.01), 0.0, 1.0)
-                .above_minimum()
-                .searched(1e-3, 0.1, Scale::Log)
-                .described("drop probability at the threshold", OURS),
-            Parameter::number("certain_at", "1", Some(4.0), 1.0, 1e3)
-                .above_minimum()
-                .searched(1.5, 10.0, Scale::Log)
-                .described("thresholds at which the probability is 1", OURS),
-            Parameter::choice("spacing", "uniform", &["uniform", "regular"]).described(
-                "one notice somewhere in each 1/p packets, or at each 1/p-th",
-                "the talk: \"count-based\"",
-            ),
-            Parameter::number("emptying", "packets", Some(1.0), 0.0, 1e9).described(
-                "nothing is dropped while the queue is by more than this below the last sample",
-                OURS,
-            ),
-            Parameter::number("least_queue", "packets", Some(2.0), 0.0, 1e9)
-                .whole()
-                .described("nothing is dropped while fewer packets wait", "the talk"),
-            Parameter::number("max_packet_size", "bytes", Some(1500.0), 1.0, 65535.0)
-                .described("the largest packet, behind the automatic settings", "Ethernet"),
-            Parameter::switch("ecn", true)
-                .described("ECN-capable packets are marked, not dropped", "RFC 3168"),
-        ],
-        ordered: &[],
-    };
+    type Settings = RedLightSettings;
 
-    fn new(settings: &Settings, link: LinkFacts) -> Result<Self, ParameterError> {
-        let round_trip = settings.number("round_trip");
-        let largest = 1.0 / link.packets_per_second(settings.number("max_packet_size"));
-        let interval = settings.automatic("interval").unwrap_or(largest.max(1e-3));
+    fn new(set: RedLightSettings, link: LinkFacts) -> Result<Self, ParameterError> {
+        let round_trip = set.round_trip.0;
+        let largest = 1.0 / link.packets_per_second(set.max_packet_size.0);
+        let interval = set.interval.map_or(largest.max(1e-3), |it| it.0);
         let share = if link.rate < 4e6 { 0.3 } else { 0.2 };
-        let threshold = settings.automatic("threshold");
-        let threshold = threshold.unwrap_or((share * round_trip).max(2.0 * largest));
-        let base_probability = settings.number("base_probability");
-        let above = threshold * (settings.number("certain_at") - 1.0);
+        let automatic = (share * round_trip).max(2.0 * largest);
+        let threshold = set.threshold.map_or(automatic, |it| it.0);
+        let above = threshold * (set.certain_at - 1.0);
         Ok(Self {
-            limit: settings.number("limit") as u32,
+            set,
             interval: interval * 1e9,
-            jitter: settings.number("jitter"),
-            gain: settings.automatic("gain").unwrap_or_else(|| {
+            gain: set.gain.unwrap_or_else(|| {
                 // One part in 10^12 more, so that a rounding error does not halve the samples.
                 (-(round_trip / interval * (1.0 + 1e-12)).max(1.0).log2().floor()).exp2()
             }),
-            follows_down: settings.is("filter", "follow-down"),
             threshold,
-            base_probability,
-            steepness: -base_probability.ln() / above,
-            is_regular: settings.is("spacing", "regular"),
-            emptying: settings.number("emptying"),
-            least_queue: settings.number("least_queue") as u32,
-            ecn: settings.switch("ecn"),
+            steepness: -set.base_probability.0.ln() / above,
             seconds_per_byte: 8.0 / link.rate,
             filter: 0.0,
             probability: 0.0,
@@ -192,7 +161,7 @@ impl Discipline for RedLight {
 
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
         let Self { filter, sampled_packets, next_sample, count, .. } = *self;
-        let fresh = Self::new(settings, link)?;
+        let fresh = Self::new(settings.read(), link)?;
         *self = Self { filter, sampled_packets, next_sample, count, ..fresh };
         self.set_probability();
         Ok(())
@@ -211,7 +180,7 @@ impl<C: Coin> Decide<C> for RedLight {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.catch_up(arrival.now, arrival.queue_packets, arrival.queue_bytes, coin);
-        if arrival.queue_packets >= self.limit {
+        if arrival.queue_packets >= self.set.limit.0 {
             self.count = 0.0;
             return Verdict::Drop(DropReason::Overflow);
         }
@@ -220,7 +189,7 @@ impl<C: Coin> Decide<C> for RedLight {
             self.count = 0.0;
             return Verdict::Accept;
         }
-        if arrival.queue_packets < self.least_queue || fallen > self.emptying {
+        if arrival.queue_packets < self.set.least_queue.0 || fallen > self.set.emptying.0 {
             return Verdict::Accept;
         }
         self.choose(arrival, coin)
@@ -259,7 +228,7 @@ impl RedLight {
     /// So many samples of one delay.
     #[inline]
     fn sample(&mut self, delay: f64, samples: f64) {
-        if (delay < self.filter) == self.follows_down {
+        if (delay < self.filter) == (self.set.filter == RedLightFilter::FollowDown) {
             self.filter = delay;
         } else {
             let weight =
@@ -271,8 +240,8 @@ impl RedLight {
     /// Nanoseconds to the sample after the next.
     #[inline]
     fn draw_interval(&self, coin: &mut impl Coin) -> u64 {
-        let turn = if self.jitter > 0.0 { 2.0 * coin.uniform() - 1.0 } else { 0.0 };
-        ((self.interval * (1.0 + self.jitter * turn)).round() as u64).max(1)
+        let turn = if self.set.jitter > 0.0 { 2.0 * coin.uniform() - 1.0 } else { 0.0 };
+        ((self.interval * (1.0 + self.set.jitter * turn)).round() as u64).max(1)
     }
 
     fn set_probability(&mut self) {
@@ -280,7 +249,7 @@ impl RedLight {
         self.probability = if above < 0.0 {
             0.0
         } else {
-            (self.base_probability * (self.steepness * above).exp()).min(1.0)
+            (self.set.base_probability.0 * (self.steepness * above).exp()).min(1.0)
         };
     }
 
@@ -290,7 +259,7 @@ impl RedLight {
             return self.notify(arrival, DropReason::Forced);
         }
         let left = 1.0 - self.count * self.probability;
-        let falls = if self.is_regular {
+        let falls = if self.set.spacing == RedLightSpacing::Regular {
             left <= self.probability
         } else {
             coin.uniform() * left < self.probability
@@ -305,6 +274,6 @@ impl RedLight {
     #[inline]
     fn notify(&mut self, arrival: &Arrival, reason: DropReason) -> Verdict {
         self.count = 0.0;
-        if self.ecn && arrival.ecn_capable() { Verdict::Mark } else { Verdict::Drop(reason) }
+        arrival.notify(self.set.ecn, reason)
     }
 }

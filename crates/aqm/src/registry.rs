@@ -70,7 +70,7 @@ macro_rules! registry {
                 link: LinkFacts,
             ) -> Option<Result<Self, ParameterError>> {
                 $(if name == $discipline::ALGORITHM.name {
-                    return Some($discipline::new(settings, link).map(Self::$discipline));
+                    return Some($discipline::new(settings.read(), link).map(Self::$discipline));
                 })*
                 None
             }
@@ -93,10 +93,10 @@ macro_rules! registry {
                 link: LinkFacts,
             ) -> Option<Result<Self, ParameterError>> {
                 $(if name == $scheduler::<P>::ALGORITHM.name {
-                    return Some($scheduler::new(settings, link).map(Self::$scheduler));
+                    return Some($scheduler::new(settings.read(), link).map(Self::$scheduler));
                 })*
                 $(if name == $discipline::ALGORITHM.name {
-                    let built = $discipline::new(settings, link);
+                    let built = $discipline::new(settings.read(), link);
                     return Some(built.map(|it| Self::$discipline(Fifo::around(it))));
                 })*
                 None

@@ -40,7 +40,7 @@ impl ForeignFactory for ImportedRed {
             return Err(ParameterError::new("limit", 13, "another number"));
         }
         let watches_departures = self.watches_departures;
-        Ok(Box::new(Imported { red: Red::new(settings, link)?, watches_departures }))
+        Ok(Box::new(Imported { red: Red::new(settings.read(), link)?, watches_departures }))
     }
 }
 

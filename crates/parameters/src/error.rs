@@ -25,6 +25,18 @@ impl ParameterError {
         Self { field: field.into(), value: value.to_string(), accepted: accepted.into() }
     }
 
+    /// Refuses two values, each with its name, of which the first is not below the second.
+    ///
+    /// # Errors
+    /// It is not.
+    pub fn unless_below(lower: (&str, f64), upper: (&str, f64)) -> Result<(), Self> {
+        if lower.1 < upper.1 {
+            return Ok(());
+        }
+        let accepted = format!("a value above {}, which is {}", lower.0, lower.1);
+        Err(Self::new(upper.0, upper.1, accepted))
+    }
+
     /// The same error with `prefix.` before its field: each level of a scenario adds its own name.
     #[must_use]
     pub fn under(mut self, prefix: &str) -> Self {

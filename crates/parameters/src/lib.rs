@@ -13,10 +13,16 @@ use serde::{Deserialize, Serialize};
 mod description;
 mod error;
 mod settings;
+#[doc(hidden)]
+pub mod typed;
 
 pub use description::{Algorithm, Description};
 pub use error::ParameterError;
 pub use settings::Settings;
+pub use typed::{
+    AlgorithmSettings, Bytes, Packets, PerPacket, Periods, Probability, Seconds, Setting,
+    TypedSettings,
+};
 
 /// Values given by a user, by parameter name.
 pub type Values = BTreeMap<String, Value>;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::typed::{Setting, TypedSettings};
 use crate::{Algorithm, Kind, Parameter, ParameterError, Value, Values};
 
 /// A complete, checked set of values for one algorithm.
@@ -36,6 +37,35 @@ impl Settings {
             settings.ensure_below(lower, upper)?;
         }
         Ok(settings)
+    }
+
+    /// Every parameter at its default.
+    ///
+    /// # Panics
+    /// If a row refuses its own default: a mistake in the table, found by its first test.
+    #[must_use]
+    pub fn defaults(rows: &[Parameter]) -> Self {
+        let default =
+            |row: &Parameter| (row.name, check(row, None).expect("a default is accepted"));
+        Self { values: rows.iter().map(default).collect() }
+    }
+
+    /// The typed settings of an algorithm or a part of it.
+    ///
+    /// # Panics
+    /// If they belong to another table.
+    #[must_use]
+    pub fn read<T: TypedSettings>(&self) -> T {
+        T::read(self)
+    }
+
+    /// A single typed setting.
+    ///
+    /// # Panics
+    /// If the table has none of that name and type.
+    #[must_use]
+    pub fn typed<T: Setting>(&self, name: &str) -> T {
+        T::read(self.values.get(name).unwrap_or_else(|| panic!("{name} is no parameter")))
     }
 
     /// A number that is never automatic.
@@ -76,11 +106,7 @@ impl Settings {
 
     fn ensure_below(&self, lower: &str, upper: &str) -> Result<(), ParameterError> {
         match (self.automatic(lower), self.automatic(upper)) {
-            (Some(low), Some(high)) if low >= high => Err(ParameterError::new(
-                upper,
-                high,
-                format!("a value above {lower}, which is {low}"),
-            )),
+            (Some(low), Some(high)) => ParameterError::unless_below((lower, low), (upper, high)),
             _ => Ok(()),
         }
     }
