@@ -119,5 +119,5 @@ def test_microseconds_have_either_letter():
 
 def test_a_queue_of_which_nothing_is_searched_needs_a_policy():
     link = ManagedLink("eth0", "drop-tail", {"limit": 1000}, ["limit"])
-    with pytest.raises(ScenarioError, match=r"unless a policy asks for it \(--policy FILE\)"):
+    with pytest.raises(ScenarioError, match=r"only if a policy asks for it \(--policy FILE\)"):
         policy_for(link)

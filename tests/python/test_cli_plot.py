@@ -114,7 +114,7 @@ MISTAKES = [
     (["tune", "varying-load", "--figure=f.gif"], "expected a name ending in"),
     (["online", "varying-load", "--figure=f.gif"], "expected a name ending in"),
     (["tune", "varying-load", "oscillating-red", "--robust=worst", "--figure=f.svg"], "--robust"),
-    (["online", "varying-load", "oscillating-red", "--figure=f.svg"], "ends in .html"),
+    (["online", "varying-load", "oscillating-red", "--figure=f.svg"], ".html"),
 ]
 
 

@@ -259,7 +259,7 @@ def test_several_scenarios_are_tuned_together(vermilion):
         (["varying-load", "--robust=mean", "--weights=a,b"], '"2,1"'),
         (["varying-load", "--robust=mean", "--weights=1"], "one number above 0 for each"),
         (["varying-load", "--robust=worst", "--weights=1,2"], "--robust mean"),
-        (["varying-load", "--robust=worst", "--pareto"], "only one of them"),
+        (["varying-load", "--robust=worst", "--pareto"], "expected one of them"),
         (["varying-load", "--robust=worst", "--deadline=soon"], "--deadline"),
         (
             ["varying-load", "--robust=worst", "--resume=x.json"],

@@ -282,7 +282,7 @@ def test_a_run_with_real_tcp_says_that_it_keeps_nothing(
     monkeypatch.setattr(module, function, interrupting(None, 0))
     code, out, err = vermilion("run", "varying-load", f"--plant={plant}")
     assert (code, out) == (130, "")
-    assert "no results before its end; for a shorter one, --set duration=TIME" in err
+    assert "no results before the end; for a shorter run, --set duration=TIME" in err
 
 
 def test_an_on_line_run_that_is_not_over_says_how_to_keep_it(vermilion, monkeypatch, tmp_path):
@@ -291,7 +291,7 @@ def test_an_on_line_run_that_is_not_over_says_how_to_keep_it(vermilion, monkeypa
     monkeypatch.setattr(online, "_run", interrupting(None, 0))
     code, out, err = vermilion("online", "varying-load", "--clock=fixed")
     assert (code, out) == (130, "")
-    assert "with --journal FILE its decisions and samples are kept" in err
+    assert "--journal FILE keeps decisions and samples" in err
     _, _, err = vermilion("online", "varying-load", f"--journal={tmp_path / 'one.sqlite'}")
     assert "--journal" not in err
 

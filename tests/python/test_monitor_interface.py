@@ -250,8 +250,8 @@ def test_round_trips_through_a_queue_are_those_of_the_sender(tmp_path, more):
     [
         ([], "CAPTURE, --interface: neither is given"),
         (["--interface", "lo", "x.pcap"], "CAPTURE, --interface: both are given"),
-        (["--for", "1 s", "x.pcap"], "--for is for an interface"),
-        (["--interface", "lo", "--cut-short"], "--cut-short is for a capture"),
+        (["--for", "1 s", "x.pcap"], "--for needs an interface"),
+        (["--interface", "lo", "--cut-short"], "--cut-short needs a capture"),
         (["--interface", "lo", "--for", "1"], "--for"),
     ],
 )

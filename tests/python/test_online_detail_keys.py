@@ -58,7 +58,7 @@ def said():
     words = partial(format_setting, configuration=one)
     killed = SimpleNamespace(run=7, original={"weight": 0.5}, command=None)
     told = _initial_decision(0.0, "linux:eth0", red, words, None, killed, policy, HeldValues())
-    found.append((told.kind, told.reason.partition(". In the beginning")[0], told.details, one))
+    found.append((told.kind, told.reason.partition("; it had found")[0], told.details, one))
     return found
 
 

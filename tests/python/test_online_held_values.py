@@ -105,11 +105,11 @@ def test_what_the_queue_moves_is_not_searched_and_who_asks_for_it_is_told():
     link = link_of(LinuxRouter("linux:dummy0", kernel=adaptive_red()))
     assert policy_for(link).parameters == ("min_threshold", "max_threshold", "weight_log")
     wanted = read_policy('[tuning]\nparameters = ["max_probability"]')
-    with pytest.raises(ScenarioError, match=r"max_probability.*moves this one by itself"):
+    with pytest.raises(ScenarioError, match=r"max_probability.*does not move by itself"):
         policy_for(link, wanted)
     other = link_of(LinuxRouter("linux:dummy0", kernel=FakeKernel(answered("codel"))), "dummy1")
     joint = read_policy('[tuning]\nparameters = ["dummy0.max_probability", "dummy1.target"]')
-    with pytest.raises(ScenarioError, match=r"max_probability.*moves this one by itself"):
+    with pytest.raises(ScenarioError, match=r"max_probability.*does not move by itself"):
         policy_for([link, other], joint)
 
 

@@ -338,7 +338,7 @@ def test_a_run_that_was_killed_is_gone_on_with_by_the_next(tmp_path):
         online = Online(kernel, tmp_path, Freedom(), until=("start",))
         found = online.run.decisions[0]
         assert found.details["left_behind_by_run"] == 1
-        before = found.reason.split("In the beginning the queue stood at ")[1]
+        before = found.reason.split("it had found the queue at ")[1]
         assert "target 5 ms" in before
         assert (
             before.count("to put that back: tc qdisc change dev dummy0 root handle 1: codel") == 1

@@ -461,7 +461,7 @@ def test_a_plug_in_is_a_discipline_of_every_command(plugin, capsys):
         ("import nowhere_to_be_found", "ModuleNotFoundError"),
         ("raise SystemExit(3)", "a file of Python that runs: SystemExit: 3 (line 1)"),
         ("def f(:", "SyntaxError"),
-        ("", "a file with a class derived from vermilion.Discipline"),
+        ("", "a file with a named class derived from vermilion.Discipline"),
         (PLUGIN.replace('"plugged"', '"red"'), "a name that no discipline of Vermilion has"),
     ],
 )

@@ -436,7 +436,7 @@ def test_the_price_of_a_lower_limit_is_what_it_has_no_room_for():
         (RED, {"burst": 30}, "give weight_log"),
         (RED, {"shaped": True}, "the place of the queue decides"),
         (RED, {"idle_table": "microseconds"}, "without the link's rate"),
-        (RED, {"limit": 200_000, "keep_packets": True}, "keeps the limit too"),
+        (RED, {"limit": 200_000, "keep_packets": True}, "keep_packets keeps it"),
         (RED, {"target": 0.1}, "a parameter of linux-red"),
         (CHOKE, {"weight": 0.002}, "a power of two; the nearest is 0.001953125"),
         (CHOKE, {"limit": 200_000}, "no more than 131071 packets"),

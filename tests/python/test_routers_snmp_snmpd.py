@@ -326,7 +326,7 @@ def test_a_queue_that_the_agent_must_not_change_is_not(shared_snmpd, agent, queu
     [
         (UserCredentials("writer", "wrong-auth-1", "right-priv-1"), "authentication password"),
         (UserCredentials("writer", "right-auth-1", "wrong-priv-1"), "or the privacy password"),
-        (UserCredentials("nobody", "right-auth-1", "right-priv-1"), "knows no such user"),
+        (UserCredentials("nobody", "right-auth-1", "right-priv-1"), "does not know the user"),
         (PARTIAL, "does not show vermilionRedWeightLog; expected a view"),
     ],
 )
@@ -353,7 +353,7 @@ def test_a_queue_that_there_is_not_is_refused_with_those_that_are(shared_snmpd):
 
 
 def test_without_an_agent_the_message_says_which_program_is_missing(shared_snmpd):
-    with pytest.raises(RouterError, match="expected vermilion snmp-agent to run"):
+    with pytest.raises(RouterError, match="expected vermilion snmp-agent beside"):
         make_router(shared_snmpd)
 
 

@@ -153,4 +153,4 @@ def test_an_objective_over_the_transients_is_not_shortened():
     scenario = load_scenario("varying-load").with_values({"tuning.objective.over": "total"})
     recommendation = vermilion.tune(scenario, budget=3)
     assert not recommendation.fidelity.used
-    assert "what lies between them" in recommendation.fidelity.reason
+    assert "the time between them" in recommendation.fidelity.reason

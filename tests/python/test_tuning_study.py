@@ -332,8 +332,8 @@ def test_a_torn_file_is_one_message(vermilion, finished, tmp_path):
         (["--study=/"], "is a directory"),
         (["--study=new.study"], "expected a scenario"),
         (["--study-name=x"], "--study FILE"),
-        (["varying-load", "--study=new.study", "--resume=x"], "only one of them"),
-        (["--study=new.study", "--search=random-search"], "in the study already"),
+        (["varying-load", "--study=new.study", "--resume=x"], "expected one of them"),
+        (["--study=new.study", "--search=random-search"], "the study sets search already"),
     ],
 )
 def test_a_mistake_is_one_line_and_makes_no_file(

@@ -148,8 +148,8 @@ class InstrumentOptions:
                 raise UserError(message)
         if plant != "simulator" and (self._has_series or packets or self.distributions):
             message = (
-                "--flow-series, --flent, --packets, --distributions and --windows need "
-                "--plant simulator"
+                "--flow-series, --flent, --packets, --distributions and --windows: "
+                "expected --plant simulator"
             )
             raise UserError(message)
         for name in ("packets", "distributions", "flent"):

@@ -57,7 +57,7 @@ def open_page(
     from vermilion.status.listener import ListenerError
 
     if service.answers and service.listen is not None and not verbs:
-        message = "--answers needs --mode propose, or of a router --mode control"
+        message = "--answers: expected --mode propose, or of a router --mode control"
         raise UserError(message)
     try:
         listeners = _listeners(service)

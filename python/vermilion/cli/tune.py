@@ -289,7 +289,7 @@ def tune(
         message = "--fidelity auto cannot be used with --pareto; expected full"
         raise UserError(message)
     if profile is None and (device is not None or parent is not None):
-        message = "--device and --parent need --profile"
+        message = "--device and --parent: expected --profile with them"
         raise UserError(message)
     options.load_plugins(plugins)
     session = Session(

@@ -59,7 +59,7 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """State: no steady traffic estimate yet.
+    """No steady traffic estimate is there yet.
 
     Attributes:
         begun_s: since when.
@@ -78,7 +78,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Searching:
-    """State: a search runs; the network keeps the old setting.
+    """A search runs; the network keeps the old setting.
 
     Attributes:
         number: of the search.
@@ -101,7 +101,7 @@ class Searching:
 
 @dataclass(frozen=True, slots=True)
 class Verifying:
-    """State: an applied setting settles, then it is measured.
+    """An applied setting settles, then it is measured.
 
     Attributes:
         setting: what was applied.
@@ -129,7 +129,7 @@ class Verifying:
 
 @dataclass(frozen=True, slots=True)
 class Observing:
-    """State: the network runs under the quick answer, before it is refined.
+    """The network runs under the quick answer, before it is refined.
 
     Attributes:
         schedule: when what is due.
@@ -254,7 +254,7 @@ class Doubt:
 
 @dataclass(frozen=True, slots=True)
 class Watching:
-    """State: the network is compared with the model.
+    """The network is compared with the model.
 
     Attributes:
         since_s: since when the present setting has been watched.
