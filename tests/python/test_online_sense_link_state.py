@@ -50,7 +50,6 @@ class Link:
 def test_nothing_seen_is_unknown():
     state = LinkWatch().state
     assert state.kind == "unknown"
-    assert not state.is_bottleneck
     assert state.words
 
 
@@ -59,7 +58,6 @@ def test_a_link_with_a_queue_is_busy_within_half_a_second():
     assert link.go_on(0.2, packets=125, backlog=30).kind == "unknown"
     state = link.go_on(0.4, packets=125, backlog=30)
     assert state.kind == "busy"
-    assert state.is_bottleneck
     assert "10 Mbit/s, 100% of its rate" in state.words
 
 
@@ -162,7 +160,6 @@ def test_a_link_that_another_one_starves_is_told_from_a_busy_one():
     state = link.go_on(1.0, packets=60, flows=16)
     assert state.kind == "elsewhere"
     assert "4.8 Mbit/s, 48% of its rate" in state.words
-    assert not state.is_bottleneck
 
 
 def test_a_moment_of_silence_is_no_state():

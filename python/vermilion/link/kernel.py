@@ -59,12 +59,6 @@ def die_with(parent: int) -> None:
         raise ProcessLookupError
 
 
-def end_process(number: int) -> None:
-    """Kill a child of this process, and reap it."""
-    os.kill(number, signal.SIGKILL)
-    os.waitpid(number, 0)
-
-
 def wake_on_time() -> None:
     """Switch off the timer slack, which wakes this program up to 50 microseconds late."""
     _libc.prctl(_TIMER_SLACK, 1, 0, 0, 0)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from vermilion.files.whole_file import whole_file
 from vermilion.scenario import ScenarioError
 from vermilion.search import AUTOMATIC, SEARCHES
-from vermilion.simulate.package_digest import package_digest
 from vermilion_lab.atlas.cell import (
     DEFAULTS,
     FITTED,
@@ -29,6 +28,7 @@ from vermilion_lab.atlas.fitting import PowerLaw, fit_power_law
 from vermilion_lab.atlas.plan import plan_table
 from vermilion_lab.atlas.rules import RULES
 from vermilion_lab.atlas.scenarios import cell_scenario, target_packets, tuned_parameters
+from vermilion_lab.package_digest import package_digest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import socket
 import time
 from contextlib import ExitStack, contextmanager, suppress
@@ -316,7 +317,8 @@ class _Carrier:
     def __exit__(self, *_: object) -> None:
         if self._child:
             # The emulator ends its link by itself when nobody holds the pipe any more.
-            kernel.end_process(self._child)
+            os.kill(self._child, signal.SIGKILL)
+            os.waitpid(self._child, 0)
             self._child = 0
         self._release_guest()
         os.close(self._told)

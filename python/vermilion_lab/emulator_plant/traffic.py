@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.link import kernel
-from vermilion.link.device import own_network, route_to
 from vermilion.link.inside import INTERFACE
+from vermilion_lab.emulator_plant.routes import own_network, route_to
 from vermilion_lab.kernel_plant.namespaces import set_kernel, wake_on_time
 from vermilion_lab.kernel_plant.topology import NEAR
 from vermilion_lab.kernel_plant.traffic import Traffic

@@ -12,7 +12,7 @@ import json
 from typing import TYPE_CHECKING
 
 from vermilion.files.whole_file import whole_file
-from vermilion.simulate.package_digest import package_digest
+from vermilion_lab.package_digest import package_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -246,11 +246,6 @@ class LinkState:
     words: str = "nothing has been seen yet"
     details: Mapping[str, object] = field(default_factory=dict)
 
-    @property
-    def is_bottleneck(self) -> bool:
-        """True where observations may be judged and learned from."""
-        return self.kind == "busy"
-
 
 @dataclass(frozen=True, slots=True)
 class LinkWatch:

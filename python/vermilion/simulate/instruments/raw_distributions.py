@@ -78,12 +78,6 @@ class RawDistribution:
         """Values in all."""
         return int(self.counts.sum())
 
-    def edges_s(self) -> NDArray[np.float64]:
-        """The edges of the bins, one more than there are bins."""
-        import numpy as np
-
-        return np.asarray(np.arange(len(self.counts) + 1) * self.width_s, dtype=np.float64)
-
     def cumulative(self) -> NDArray[np.float64]:
         """The share of values below the upper edge of each bin."""
         import numpy as np
