@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from pydantic import AliasPath, Field
+
+from vermilion.files.document import read_as
+
+
+def _at(*path: str) -> Any:  # noqa: ANN401 - what pydantic takes
+    return Field(validation_alias=AliasPath(*path))
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class SizeBin:
     """Packets that are larger than the bin before and at most so large; the last has no bound."""
 
     packets: int
-    up_to_bytes: int | None
+    up_to_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +71,7 @@ class End:
         return f"{host}:{self.port}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DirectionSummary:
     """Traffic of one direction of a flow.
 
@@ -91,37 +96,21 @@ class DirectionSummary:
     packets: int
     bytes: int
     payload_bytes: int
-    ecn: Mapping[str, int]
+    ecn: dict[str, int]
     ece: int
     cwr: int
-    merged_packets: int
-    merged_carried_at_least: int
-    order: Mapping[str, int]
+    merged_packets: Annotated[int, _at("merged", "packets")]
+    merged_carried_at_least: Annotated[int, _at("merged", "carried_at_least")]
+    order: dict[str, int]
     acknowledged_unseen: int
     most_in_flight_bytes: int
-    beyond_ms: RoundTripTimes | None
-    whole_ms: RoundTripTimes | None
-    first_flight_packets: int | None
+    beyond_ms: RoundTripTimes | None = None
+    whole_ms: RoundTripTimes | None = None
+    first_flight_packets: int | None = None
     first_flight: str
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> DirectionSummary:
-        """Read it from the core's document."""
-        plain = dict(document)
-        merged = plain.pop("merged")
-        return cls(
-            **{
-                **plain,
-                "merged_packets": merged["packets"],
-                "merged_carried_at_least": merged["carried_at_least"],
-                "beyond_ms": _times(plain.get("beyond_ms")),
-                "whole_ms": _times(plain.get("whole_ms")),
-                "first_flight_packets": plain.get("first_flight_packets"),
-            }
-        )
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FlowSummary:
     """Summary of one flow.
 
@@ -151,11 +140,11 @@ class FlowSummary:
     initiator_known: bool
     first_ns: int
     last_ns: int
-    ended: str | None
+    ended: str | None = None
     ecn: str
     timed_by: str
-    handshake_ms: float | None
-    not_timed: Mapping[str, int]
+    handshake_ms: float | None = None
+    not_timed: dict[str, int]
     from_initiator: DirectionSummary
     from_responder: DirectionSummary
 
@@ -164,23 +153,8 @@ class FlowSummary:
         """Bytes of both directions, from the IP header on."""
         return self.from_initiator.bytes + self.from_responder.bytes
 
-    @classmethod
-    def from_document(cls, document: Mapping[str, Any]) -> FlowSummary:
-        """Read it from the core's document."""
-        return cls(
-            **{
-                **document,
-                "initiator": End(**document["initiator"]),
-                "responder": End(**document["responder"]),
-                "ended": document.get("ended"),
-                "handshake_ms": document.get("handshake_ms"),
-                "from_initiator": DirectionSummary.from_document(document["from_initiator"]),
-                "from_responder": DirectionSummary.from_document(document["from_responder"]),
-            }
-        )
 
-
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CaptureSummary:
     """Summary of a capture.
 
@@ -223,72 +197,45 @@ class CaptureSummary:
         document: all of this as the core gives it, for ``--json``.
     """
 
-    first_ns: int | None
-    last_ns: int | None
-    duration_s: float | None
+    first_ns: int | None = None
+    last_ns: int | None = None
+    duration_s: float | None = None
     packets: int
     wire_bytes: int
     cut: int
     time_backwards: int
     without_time: int
-    traffic: Mapping[str, Amount]
-    unresponsive_share: float | None
-    undecoded: Mapping[str, int]
+    traffic: dict[str, Amount]
+    unresponsive_share: float | None = None
+    undecoded: dict[str, int]
     fragments: int
-    ecn: Mapping[str, int]
+    ecn: dict[str, int]
     ece: int
     cwr: int
-    mean_packet_bytes: float | None
-    packet_bytes_sd: float | None
-    largest_packet_bytes: int
-    sizes: tuple[SizeBin, ...]
-    merged_packets: int
-    merged_carried_at_least: int
+    mean_packet_bytes: Annotated[float | None, _at("sizes", "mean_bytes")] = None
+    packet_bytes_sd: Annotated[float | None, _at("sizes", "sd_bytes")] = None
+    largest_packet_bytes: Annotated[int, _at("sizes", "max_bytes")]
+    sizes: Annotated[tuple[SizeBin, ...], _at("sizes", "bins")]
+    merged_packets: Annotated[int, _at("merged", "packets")]
+    merged_carried_at_least: Annotated[int, _at("merged", "carried_at_least")]
     segments: int
-    order: Mapping[str, int]
+    order: dict[str, int]
     acknowledged_unseen: int
-    beyond_ms: RoundTripTimes | None
-    whole_ms: RoundTripTimes | None
-    handshake_ms: RoundTripTimes | None
-    not_timed: Mapping[str, int]
-    not_whole: Mapping[str, int]
+    beyond_ms: Annotated[RoundTripTimes | None, _at("round_trips_ms", "beyond")] = None
+    whole_ms: Annotated[RoundTripTimes | None, _at("round_trips_ms", "whole")] = None
+    handshake_ms: Annotated[RoundTripTimes | None, _at("round_trips_ms", "handshake")] = None
+    not_timed: dict[str, int]
+    not_whole: dict[str, int]
     flows_seen: int
     openings: int
-    ended: Mapping[str, int]
-    not_tracked: Mapping[str, int]
+    ended: dict[str, int]
+    not_tracked: dict[str, int]
     flows: tuple[FlowSummary, ...]
     flows_left_out: int
-    document: Mapping[str, Any]
+    document: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, text: str) -> CaptureSummary:
         """Read it from the core's document."""
-        document: dict[str, Any] = json.loads(text)
-        plain: dict[str, Any] = dict(document)
-        sizes, merged = plain.pop("sizes"), plain.pop("merged")
-        round_trips = plain.pop("round_trips_ms")
-        traffic = {kind: Amount(**amount) for kind, amount in plain.pop("traffic").items()}
-        flows = tuple(FlowSummary.from_document(flow) for flow in plain.pop("flows"))
-        for name in ("first_ns", "last_ns", "duration_s", "unresponsive_share"):
-            plain.setdefault(name, None)
-        return cls(
-            **plain,
-            traffic=traffic,
-            mean_packet_bytes=sizes.get("mean_bytes"),
-            packet_bytes_sd=sizes.get("sd_bytes"),
-            largest_packet_bytes=sizes["max_bytes"],
-            sizes=tuple(
-                SizeBin(each["packets"], each.get("up_to_bytes")) for each in sizes["bins"]
-            ),
-            merged_packets=merged["packets"],
-            merged_carried_at_least=merged["carried_at_least"],
-            beyond_ms=_times(round_trips.get("beyond")),
-            whole_ms=_times(round_trips.get("whole")),
-            handshake_ms=_times(round_trips.get("handshake")),
-            flows=flows,
-            document=document,
-        )
-
-
-def _times(document: Mapping[str, Any] | None) -> RoundTripTimes | None:
-    return None if document is None else RoundTripTimes(**document)
+        found: CaptureSummary = read_as(cls, text)
+        return replace(found, document=json.loads(text))
