@@ -32,6 +32,7 @@ from vermilion.report.price_line import (
     format_span,
     in_unit,
     price_lines,
+    priced_settings,
 )
 from vermilion.report.queue_figure import drawn_queues, parameter_figure
 from vermilion.report.study_parts import is_as_shipped
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from vermilion.report.phases import Phase
     from vermilion.report.price_line import OtherQueue, Priced, PriceLine
     from vermilion.scenario import Scenario
-    from vermilion.simulate.statistics import RatioInterval
+    from vermilion.simulate.statistics import Interval, RatioInterval
 
 
 def sentences(runs: Sequence[OnlineRun]) -> list[str]:
@@ -150,6 +151,11 @@ def online_report(
         "seconds": seconds,
         "decimals": significant_decimals,
         "gain": format_gain,
+        "span": format_span,
+        "besides": describe_price,
+        "settings": priced_settings,
+        "in_unit": in_unit,
+        "change": _change,
     }
     template = environment.get_template("online.html.j2")
     return template.render(
@@ -160,6 +166,7 @@ def online_report(
             )
         ],
         absent=ABSENT,
+        kinds=_KINDS,
         repeat=_how_to_repeat(runs),
     )
 
@@ -184,11 +191,10 @@ def _scenario(
         "target": None if drawn.target_packets is None else f"{drawn.target_packets:g}",
         "goal": goal_of(drawn),
         "short_queue": rivals[0].name if rivals else None,
-        "answers": [_phase_summary(line) for line in lines],
-        "prices": [_price(line) for line in lines],
+        "lines": lines,
         "headings": _headings(lines),
         "sentences": sentences(runs),
-        "phases": [_phase(phase, drawn, rivals) for phase in phases],
+        "phases": [(phase, _deviations(phase, drawn, rivals)) for phase in phases],
         "columns": metrics(drawn),
         "seeds": [run.seed for run in runs],
         "drawn_seed": drawn.seed,
@@ -212,75 +218,32 @@ def _scenario(
     }
 
 
-def _phase_summary(line: PriceLine) -> dict[str, object]:
-    """Summary of a phase: queueing delay, and the price of the tuning."""
-    alone, tuned = line.waits_ms[:2]
-    return {
-        "traffic": line.traffic,
-        "start_s": line.start_s,
-        "end_s": line.end_s,
-        "alone": alone and format_span(alone),
-        "tuned": tuned and format_span(tuned),
-        "price": describe_price(line),
-    }
-
-
 def _headings(lines: Sequence[PriceLine]) -> list[PriceRow]:
     """Columns of the price table: metrics known for some phase, in the order of its rows."""
     known = {row.metric: row for line in lines for row, _ in line.rows}
     return [row for row in ROWS if row.metric in known]
 
 
-def _price(line: PriceLine) -> dict[str, object]:
-    """Rows of a phase in the price table: a line per setting, a cell per metric."""
-    return {
-        "traffic": line.traffic,
-        "start_s": line.start_s,
-        "end_s": line.end_s,
-        "settings": [
-            {
-                "name": name.capitalize(),
-                "kind": _KINDS.get(name, "rival"),
-                "cells": {
-                    row.metric: _price_cell(row, cells[position]) for row, cells in line.rows
-                },
-            }
-            for position, name in enumerate(line.settings)
-        ],
-    }
-
-
-def _price_cell(row: PriceRow, priced: Priced) -> dict[str, str]:
-    """A value, and how it differs from that of the network left alone."""
+def _change(row: PriceRow, priced: Priced) -> str:
+    """Significant difference from the network left alone; "" for none."""
     difference = priced.difference
-    change = ""
-    if difference is not None and difference.half_width is not None and priced.changed:
-        # An interval too narrow to show is shown as one unit of the last digit, not as certainty.
-        width = max(difference.half_width, 10.0**-row.decimals / row.factor)
-        mean = in_unit(row, difference.mean, signed=True)
-        change = f"{mean} ±\N{NO-BREAK SPACE}{in_unit(row, width)}"
-    value = in_unit(row, priced.interval.mean)
-    return {"value": value, "change": change}
+    if difference is None or difference.half_width is None or not priced.changed:
+        return ""
+    # An interval too narrow to show is shown as one unit of the last digit, not as certainty.
+    width = max(difference.half_width, 10.0**-row.decimals / row.factor)
+    mean = in_unit(row, difference.mean, signed=True)
+    return f"{mean} ±\N{NO-BREAK SPACE}{in_unit(row, width)}"
 
 
-def _phase(phase: Phase, run: OnlineRun, rivals: Sequence[OtherQueue]) -> dict[str, object]:
-    goal = goal_of(run)
-    return {
-        "rivals": [
-            (
-                rival.name,
-                mean_interval(goal.values(result)[phase.number - 1] for result in rival.results),
-            )
-            for rival in rivals
-        ],
-        "number": phase.number,
-        "start_s": phase.start_s,
-        "end_s": phase.end_s,
-        "traffic": phase.traffic,
-        "standard": phase.standard,
-        "tuned": phase.tuned,
-        "gain": phase.gain,
-    }
+def _deviations(
+    phase: Phase, run: OnlineRun, baselines: Sequence[OtherQueue]
+) -> list[tuple[str, Interval]]:
+    """Values of the goal with the baselines."""
+    goal, place = goal_of(run), phase.number - 1
+    return [
+        (each.name, mean_interval(goal.values(result)[place] for result in each.results))
+        for each in baselines
+    ]
 
 
 def _parameter_figures(run: OnlineRun, anchor: str) -> Iterator[str]:
