@@ -485,6 +485,7 @@ class TestWhatIsGivenUp:
 
 
 class TestRanking:
+    @pytest.mark.evidence
     def test_queues_are_ranked_after_all_has_settled_where_there_is_room(self):
         # In the first seconds fq_codel's packets wait 71 ms here, and a tenth of that later on. A
         # short pfifo had been set instead.

@@ -196,6 +196,7 @@ def test_hollots_example_is_stable_and_twice_the_probability_is_not_known_to_be(
     assert left > right
 
 
+@pytest.mark.evidence
 def test_a_queue_within_hollots_condition_is_steady_and_one_far_outside_it_swings():
     # The condition is sufficient, not necessary: only a setting far outside it must oscillate.
     steady = {"weight": 1.33e-6, "max_probability": 0.1}

@@ -296,9 +296,10 @@ def test_a_reader_that_goes_away_hears_nothing(output):
         (["compare", "varying-load", "--seeds=2", *SHORT, "--json=-", "--figure=a.svg"], ["a.svg"]),
         (["tune", "varying-load", "--budget=3", *SHORT, "--json=a", "--pareto"], ["a"]),
         (["disciplines", "--json=a"], ["a"]),
-        (
+        pytest.param(
             ["online", "varying-load", "--clock=fixed", *SHORT, "--report=a.html", "--json=b"],
             ["a.html", "b"],
+            marks=pytest.mark.evidence,
         ),
     ],
 )

@@ -95,6 +95,7 @@ def test_a_tuning_draws_both_settings_on_one_scale(vermilion):
     assert best.startswith("Best found")
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("kind", ["svg", "html"])
 def test_an_on_line_run_is_drawn(vermilion, tmp_path, kind):
     target = tmp_path / f"online.{kind}"

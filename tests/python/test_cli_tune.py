@@ -205,6 +205,7 @@ def test_the_objectives_are_listed_with_their_fields(vermilion):
     assert all(name in out for name in listed)
 
 
+@pytest.mark.evidence
 def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
     page, numbers = tmp_path / "front.html", tmp_path / "front.json"
     code, out, err = vermilion(*QUICK, "--pareto", f"--figure={page}", f"--json={numbers}")

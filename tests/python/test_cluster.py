@@ -224,6 +224,7 @@ def test_when_time_is_up_nothing_more_is_waited_for():
         assert workers.rescued == 0
 
 
+@pytest.mark.evidence
 def test_a_tuning_on_a_cluster_recommends_what_it_recommends_here(cluster):
     with dask_workers(cluster.scheduler_address, least_s=0.0) as workers:
         assert workers.cores == 2
@@ -256,6 +257,7 @@ def test_a_worker_that_dies_changes_nothing(cluster):
     assert there == run_many(texts, [1, 2, 3])
 
 
+@pytest.mark.evidence
 def test_the_command_line_takes_the_address_of_a_scheduler(vermilion, cluster):
     arguments = ("tune", "varying-load", "--budget=12", "--json=-", *SHORT)
     there = strict(vermilion(*arguments, f"--dask={cluster.scheduler_address}")[1])
@@ -279,6 +281,7 @@ def test_without_dask_one_line_says_what_to_install(vermilion, monkeypatch):
     assert "pip install 'dask[distributed]'" in message
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("kind", ["robust", "front"])
 def test_fronts_and_several_scenarios_come_out_the_same_on_a_cluster(cluster, kind):
     other = SCENARIO.with_values({"links.bottleneck.rate": 4e6})
@@ -311,6 +314,7 @@ def test_a_study_goes_on_on_a_cluster_as_here(vermilion, cluster, tmp_path):
     assert there == here
 
 
+@pytest.mark.evidence
 def test_an_atlas_on_a_cluster_is_the_atlas_of_this_machine_though_a_worker_dies(cluster):
     plan = read_plan({"rate": "1 Mbit/s", "flows": [2, 4, 8], "rtt": "40 ms", "budget": 6})
     victims = []

@@ -389,6 +389,7 @@ def caption(comparison):
     return re.search(r"<figcaption>\s*(.*?)\s*</figcaption>", comparison.page(), re.DOTALL)[1]
 
 
+@pytest.mark.evidence
 def test_the_caption_says_what_is_drawn(everything, outcome):
     clouds = caption(outcome)
     assert "every point is one run" in clouds
@@ -404,6 +405,7 @@ def test_the_caption_says_what_is_drawn(everything, outcome):
     assert "dropped" in alternative
 
 
+@pytest.mark.evidence
 def test_the_caption_of_few_seeds_promises_neither_ellipse_nor_interval():
     for seeds, words in ((2, ("ellipse",)), (1, ("ellipse", "shade", "interval"))):
         comparison = vermilion.compare("varying-load", ["red"], settings=SHORT, seeds=seeds)
@@ -438,6 +440,7 @@ def test_the_end_of_the_name_chooses_the_format(outcome, tmp_path):
     assert sorted(path.name for path in tmp_path.iterdir()) == ["x.PNG", "x.html", "x.svg"]
 
 
+@pytest.mark.evidence
 def test_the_same_comparison_gives_the_same_bytes():
     first, second = (
         vermilion.compare("varying-load", settings=SHORT, seeds=2, threads=threads)

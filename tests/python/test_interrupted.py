@@ -203,6 +203,7 @@ def test_rounds_of_seeds_give_what_one_round_gives(vermilion):
     assert json.loads(both[0][1]) == json.loads(both[1][1])
 
 
+@pytest.mark.evidence
 @pytest.mark.usefixtures("few_evaluations")
 def test_on_line_runs_that_are_complete_are_kept(vermilion, monkeypatch, tmp_path):
     from vermilion.online.drive import run as drive

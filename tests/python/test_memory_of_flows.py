@@ -7,7 +7,14 @@ from memory_of_flows import bytes_of_flow
 KIB = 1024
 
 
-@pytest.mark.parametrize("sender", ["cubic", "prague", "bbr"])
+@pytest.mark.parametrize(
+    "sender",
+    [
+        "cubic",
+        pytest.param("prague", marks=pytest.mark.evidence),
+        pytest.param("bbr", marks=pytest.mark.evidence),
+    ],
+)
 @pytest.mark.parametrize("state", ["not begun", "over"])
 def test_a_silent_flow_takes_less_than_a_kib(sender, state):
     """Those of them whose senders keep the most while they are under way."""

@@ -216,7 +216,14 @@ def test_an_interface_that_comes_back_is_listened_to_again(entrances):
     assert renumbered == [True, True]
 
 
-@pytest.mark.parametrize("more", [[], ["--entrance"], ["--entrance", "--one-in", "2"]])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param([], marks=pytest.mark.evidence),
+        pytest.param(["--entrance"], marks=pytest.mark.evidence),
+        ["--entrance", "--one-in", "2"],
+    ],
+)
 def test_round_trips_through_a_queue_are_those_of_the_sender(tmp_path, more):
     """At the exit of the queue alone, and where packets come in as well; of all flows or some."""
     namespaces_or_skip()

@@ -64,6 +64,7 @@ def test_a_table_as_text_is_aligned():
     ]
 
 
+@pytest.mark.evidence
 def test_a_recommendation_shows_its_decision_and_both_settings():
     scenario = load_scenario("varying-load", SHORT)
     recommendation = vermilion.tune(scenario, budget=12)
@@ -80,6 +81,7 @@ def test_a_recommendation_shows_its_decision_and_both_settings():
         assert "±" in page.row("starved flows")[0]
 
 
+@pytest.mark.evidence
 def test_a_bound_that_is_asked_for_twice_stands_there_once_and_rivals_that_miss_one_are_marked():
     text = (Path(vermilion.scenario.__file__).parent / "starter.toml").read_text()
     recommendation = vermilion.tune(vermilion.parse_scenario(text), budget=10, robustness=False)
@@ -114,6 +116,7 @@ def test_a_front_shows_its_settings_and_the_one_in_force():
     assert str(front).splitlines()[0] in "".join(page.texts)
 
 
+@pytest.mark.evidence
 def test_a_run_on_line_shows_its_decisions_and_what_it_came_to():
     run = vermilion.run_online(load_scenario("varying-load", SHORT), clock="fixed", evaluations=8)
     text, page = str(run), "".join(Page(run._repr_html_()).texts)

@@ -263,6 +263,7 @@ class TestWeightedSum:
         with pytest.raises(NotMeasuredError, match="mark-rate is 0 now"):
             objective("weighted-sum", parts=parts).relative_to([result({**LINK, "mark_rate": 0.0})])
 
+    @pytest.mark.evidence
     def test_a_tuning_takes_its_scales_from_the_setting_in_force(self):
         scenario = load_scenario("varying-load", ["duration=25 s"])
         table = {"name": "weighted-sum", "parts": self.PARTS}
@@ -274,6 +275,7 @@ class TestWeightedSum:
 
 
 class TestFunction:
+    @pytest.mark.evidence
     def test_any_function_of_a_result_can_be_minimised(self):
         def longest_queue(result):
             return result.link("bottleneck").total["queue_packets"]["max"]

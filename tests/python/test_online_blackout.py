@@ -185,6 +185,7 @@ def test_a_phase_in_which_nothing_gets_through_is_waited_for_to_its_end(vermilio
     assert "  knee (ms)" in whole
 
 
+@pytest.mark.evidence
 def test_a_tuning_finds_its_way_out_of_a_shut_queue(vermilion):
     """The setting in force lets nothing through, and is compared with for all that."""
     code, shown, told = vermilion("tune", SHUT_RED, "--budget", "20", "--set", "duration=10 s")

@@ -400,6 +400,7 @@ def test_what_somebody_else_sets_just_before_the_end_is_not_overwritten():
     assert "stays as it is, because somebody else has set level to 99.0" in end.reason
 
 
+@pytest.mark.evidence
 def test_a_bias_beyond_the_bound_does_not_lead_to_endless_searching():
     router = ObedientRouter(level=45)
     router.at(30, lambda r: setattr(r, "offset", 30.0))

@@ -6,6 +6,8 @@ from functools import cache, partial
 from pathlib import Path
 from types import SimpleNamespace
 
+import pytest
+
 import test_online_scripts
 import test_online_set_scripts
 from vermilion.online import run_online
@@ -77,6 +79,7 @@ def _of_script(path: Path, script):
     return heard
 
 
+@pytest.mark.evidence
 def test_what_scripts_and_runs_write_down_is_in_the_catalogue():
     met = set()
     for _, _, details, _ in said():

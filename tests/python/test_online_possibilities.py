@@ -164,6 +164,7 @@ def test_small_doubts_are_no_reason_for_three_models():
     assert [each.share for each in possibilities(TRAFFIC, calm, split(5.0))] == [1.0, 0.0]
 
 
+@pytest.mark.evidence
 def test_an_uncertain_network_is_tuned_for_what_it_may_be():
     doubtful = replace(SHOWN, flows_doubt=0.5)
     sure, unsure = solve(task(evaluations=40)), solve(task(picture=doubtful, evaluations=40))

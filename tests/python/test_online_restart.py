@@ -474,6 +474,7 @@ run_online(scenario, journal_path=Path(sys.argv[1]), clock="fixed", evaluations=
 """
 
 
+@pytest.mark.evidence
 def test_a_process_killed_in_the_middle_of_a_simulated_run_is_gone_on_with(tmp_path):
     path = tmp_path / "journal.sqlite"
     told = []

@@ -84,6 +84,7 @@ def test_decisions_can_be_written_as_json(held):
     assert json.dumps([d.details for d in held[0].decisions], allow_nan=False)
 
 
+@pytest.mark.evidence
 def test_the_same_seed_gives_the_same_run(scenario):
     first, again = (run_online(scenario, seed=6, clock="fixed", evaluations=15) for _ in range(2))
     assert first.settings

@@ -115,6 +115,7 @@ def test_first_guesses_drop_in_earnest_where_that_is_searched():
     assert without == [{name: guess[name] for name in KNOBS} for guess in guesses]
 
 
+@pytest.mark.evidence
 def test_an_answer_for_a_crowd_has_the_switch_and_holds_the_queue():
     """By marks alone 64 flows leave 93 packets in the queue or starve; 30 are wanted."""
     crowd = picture(flows=64, base_rtts_s=(0.028,) * 64, marked_share=1.0)

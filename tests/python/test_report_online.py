@@ -95,10 +95,12 @@ def test_the_figures_are_valid_xml_and_say_what_they_show(page):
         assert ET.fromstring(figure).get("aria-label")  # noqa: S314 - our own text
 
 
+@pytest.mark.evidence
 def test_the_same_runs_give_the_same_bytes(runs, page):
     assert online_report([runs]) == page
 
 
+@pytest.mark.evidence
 def test_the_same_runs_give_the_same_bytes_in_another_process(page):
     program = (
         f"import sys; sys.path[:0] = {sys.path!r}\n"

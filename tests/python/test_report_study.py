@@ -65,6 +65,7 @@ def test_a_valley_counts_though_no_correlation_sees_it():
     assert other.share < 0.02
 
 
+@pytest.mark.evidence
 def test_the_interval_covers_the_share_of_very_many_settings():
     [truth, *_] = shares(*additive(50_000, (2.0, 1.0, 1.0), seed=3))
     covered = 0
@@ -182,6 +183,7 @@ def with_outcome(finished, tmp_path, outcome):
     return check_page(text), re.sub(r"\s+", " ", text)
 
 
+@pytest.mark.evidence
 def test_warnings_harm_and_the_neighbourhood_are_on_the_page(finished, tmp_path):
     [record] = read_studies(finished)
     page, text = with_outcome(finished, tmp_path, {**record.recommendation, **OUTCOME})
@@ -207,6 +209,7 @@ STURDIER = {
 }  # fmt: skip
 
 
+@pytest.mark.evidence
 def test_a_condition_under_which_a_bound_is_broken_is_not_called_worse(finished, tmp_path):
     [record] = read_studies(finished)
     known = OUTCOME["robustness"]
@@ -217,6 +220,7 @@ def test_a_condition_under_which_a_bound_is_broken_is_not_called_worse(finished,
     assert page.row("twice as many flows")[-1] == "breaks a bound"
 
 
+@pytest.mark.evidence
 def test_what_is_offered_for_unknown_conditions_stands_beside_the_best(finished, tmp_path):
     [record] = read_studies(finished)
     outcome = {**record.recommendation, **OUTCOME, "sturdier": STURDIER}
@@ -234,6 +238,7 @@ def test_what_is_offered_for_unknown_conditions_stands_beside_the_best(finished,
     assert page.row("ECN")[-1] == "not measured"
 
 
+@pytest.mark.evidence
 def test_a_study_of_before_all_that_is_shown_without_it(finished, tmp_path):
     [record] = read_studies(finished)
     new = ("verdict", "refused", "warnings", "harm", "rivals", "robustness", "sturdier")
@@ -248,6 +253,7 @@ def test_a_study_of_before_all_that_is_shown_without_it(finished, tmp_path):
     assert len(page.row("queue-deviation (packets²)")) == 2
 
 
+@pytest.mark.evidence
 def test_the_target_that_the_plan_holds_is_drawn_in_its_own_unit(scenario, tmp_path):
     """1250 bytes take 1 ms of 10 Mbit/s; the scenario's packets are of 1000 bytes, so 25 in 20."""
     objective = '{ name = "queue-deviation", link = "bottleneck", target = "20 ms" }'
@@ -263,6 +269,7 @@ def test_names_are_text(page):
     assert "&lt;b&gt;$x_{&lt;/b&gt;" in page
 
 
+@pytest.mark.evidence
 def test_the_same_study_gives_the_same_page(page, larger):
     assert study_report(read_studies(larger)) == page
 

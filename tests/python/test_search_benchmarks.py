@@ -62,6 +62,7 @@ def median_best(name, function, dimensions, budget, judged=None, **settings):
     return median(values)
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("budget", [2 * BATCH, 5 * BATCH])
 @pytest.mark.parametrize("dimensions", [4, 16])
 @pytest.mark.parametrize("function", [sphere, griewank, ackley])
@@ -71,6 +72,7 @@ def test_it_beats_random_search_on_globally_convex_functions(function, dimension
     assert recursive < median_best("random-search", f, dimensions, budget)
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("dimensions", [4, 16])
 def test_it_beats_random_search_among_many_local_minima_given_time(dimensions):
     f = on_the_cube(rastrigin)

@@ -51,6 +51,8 @@ class TestCmaEsThatStartsAgainOften(SearchConformance):
 
 
 class TestGaussianProcess(SearchConformance):
+    enough = 80  # a fit takes milliseconds
+
     def make(self, dimensions: int, seed: int = 1, **settings) -> Search:
         return SEARCHES["gaussian-process"](dimensions, seed=seed, **settings)
 

@@ -121,6 +121,7 @@ def share(shift, looks=(5, 10, 20, 40), checks=300):
     return broken / checks
 
 
+@pytest.mark.evidence
 def test_a_whole_check_cries_wolf_in_one_of_twenty_at_most():
     # Every bound lies exactly where it is no longer kept: the worst that is no harm. Of 100 checks
     # at most 2.5 should have a false alarm; 8 or more have a chance below 1 in 100.

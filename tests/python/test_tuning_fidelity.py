@@ -149,6 +149,7 @@ def test_a_tuning_measures_the_agreement_and_searches_with_less_time():
     assert short.comparison.incumbent.mean == pytest.approx(full.comparison.incumbent.mean)
 
 
+@pytest.mark.evidence
 def test_an_objective_over_the_transients_is_not_shortened():
     scenario = load_scenario("varying-load").with_values({"tuning.objective.over": "total"})
     recommendation = vermilion.tune(scenario, budget=3)

@@ -79,6 +79,7 @@ def test_a_front_is_thinned_where_it_is_dense_and_keeps_its_ends():
     assert len(thinned(entries, 9)) == 5
 
 
+@pytest.mark.evidence
 def test_a_front_that_is_not_convex_is_found_all_along(monkeypatch):
     found, _ = front(monkeypatch, budget=400)
     angles = []
@@ -232,6 +233,7 @@ def test_any_two_objectives_may_be_named(monkeypatch):
     assert found.points[0].values[0].mean == max(p.values[0].mean for p in found.points)
 
 
+@pytest.mark.evidence
 def test_settings_that_a_tuning_would_refuse_for_harm_are_named(monkeypatch):
     # Nothing is dropped in force, so 2 % are within the bound; below a weight of 0.1 it is 5 %.
     def run_many(texts, seeds, **_):
@@ -269,6 +271,7 @@ def test_settings_that_a_tuning_would_refuse_for_harm_are_named(monkeypatch):
     assert tune_front(scenario, harm=["none"], **options).harmful == []
 
 
+@pytest.mark.evidence
 def test_the_page_counts_the_setting_in_force_apart_from_those_tried(monkeypatch):
     found, _ = front(monkeypatch, budget=20)
     text = re.sub(r"\s+", " ", rendered(found, "html").decode())
@@ -301,6 +304,7 @@ def limited(monkeypatch, seconds, **options):
     return found, clock.now - start
 
 
+@pytest.mark.evidence
 def test_a_deadline_leaves_time_for_fresh_seeds(monkeypatch):
     found, took = limited(monkeypatch, 400.0)
     assert found.end == "deadline"
@@ -468,6 +472,7 @@ def test_a_front_of_before_prices_were_kept_is_shown_without(monkeypatch):
     assert Page(rendered(old, "html").decode()).row("now")
 
 
+@pytest.mark.evidence
 def test_a_reader_is_shown_words_and_their_units(monkeypatch):
     found, _ = front(monkeypatch, budget=40)
     shown = found.shown()
@@ -561,6 +566,7 @@ def of_pie(**changes):
     return Front(**{**fields, **changes})
 
 
+@pytest.mark.evidence
 def test_every_parameter_of_a_front_has_its_unit_and_delays_are_in_ms():
     lines = str(of_pie()).splitlines()
     [headings] = [line for line in lines if "utilization" in line and "target" in line]

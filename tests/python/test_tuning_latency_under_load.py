@@ -61,6 +61,7 @@ def delay_of_call(scenario, setting):
     return sum(values) / len(values)
 
 
+@pytest.mark.evidence
 def test_what_is_recommended_is_what_the_call_feels(scenario, tmp_path):
     with Study(path := tmp_path / "call.study") as study:
         outcome = tune(scenario, budget=16, seeds=SEEDS, study=study)
@@ -89,6 +90,7 @@ def test_a_part_of_a_sum_is_measured_by_what_the_call_feels_now(scenario):
     assert outcome.comparison.incumbent.mean == pytest.approx(0.0, abs=0.1)
 
 
+@pytest.mark.evidence
 def test_robust_tunings_and_fronts_measure_it_too(scenario):
     other = parse_scenario(CALL.replace("count = 4", "count = 8"), origin="more")
     together = tune_robust([scenario, other], budget=6, seeds=SEEDS)

@@ -203,6 +203,7 @@ def test_two_spellings_of_one_network_are_the_same(mix):
     assert not is_same_network(mix, mix.with_values({"flows.web.sender.ecn": True}))
 
 
+@pytest.mark.evidence
 def test_more_flows_than_a_scenario_may_have_are_no_neighbour(mix):
     crowd = mix.with_values({"flows.bulk.count": 600_000})
     keys = [each.key for each in neighbours(crowd)]

@@ -154,6 +154,7 @@ def test_a_plan_survives_as_text(plans, kind):
     ]
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("kind", ["setting", "robust", "front"])
 def test_the_plan_of_a_study_is_the_one_that_was_given(plans, tmp_path, kind):
     """And what a text has kept of it comes to the same."""
@@ -166,6 +167,7 @@ def test_the_plan_of_a_study_is_the_one_that_was_given(plans, tmp_path, kind):
     assert numbers(execute(TuningPlan.from_json(plan.to_json()))) == numbers(outcome)
 
 
+@pytest.mark.evidence
 def test_keywords_and_plan_come_to_the_same(plans, scenario):
     plan = plans["robust"]
     keywords = {
@@ -311,6 +313,7 @@ def test_a_discipline_that_cannot_be_tuned_is_refused(vermilion, discipline, wor
     assert words in refused(vermilion(*QUICK, f"--discipline={discipline}"))
 
 
+@pytest.mark.evidence
 def test_a_discipline_is_tuned_and_the_command_shows_it(vermilion):
     least = "minimise links.bottleneck.sojourn_ms.p99"
     options = ("--budget=30", "--discipline=codel", "--harm=none", f"--objective={least}")
@@ -430,7 +433,7 @@ def test_a_study_of_the_format_before_is_refused_in_one_line(vermilion, scenario
 @pytest.mark.parametrize(
     ("options", "code"),
     [
-        (["--budget=60"], 0),
+        pytest.param(["--budget=60"], 0, marks=pytest.mark.evidence),
         # Only what is in force has been tried.
         (["--budget=1"], 10),
         # Sixty-four flows in 10 Mbit/s lose packets with any setting of RED.

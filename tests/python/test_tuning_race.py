@@ -122,6 +122,7 @@ def test_the_budget_is_kept_whatever_it_is():
         assert report.simulations == sum(met.values()) <= budget
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("means", [(1.0, 1.05, 1.5, 1.6, 1.7), (1.0, 1.1, 1.2, 1.8, 2.0)])
 def test_it_finds_the_best_more_often_than_equal_shares_of_the_same_simulations(means):
     budget, repetitions = 60, 300

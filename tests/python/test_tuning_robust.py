@@ -426,6 +426,7 @@ def test_the_price_is_that_of_the_same_seeds_in_each_scenario(monkeypatch):
     assert "queueing delay, 95th percentile (ms)" in str(outcome)
 
 
+@pytest.mark.evidence
 def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
     pair = [
         load_scenario("varying-load", ["duration=15 s", "flows.late.start=8 s .. 9 s"]),
@@ -467,6 +468,7 @@ def test_real_scenarios_are_tuned_together_and_printed_for_a_device():
         assert set(lost) <= set(outcome.warnings)
 
 
+@pytest.mark.evidence
 def test_short_runs_of_all_scenarios_are_used_where_they_rank_settings_alike(tmp_path):
     pair = [load_scenario("varying-load", [f"links.bottleneck.rate={rate} Mbit/s"])
             for rate in (10, 12)]  # fmt: skip

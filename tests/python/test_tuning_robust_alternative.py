@@ -237,6 +237,7 @@ def found(study):
         return vermilion.tune(scenario, study=kept, **OPTIONS)
 
 
+@pytest.mark.evidence
 def test_a_study_that_is_gone_on_with_knows_all_of_it(found, study, monkeypatch):
     monkeypatch.setattr("vermilion.tuning.memory.run_many", None)
     moments = []
@@ -249,6 +250,7 @@ def test_a_study_that_is_gone_on_with_knows_all_of_it(found, study, monkeypatch)
     assert all(0 <= each.done <= each.total for each in moments)
 
 
+@pytest.mark.evidence
 def test_varying_load_has_a_robust_alternative_with_all_that_it_costs(found):
     assert found.accepted
     assert not found.robustness.holds
@@ -307,6 +309,7 @@ def test_a_device_is_told_the_robust_alternative_too(found):
     assert json.loads(found.to_json())["sturdier"]["device"]["command"] == command
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize(
     "stage", ["check_robustness", "simple_baselines", "find_robust_alternative"]
 )
@@ -323,6 +326,7 @@ def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monke
     assert (found.robustness is None) is (stage == "check_robustness")
 
 
+@pytest.mark.evidence
 def test_who_gets_no_robust_alternative_is_told(monkeypatch):
     monkeypatch.setattr("vermilion.tuning.checks.find_robust_alternative", lambda *_: None)
     scenario = vermilion.load_scenario("varying-load")
@@ -332,6 +336,7 @@ def test_who_gets_no_robust_alternative_is_told(monkeypatch):
     assert found.warnings[-1].startswith("no setting was found that is better than the one in")
 
 
+@pytest.mark.evidence
 def test_nothing_is_looked_for_where_the_best_holds_or_nobody_asks():
     scenario = vermilion.load_scenario("varying-load")
     found = vermilion.tune(scenario, budget=60, rivals=False, robustness=False)

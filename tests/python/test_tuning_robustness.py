@@ -386,6 +386,7 @@ def one_phase(name, group, count, rtt):
     return scenario_from_document(document, name)
 
 
+@pytest.mark.evidence
 def test_the_wall_in_front_of_64_flows_locks_out_more_of_twice_as_many():
     # docs/tuning.md, RED tuned for the second phase of varying-load. The queue stands still with
     # any number of flows; who is served does not.

@@ -83,6 +83,7 @@ def test_a_study_changes_nothing_of_the_outcome(finished, uninterrupted):
     assert outcome == uninterrupted
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("stop", [7])
 def test_a_study_that_was_stopped_early_goes_on_exactly(scenario, uninterrupted, tmp_path, stop):
     for budget in (stop, BUDGET):
@@ -224,6 +225,7 @@ def test_a_smaller_budget_leaves_what_a_study_has_come_to(vermilion, finished, t
     assert after.state == before.state
 
 
+@pytest.mark.evidence
 def test_a_study_that_is_named_beside_its_scenario_keeps_its_budget(vermilion, finished, tmp_path):
     path = tmp_path / "x.study"
     shutil.copy(finished, path)
@@ -365,6 +367,7 @@ def test_an_objective_in_python_goes_on_in_python_only(scenario, tmp_path, vermi
     assert "function in Python" in refused(vermilion("tune", f"--study={path}"))
 
 
+@pytest.mark.evidence
 def test_progress_tells_the_best_value_with_its_interval_and_the_incumbents(scenario):
     moments = []
     found = tune(scenario, budget=BUDGET, fidelity="full", progress=moments.append)

@@ -62,6 +62,7 @@ def test_a_study_changes_nothing_of_the_outcome(finished):
     assert record.plan.kind == finished.kind
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("stop", [7])
 def test_a_study_that_was_begun_with_less_goes_on_exactly(finished, tmp_path, stop):
     for budget in (stop, BUDGET):
@@ -105,6 +106,7 @@ def test_what_is_known_is_not_simulated_again(copied, monkeypatch):
         tuned(copied.kind, study=study)
 
 
+@pytest.mark.evidence
 @pytest.mark.parametrize("kind", ["front", pytest.param("robust", marks=pytest.mark.evidence)])
 def test_a_killed_study_goes_on_exactly(vermilion, tmp_path, kind):
     path = tmp_path / "killed.study"
@@ -217,6 +219,7 @@ def test_studies_are_listed_with_what_they_are_of(vermilion, finished):
     assert entry["state"].split()[0] in out
 
 
+@pytest.mark.evidence
 def test_the_page_says_what_the_study_holds(finished):
     text = study_report(read_studies(finished.path))
     page = Page(text)
@@ -249,6 +252,7 @@ def test_an_unfinished_study_has_a_page_too(vermilion, copied, keep):
     assert "Unfinished." in text
 
 
+@pytest.mark.evidence
 def test_several_kinds_share_a_file_and_a_page(copied):
     other = KINDS[copied.kind == "robust"]
     with Study(copied.path, "the other") as study:

@@ -84,7 +84,14 @@ def tuned(monkeypatch, kind, simulator):
 
 
 @pytest.mark.parametrize("for_good", [True, False])
-@pytest.mark.parametrize(("kind", "step"), [("setting", 3), ("robust", 9), ("front", 3)])
+@pytest.mark.parametrize(
+    ("kind", "step"),
+    [
+        pytest.param("setting", 3, marks=pytest.mark.evidence),
+        ("robust", 9),
+        ("front", 3),
+    ],
+)
 def test_a_tuning_ends_with_what_it_has(monkeypatch, kind, step, for_good):
     simulator = Simulator(0, for_good=for_good)
     assert tuned(monkeypatch, kind, simulator).end == "budget"

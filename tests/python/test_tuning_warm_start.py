@@ -106,6 +106,7 @@ def test_the_nearest_come_first_and_the_newest_of_equals():
     assert answers.nearest(lambda _: math.inf, 3) == []
 
 
+@pytest.mark.evidence
 def test_an_accepted_recommendation_is_where_the_next_tuning_begins(tmp_path):
     path = tmp_path / "answers.json"
     scenario = load_scenario("varying-load").with_values({"duration": "30 s"})

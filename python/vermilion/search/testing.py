@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from vermilion.search.interface import Search
     from vermilion.search.uniform_points import Point
 
-_ENOUGH = 300
-"""Evaluations in which a search should have shown every kind of behaviour it has."""
-
 
 class SearchConformance:
     """The interface's promises; a test class for each search inherits them."""
+
+    enough = 300
+    """Evaluations in which a search has shown every kind of behaviour it has."""
 
     @abstractmethod
     def make(self, dimensions: int, seed: int = 1, **settings: Any) -> Search:  # noqa: ANN401 - settings differ by search
@@ -42,13 +42,13 @@ class SearchConformance:
 
     def test_points_lie_in_the_unit_cube(self) -> None:
         for dimensions in (1, 2, 7):
-            for point, _ in minimise(self.make(dimensions), bowl, _ENOUGH):
+            for point, _ in minimise(self.make(dimensions), bowl, self.enough):
                 _require(len(point) == dimensions, f"{point} has not {dimensions} coordinates")
                 _require(all(0.0 <= x <= 1.0 for x in point), f"{point} lies outside the cube")
 
     def test_the_same_seed_gives_the_same_points(self) -> None:
-        first = minimise(self.make(3, seed=5), bowl, _ENOUGH)
-        _require(first == minimise(self.make(3, seed=5), bowl, _ENOUGH), "two searches differ")
+        first = minimise(self.make(3, seed=5), bowl, self.enough)
+        _require(first == minimise(self.make(3, seed=5), bowl, self.enough), "two searches differ")
 
     def test_another_seed_gives_other_points(self) -> None:
         first, second = (minimise(self.make(3, seed=seed), bowl, 20) for seed in (5, 6))
@@ -75,12 +75,12 @@ class SearchConformance:
         _require(forward.state() == backward.state(), "told in another order, it ends elsewhere")
 
     def test_how_many_points_are_asked_for_at_a_time_does_not_matter(self) -> None:
-        path = [point for point, _ in minimise(self.make(3), bowl, _ENOUGH)]
+        path = [point for point, _ in minimise(self.make(3), bowl, self.enough)]
         for at_once in (2, 3, 8, 64):
             search = self.make(3)
             used: list[Point] = []
-            while len(used) < _ENOUGH:
-                points = search.ask(min(at_once, _ENOUGH - len(used)))
+            while len(used) < self.enough:
+                points = search.ask(min(at_once, self.enough - len(used)))
                 used += search.tell(points, [bowl(point) for point in points])
             _require(used == path, f"asked for {at_once} points at a time, it goes another way")
             best = min(path, key=bowl)
@@ -89,7 +89,7 @@ class SearchConformance:
     def test_points_that_are_independent_are_all_given_and_used(self) -> None:
         for function in (bowl, lambda point: -bowl(point), lambda _: math.inf):
             search = self.make(2, start_points=[(0.25, 0.75), (0.5, 0.5)])
-            while search.evaluations < _ENOUGH:
+            while search.evaluations < self.enough:
                 count = search.independent()
                 points = search.ask(max(1, count))
                 _require(len(points) >= count, f"{count} are independent, {len(points)} given")
@@ -99,7 +99,7 @@ class SearchConformance:
     def test_values_may_be_told_while_others_are_outstanding(self) -> None:
         search = self.make(2)
         waiting: list[Point] = []
-        for _ in range(_ENOUGH):
+        for _ in range(self.enough):
             waiting += search.ask(3)
             oldest = waiting.pop(0)
             search.tell([oldest], [bowl(oldest)])
@@ -115,7 +115,7 @@ class SearchConformance:
 
     def test_it_recommends_the_best_point_told(self) -> None:
         search = self.make(3)
-        told = minimise(search, bowl, _ENOUGH)
+        told = minimise(search, bowl, self.enough)
         best, value = min(told, key=lambda pair: pair[1])
         _require(search.recommend() == best, f"{search.recommend()} is not the best, {best}")
         _require(search.best_value == value, f"{search.best_value} is not the best, {value}")
@@ -124,7 +124,7 @@ class SearchConformance:
     def test_it_can_be_stopped_at_any_moment(self) -> None:
         search = self.make(2)
         best = math.inf
-        while search.evaluations < _ENOUGH:
+        while search.evaluations < self.enough:
             points = search.ask(7)
             # The deadline comes before the values of half of them.
             for point in points[: 1 + len(points) // 2]:
@@ -142,10 +142,10 @@ class SearchConformance:
         _refuses(LookupError, search.recommend)
 
     def test_failed_points_are_legal_values(self) -> None:
-        told = minimise(self.make(2), lambda _: math.inf, _ENOUGH)
+        told = minimise(self.make(2), lambda _: math.inf, self.enough)
         _require(len(set(told)) == len(told), "it repeats points that failed")
         search = self.make(2)
-        minimise(search, half_failing_bowl, _ENOUGH)
+        minimise(search, half_failing_bowl, self.enough)
         _require(search.best_value < math.inf, "it never finds the half that works")
 
     def test_nonsense_is_refused_and_nothing_is_told(self) -> None:
