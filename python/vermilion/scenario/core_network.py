@@ -8,7 +8,7 @@ parameters differ, so the text around them is written once.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from json import JSONEncoder
 from typing import TYPE_CHECKING, Any, Final
@@ -299,27 +299,12 @@ class CoreFlowGroup:
     @cached_property
     def _around(self) -> tuple[str, str]:
         """The text before and after the parameters of the sender."""
-        before = members(
-            {
-                "name": self.name,
-                "count": self.count,
-                "path": self.path,
-                "return_path": self.return_path,
-                "rtt_ns": to_data(self.rtt_ns),
-                "access_rate_bit_per_s": self.access_rate_bit_per_s,
-            }
-        )
-        after = members(
-            {
-                "packet_size_bytes": self.packet_size_bytes,
-                "header_size_bytes": self.header_size_bytes,
-                "ack_size_bytes": self.ack_size_bytes,
-                "colour": self.colour,
-                "traffic": self.traffic,
-                "start_ns": self.start_ns,
-                "stop_ns": self.stop_ns,
-            }
-        )
+        data = {each.name: getattr(self, each.name) for each in fields(self)}
+        data["rtt_ns"] = to_data(self.rtt_ns)
+        names = [*data]
+        place = names.index("sender")
+        before = members({name: data[name] for name in names[:place]})
+        after = members({name: data[name] for name in names[place + 1 :]})
         if self.sender is None:
             return f'{{{before}, "sender": null', f", {after}}}"
         sender = members({"congestion_control": self.sender.congestion_control})

@@ -20,6 +20,7 @@ import json
 import sqlite3
 from contextlib import ExitStack
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Self
 
 from vermilion.files.sqlite import (
@@ -382,18 +383,8 @@ class Journal:
         self._write(
             "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                self.run,
-                sample.time_s,
-                sample.interval_s,
-                sample.backlog_packets,
-                sample.backlog_bytes,
-                sample.packets,
-                sample.bytes,
-                sample.drops,
-                sample.marks,
-                _or_unknown(sample.active_flows),
-                _or_unknown(sample.heard_flows),
-                _or_unknown(sample.rtt_samples),
+                *(self.run, sample.time_s, *_COUNTED(sample)),
+                *map(_or_unknown, _KNOWN(sample)),
                 sample.mean_rtt_s,
             ),
         )
@@ -419,18 +410,8 @@ class Journal:
             self._write(
                 "INSERT INTO queue_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 (
-                    self.run,
-                    sample.time_s,
-                    link,
-                    each.interval_s,
-                    each.backlog_packets,
-                    each.backlog_bytes,
-                    each.packets,
-                    each.bytes,
-                    each.drops,
-                    each.marks,
-                    each.rtt_samples,
-                    each.mean_rtt_s,
+                    *(self.run, sample.time_s, link, *_COUNTED(each)),
+                    *(each.rtt_samples, each.mean_rtt_s),
                 ),
             )
 
@@ -438,18 +419,7 @@ class Journal:
         """Keep how the flows of a queue shared it."""
         self._write(
             "INSERT INTO flow_shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                self.run,
-                shares.time_s,
-                shares.link,
-                shares.seconds,
-                shares.flows,
-                shares.silent_flows,
-                shares.compared_flows,
-                shares.jain_index,
-                shares.largest_share,
-                shares.smallest_share,
-            ),
+            (self.run, *_SHARED(shares)),
         )
 
     def _decision(self, decision: Decision) -> None:
@@ -494,6 +464,17 @@ class Journal:
             self.close()
         else:  # the run did not end in order, and the journal must say so
             self._database.close()
+
+
+_COUNTED = attrgetter(
+    "interval_s", "backlog_packets", "backlog_bytes", "packets", "bytes", "drops", "marks"
+)
+_KNOWN = attrgetter("active_flows", "heard_flows", "rtt_samples")
+_SHARED = attrgetter(
+    *("time_s", "link", "seconds", "flows", "silent_flows", "compared_flows"),
+    *("jain_index", "largest_share", "smallest_share"),
+)
+"""Columns of the tables, in their order."""
 
 
 def _or_unknown(count: int | None) -> int:
