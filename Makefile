@@ -111,11 +111,14 @@ kernel: ## build the Linux kernel that scenarios run on, unless there is one
 
 lint: lint-rust lint-python lint-prose ## formatting, lints, types, stubs against the built core, and prose
 
+# Crates that others build on: each could be published as it is.
+PUBLISHED := vermilion-parameters vermilion-aqm vermilion-tcp vermilion-monitor
 lint-rust: $(RUNTIME) | tools
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings -A rustdoc::private-intra-doc-links" \
 	cargo doc --quiet --locked --workspace --no-deps --document-private-items
+	cargo package --quiet --locked --offline --no-verify --allow-dirty $(addprefix -p ,$(PUBLISHED))
 
 lint-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 	$(BIN)/ruff check .

@@ -10,7 +10,6 @@ mod settings;
 mod causes;
 mod conformance;
 mod dialects;
-mod example;
 mod flow_limits;
 mod rates;
 mod spacing;

@@ -1,5 +1,3 @@
-//! A TUN device: packets out of it and into it, each with the kernel's header before it.
-
 use std::fs::File;
 use std::io::{ErrorKind, IoSlice, Read, Result, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -38,7 +36,7 @@ pub enum Taken<'a> {
     Gone,
 }
 
-/// See the module's head.
+/// A TUN device: packets out of it and into it, each with the kernel's header before it.
 #[derive(Debug)]
 pub struct Device {
     file: File,

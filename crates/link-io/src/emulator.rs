@@ -1,5 +1,3 @@
-//! Two devices, and a link between them whose ways are each a [`Way`].
-
 use std::io::Result;
 use std::os::fd::{AsFd, OwnedFd};
 use std::time::Instant;
@@ -37,7 +35,9 @@ struct End {
     way: Way,
 }
 
-/// See the module's head. Times are nanoseconds since it was made.
+/// Two devices, and a link between them whose ways are each a [`Way`].
+///
+/// Times are nanoseconds since it was made.
 #[derive(Debug)]
 pub struct Emulator {
     begun: Instant,

@@ -1,5 +1,3 @@
-//! Packets on the wire, from the end of their transmission until they arrive.
-
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -18,7 +16,7 @@ pub struct Jitter {
     pub reorders: bool,
 }
 
-/// See the module's head.
+/// Packets on the wire, from the end of their transmission until they arrive.
 #[derive(Debug)]
 pub struct Air {
     jitter: Jitter,

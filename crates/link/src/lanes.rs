@@ -1,5 +1,3 @@
-//! Where packets go beyond the end of the wire: a lane for each address that is farther away.
-
 use std::collections::HashMap;
 
 /// How much farther than the end of the wire addresses are, in nanoseconds.
@@ -40,7 +38,9 @@ pub struct Lane {
     pub last_due: u64,
 }
 
-/// See the module's head. There are as many as addresses have been named, and one more.
+/// Lanes beyond the end of the wire: one for each address that is farther away.
+///
+/// There are as many as addresses have been named, and one more.
 #[derive(Debug)]
 pub struct Lanes {
     /// The number of each address's lane; the others share number 0.

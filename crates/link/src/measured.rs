@@ -1,5 +1,3 @@
-//! What is measured of a way, over the stretches of time that were asked for.
-
 use vermilion_netsim::results::{LinkMetrics, Spans};
 use vermilion_netsim::{LinkWindow, Span};
 
@@ -30,7 +28,8 @@ impl Stretch {
     }
 }
 
-/// See the module's head: everything from the beginning, unless told otherwise.
+/// Measurements of a way, over the stretches of time that were asked for: everything from the beginning, unless told
+/// otherwise.
 #[derive(Debug)]
 pub struct Measured {
     total: Stretch,

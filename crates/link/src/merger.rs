@@ -1,12 +1,3 @@
-//! Packets that are handed on together, as the one piece that a kernel takes.
-//!
-//! Each packet that is handed over costs a kernel a system call and a walk through its layers, ten
-//! times what the data path costs. An interface merges packets of a connection that came together
-//! before it hands them over; so does this. The kernel is told how to cut the piece again, which gives
-//! the same packets byte for byte ([`Segments`](crate::Segments) does the same): what would not come out
-//! the same is not merged. These are the rules of Linux's own merging (`net/ipv4/tcp_offload.c`,
-//! `tcp_gro_receive`; facts, not code).
-
 use crate::checksum;
 use crate::segments::Offload;
 
@@ -66,7 +57,14 @@ struct Piece {
     open: bool,
 }
 
-/// See the module's head.
+/// Packets that are handed on together, as the one piece that a kernel takes.
+///
+/// Each packet that is handed over costs a kernel a system call and a walk through its layers, ten
+/// times what the data path costs. An interface merges packets of a connection that came together
+/// before it hands them over; so does this. The kernel is told how to cut the piece again, which gives
+/// the same packets byte for byte ([`Segments`](crate::Segments) does the same): what would not come out
+/// the same is not merged. These are the rules of Linux's own merging (`net/ipv4/tcp_offload.c`,
+/// `tcp_gro_receive`; facts, not code).
 #[derive(Debug)]
 pub struct Merger {
     bytes: Vec<u8>,

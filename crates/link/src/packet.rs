@@ -1,10 +1,8 @@
-//! A packet that is kept: where its bytes are, and what a queue has to know of it.
-
 use vermilion_aqm::{Colour, Ecn, Packet};
 
 use crate::header::Label;
 
-/// See the module's head; a queue has it in place of the packet.
+/// Packet that is kept: where its bytes are, and what a queue has to know of it. A queue has it in place of the packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     /// Its place in the pool.

@@ -1,5 +1,3 @@
-//! Places for packets: as many as were asked for at the beginning, and never one more.
-
 use vermilion_parameters::ParameterError;
 
 /// How much a pool holds.
@@ -16,7 +14,9 @@ const MOST_PACKETS: u32 = 1 << 22;
 /// Largest packet that IP knows.
 const LARGEST: u32 = 65_535;
 
-/// See the module's head. Memory that no packet has ever needed is not touched.
+/// Places for packets: as many as were asked for at the beginning, and never one more.
+///
+/// Memory that no packet has ever needed is not touched.
 #[derive(Debug)]
 pub struct Pool {
     bytes: Vec<u8>,

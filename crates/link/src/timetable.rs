@@ -1,5 +1,3 @@
-//! What happens to a way at times known beforehand: changes of its link, and the ends of what is measured.
-
 use std::collections::VecDeque;
 
 use vermilion_netsim::loss::LossModel;
@@ -43,7 +41,9 @@ pub enum Event {
     Reading,
 }
 
-/// See the module's head. At one instant measured stretches end first, then changes are made, and
+/// Events of a way at times known beforehand: changes of its link, and the ends of what is measured.
+///
+/// At one instant measured stretches end first, then changes are made, and
 /// then readings are taken.
 #[derive(Debug, Default)]
 pub struct Timetable {

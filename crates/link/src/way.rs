@@ -1,5 +1,3 @@
-//! One direction of a link: a queue, a transmitter and a wire for real packets.
-
 use vermilion_aqm::{Dropped, Ecn};
 use vermilion_netsim::random::{Purpose, Stream};
 use vermilion_netsim::results::{LedgerResults, Summary};
@@ -39,7 +37,9 @@ impl Delivery {
     }
 }
 
-/// See the module's head. Times are nanoseconds since its beginning; one that is before the last
+/// One direction of a link: a queue, a transmitter and a wire for real packets.
+///
+/// Times are nanoseconds since its beginning; one that is before the last
 /// counts as the last.
 #[derive(Debug)]
 pub struct Way {

@@ -1,24 +1,3 @@
-//! What is seen of data before a queue as well as behind it: how long it waits there, and how long
-//! its sender takes to send on.
-//!
-//! At the exit alone, a sender's part of a round trip is one number: its own wait for a turn to send
-//! (pacing), the way to the router, and the wait in the queue. A sender that paces does not count its
-//! own wait as a part of the round trip. With a second sight of each packet, where it comes in, the
-//! three come apart:
-//!
-//! - the wait in the queue is the time from the one sight to the other;
-//! - the way is the *least* time from an answer that passes to data that names it where it comes in.
-//!   A sender that paces has its turn at any moment after the answer, so that of many answers one is
-//!   followed at once. It is told by that, too: most of its data comes later than the least by an
-//!   eighth of the time between its packets or more. (Beside senders of a Linux kernel it came
-//!   later by a fifth to a third in the mean with BBR, and by a fiftieth with Reno, which sends when an
-//!   answer comes: docs/monitor.md.)
-//!
-//! The whole round trip of a sender that paces is then the way, the wait, and the round trip beyond the
-//! monitor. The least leaves out what a queue between the sender and the entrance does: an entrance has to
-//! be where no other queue comes before. What others send is timed at the exit alone, as without an
-//! entrance: their part is no wait of their own.
-
 use crate::round_trips::Slots;
 use crate::sequence::ahead;
 
@@ -61,7 +40,28 @@ pub struct Stamped {
     pub time: u64,
 }
 
-/// Of one direction of a flow; see the module's head. Its size does not depend on the traffic.
+/// Sight of one direction's data before a queue as well as behind it: how long it waits there, and how long
+/// its sender takes to send on.
+///
+/// At the exit alone, a sender's part of a round trip is one number: its own wait for a turn to send
+/// (pacing), the way to the router, and the wait in the queue. A sender that paces does not count its
+/// own wait as a part of the round trip. With a second sight of each packet, where it comes in, the
+/// three come apart:
+///
+/// - the wait in the queue is the time from the one sight to the other;
+/// - the way is the *least* time from an answer that passes to data that names it where it comes in.
+///   A sender that paces has its turn at any moment after the answer, so that of many answers one is
+///   followed at once. It is told by that, too: most of its data comes later than the least by an
+///   eighth of the time between its packets or more. (Beside senders of a Linux kernel it came
+///   later by a fifth to a third in the mean with BBR, and by a fiftieth with Reno, which sends when an
+///   answer comes: docs/monitor.md.)
+///
+/// The whole round trip of a sender that paces is then the way, the wait, and the round trip beyond the
+/// monitor. The least leaves out what a queue between the sender and the entrance does: an entrance has to
+/// be where no other queue comes before. What others send is timed at the exit alone, as without an
+/// entrance: their part is no wait of their own.
+///
+/// Its size does not depend on the traffic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Entrance {
     /// Data that has come in, by its timestamp, until it leaves.

@@ -7,6 +7,42 @@
 //!
 //! Whatever was seen and gave no result is counted by reason: [`NotTimed`], [`NotWhole`],
 //! [`Undecoded`], [`NotTracked`].
+//!
+//! A handshake whose answer comes after 30 ms, and is answered after 1 ms:
+//!
+//! ```
+//! use vermilion_monitor::{Captured, Configuration, Listener, LinkType, Monitor, RoundTrip};
+//!
+//! /// An IPv4 packet with a TCP header and nothing in it.
+//! fn segment(from: u8, to: u8, sequence: u8, acknowledgement: u8, flags: u8) -> Vec<u8> {
+//!     let internet = [0x45, 0, 0, 40, 0, 0, 0, 0, 64, 6, 0, 0, 10, 0, 0, from, 10, 0, 0, to];
+//!     let numbers = [0, 0, 0, sequence, 0, 0, 0, acknowledgement];
+//!     [&internet[..], &[9, from, 9, to], &numbers, &[0x50, flags, 1, 0, 0, 0, 0, 0]].concat()
+//! }
+//!
+//! struct Milliseconds(Vec<u64>);
+//!
+//! impl Listener for Milliseconds {
+//!     fn round_trip(&mut self, round_trip: &RoundTrip) {
+//!         self.0.push(round_trip.nanoseconds / 1_000_000);
+//!     }
+//! }
+//!
+//! let mut monitor = Monitor::new(Configuration::default()).expect("the usual bounds");
+//! let mut found = Milliseconds(Vec::new());
+//! let (syn, ack) = (0x02, 0x10);
+//! let packets = [
+//!     (0, segment(1, 2, 7, 0, syn)),
+//!     (30, segment(2, 1, 5, 8, syn | ack)),
+//!     (31, segment(1, 2, 8, 6, ack)),
+//! ];
+//! for (milliseconds, bytes) in &packets {
+//!     let time = Some(milliseconds * 1_000_000);
+//!     let packet = Captured { time, link: LinkType::RawInternet, bytes, original_length: 40 };
+//!     monitor.observe(&packet, &mut found);
+//! }
+//! assert_eq!(found.0, [30, 31, 1]); // beyond the monitor, both ways together, and on this side of it
+//! ```
 
 mod capture;
 mod configuration;

@@ -29,7 +29,8 @@ pub struct Captured<'a> {
     pub original_length: u32,
 }
 
-/// See the crate's head.
+/// Passive monitor: packets in, events and totals out. It is told of packets and tells a [`Listener`]; its memory is
+/// bounded ([`Monitor::most_memory`]), and no bytes make it panic.
 pub struct Monitor {
     configuration: Configuration,
     table: Table,

@@ -3,7 +3,6 @@
 mod common;
 
 mod captures;
-mod example;
 mod flows;
 mod golden;
 mod real_captures;

@@ -1,8 +1,3 @@
-//! A registered class in Python, through the adapter that stands for it.
-//!
-//! What can be done in Python is done there: adapters (`vermilion.scenario.own_class`) make, change and
-//! copy instances and explain failures.
-
 use pyo3::exceptions::{PyException, PySystemExit, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,7 +5,10 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Value};
 
 use crate::session::Session;
 
-/// See the module's head.
+/// A registered class in Python, through the adapter that stands for it.
+///
+/// What can be done in Python is done there: adapters (`vermilion.scenario.own_class`) make, change and
+/// copy instances and explain failures.
 #[derive(Debug)]
 pub struct Adapter {
     algorithm: &'static Algorithm,

@@ -7,7 +7,6 @@ mod bbr;
 mod bbr1;
 mod bbr_vectors;
 mod cubic;
-mod example;
 mod fall_and_floyd;
 mod hostile;
 mod ledbat;

@@ -1,5 +1,3 @@
-//! A router under test: a queue under a discipline before a link that sends one packet at a time.
-
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -178,7 +176,7 @@ impl Bounds {
     }
 }
 
-/// See the module's head. Every rule of a queue is checked at every arrival.
+/// A router under test: a queue under a discipline before a link that sends one packet at a time. Every rule of a queue is checked at every arrival.
 pub struct Router {
     name: &'static str,
     algorithm: &'static Algorithm,

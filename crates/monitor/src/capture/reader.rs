@@ -9,7 +9,7 @@ use crate::monitor::Captured;
 
 const KINDS: &str = "a capture file: pcap, pcapng, or one of them compressed with gzip";
 
-/// Reads a capture file that is fed in pieces; see the module's head.
+/// Reads a capture file that is fed in pieces: puts the pieces together and recognises what the file is.
 pub struct CaptureReader {
     gzip: Option<Box<Gzip>>,
     plain: Plain,

@@ -1,5 +1,3 @@
-//! What is kept of one direction of a flow. Its size does not depend on the traffic.
-
 use crate::holes::Holes;
 use crate::round_trips::{Durations, Reactions, Slots};
 use crate::tally::{Tally, reasons};
@@ -59,7 +57,7 @@ pub struct Print {
     pub echo: u32,
 }
 
-/// See the module's head.
+/// State kept of one direction of a flow. Its size does not depend on the traffic.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Direction {
     /// Packets, counted as they were captured.

@@ -1,5 +1,3 @@
-//! What is kept of one flow.
-
 use serde::Serialize;
 
 use super::direction::{Direction, Sending};
@@ -112,7 +110,7 @@ pub(super) struct Handshake {
     pub nanoseconds: Option<u64>,
 }
 
-/// See the module's head.
+/// State kept of one flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// In order of first sight, from 0, unless [`crate::Configuration::shared_numbers`] says otherwise.

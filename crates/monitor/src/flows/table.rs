@@ -1,10 +1,3 @@
-//! The flows that are followed, in memory that has a bound.
-//!
-//! Flows lie in a slab, a hash table of at least twice as many entries finds them, and both have
-//! their full size from the start. A list for each stage runs through the slab in the order of
-//! the last packets, so that the flow that has been silent for longest is at its head: forgetting
-//! takes a few steps for each packet and never a sweep.
-
 use super::flow::{Flow, STAGES, Stage};
 use super::key::Key;
 use crate::tally::Reason;
@@ -26,7 +19,12 @@ struct Slot {
     behind: Place,
 }
 
-/// See the module's head.
+/// Flows that are followed, in memory that has a bound.
+///
+/// Flows lie in a slab, a hash table of at least twice as many entries finds them, and both have
+/// their full size from the start. A list for each stage runs through the slab in the order of
+/// the last packets, so that the flow that has been silent for longest is at its head: forgetting
+/// takes a few steps for each packet and never a sweep.
 pub struct Table {
     seed: u64,
     capacity: usize,

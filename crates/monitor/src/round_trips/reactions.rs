@@ -1,12 +1,3 @@
-//! The sender's part of its round trips: from an answer that passes to the first segment that it
-//! has set off. Where the monitor stands behind a queue, the wait in it is part of this.
-//!
-//! Not every answer's part can be timed. Where nothing of the sender's is under way beyond the monitor
-//! any more, what comes next may have waited for the application, or be lost before it is seen. Those
-//! answers are no random choice: a receiver takes longest to answer a single segment, because it waits
-//! for a second one (RFC 1122, section 4.2.3.2). Without them, the mean of flows with few segments under
-//! way would be too short. So for them the sender's part is the latest that was timed.
-
 /// The longest is forgotten by such a part with each that is taken.
 const FORGETTING: u32 = 64;
 
@@ -20,7 +11,16 @@ const STANDS_FOR: u64 = 1_000_000_000;
 const NANOSECONDS: u64 = 1000;
 const NONE: u32 = u32::MAX;
 
-/// See the module's head. Times are kept in microseconds, of an hour at most.
+/// The sender's part of its round trips: from an answer that passes to the first segment that it
+/// has set off. Where the monitor stands behind a queue, the wait in it is part of this.
+///
+/// Not every answer's part can be timed. Where nothing of the sender's is under way beyond the monitor
+/// any more, what comes next may have waited for the application, or be lost before it is seen. Those
+/// answers are no random choice: a receiver takes longest to answer a single segment, because it waits
+/// for a second one (RFC 1122, section 4.2.3.2). Without them, the mean of flows with few segments under
+/// way would be too short. So for them the sender's part is the latest that was timed.
+///
+/// Times are kept in microseconds, of an hour at most.
 #[derive(Clone, Copy, Debug)]
 pub struct Reactions {
     latest: u32,

@@ -1,21 +1,19 @@
-//! What waits for its answer: a fixed number of slots, each with a number that an answer will name
-//! and the instant at which the number was first seen.
-//!
-//! Numbers (timestamps, or ends of segments) enter in rising order, so the slots are a queue. An
-//! answer frees every slot that it has overtaken: if the answer that a slot waits for was lost, or
-//! never sent, the next one frees it. No slot stays blocked as long as any answers come; if none
-//! come, age frees it.
-//!
-//! Behind a hole, answers name nothing new by timestamp, but say what has arrived. So a slot may
-//! also know where its segment ends. A slot of an answer that waits to be named knows how long the
-//! answer took.
-
 use crate::sequence::ahead;
 
 /// How many wait at once.
 pub const SLOTS: usize = 8;
 
-/// See the module's head.
+/// Sights that wait for their answer: a fixed number of slots, each with a number that an answer will name
+/// and the instant at which the number was first seen.
+///
+/// Numbers (timestamps, or ends of segments) enter in rising order, so the slots are a queue. An
+/// answer frees every slot that it has overtaken: if the answer that a slot waits for was lost, or
+/// never sent, the next one frees it. No slot stays blocked as long as any answers come; if none
+/// come, age frees it.
+///
+/// Behind a hole, answers name nothing new by timestamp, but say what has arrived. So a slot may
+/// also know where its segment ends. A slot of an answer that waits to be named knows how long the
+/// answer took.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Slots {
     times: [u64; SLOTS],
