@@ -49,7 +49,7 @@ every_taker = pytest.mark.parametrize("take", TAKE_A_SCENARIO.values(), ids=TAKE
 @every_taker
 @pytest.mark.parametrize("given", [None, ["varying-load"], 3])
 def test_what_is_no_scenario_is_refused_with_what_makes_one(take, given):
-    accepted = r"the name of a shipped scenario, .*vermilion.load_scenario\(NAME\)"
+    accepted = r"a shipped scenario's name, .*vermilion.load_scenario\(NAME\)"
     with pytest.raises(ScenarioError, match=rf"scenario.*: .* expected {accepted}"):
         take(given)
 

@@ -392,11 +392,11 @@ def caption(comparison):
 @pytest.mark.evidence
 def test_the_caption_says_what_is_drawn(everything, outcome):
     clouds = caption(outcome)
-    assert "every point is one run" in clouds
+    assert "each point is one run" in clouds
     assert "ellipse" in clouds
     lines = caption(everything)
     assert lines.startswith("Link bottleneck. Each variant has a line.")
-    for absent in ("ellipse", "shade", "every point is one run", "wait no longer"):
+    for absent in ("ellipse", "shade", "each point is one run", "wait no longer"):
         assert absent not in lines
     for panel in ("median", "goodput", "dropped"):
         assert panel in lines

@@ -377,7 +377,7 @@ def test_a_page_that_keeps_its_privileges_is_not_served(tmp_path, monkeypatch):
     finally:
         signal.signal(signal.SIGINT, handler)
     assert Started.of(ours.recv_bytes()) == Started(
-        trouble="--listen: its process cannot give up its privileges (Operation not permitted)"
+        trouble="--listen: its process cannot drop its privileges (Operation not permitted)"
     )
     ours.close()
     theirs.close()
@@ -419,7 +419,7 @@ def set_sample(kind, time_s):
 MISTAKES = [
     (["--answers"], "--answers: --listen is missing; expected --listen beside it"),
     (["--listen-token=x"], "--listen-token: --listen is missing"),
-    (["--listen", "0.0.0.0:0"], "can be reached from outside"),
+    (["--listen", "0.0.0.0:0"], "can be reached from other machines"),
     (["--listen", "0.0.0.0:0", "--listen-from-outside"], "expected --listen-token"),
     (["--listen", "nonsense"], "--listen: 'nonsense' is not accepted"),
     (["--page", "127.0.0.1:0", "--answers"], "expected --mode propose"),

@@ -135,7 +135,7 @@ def test_the_scenario_can_give_boxes():
             {},
             "tuning.parameters",
             (
-                "has a box to search; this one has none of its own, so give it one, with units: "
+                "with a box to search; give it one, with units: "
                 f'[tuning.space] "{QUEUE}.limit" = [LOWEST, HIGHEST]'
             ),
         ),
@@ -193,7 +193,7 @@ def test_where_nothing_is_worth_a_search_that_is_said():
     scenario = without_parameters("minimise links.wan.drop_rate").with_values(
         {"links.wan.queue": {"discipline": "drop-tail"}}
     )
-    with pytest.raises(ScenarioError, match="no parameter of drop-tail has a box of its own"):
+    with pytest.raises(ScenarioError, match="no parameter of drop-tail has a box"):
         Space.from_scenario(scenario)
 
 

@@ -329,7 +329,7 @@ def test_a_torn_file_is_one_message(vermilion, finished, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ([], "no scenario"),
+        ([], "SCENARIO is missing"),
         (["--study=/nowhere/x.study"], "no such directory"),
         (["--study=/"], "is a directory"),
         (["--study=new.study"], "expected a scenario"),
@@ -364,7 +364,7 @@ def test_an_objective_in_python_goes_on_in_python_only(scenario, tmp_path, vermi
     for _ in range(2):
         with Study(path) as study:
             tune(scenario, objective=backlog, budget=2, study=study)
-    assert "function in Python" in refused(vermilion("tune", f"--study={path}"))
+    assert "Python function" in refused(vermilion("tune", f"--study={path}"))
 
 
 @pytest.mark.evidence

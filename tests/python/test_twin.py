@@ -192,7 +192,7 @@ class TestCommand:
         )
         assert (code, err) == (0, "")
         assert "Not known:" in out
-        assert "congestion control, which shows in no header" in out
+        assert "congestion control, which no header shows" in out
         assert vermilion("run", scenario)[0] == 0
         code, out, _ = vermilion("twin", capture, "--seeds=0", "--json=-")
         told = json.loads(out)

@@ -147,12 +147,12 @@ def why_not(path: str, error: OSError) -> str:
         case errno.ENOENT:
             return (
                 f"{path} is not there: snmpd does not run, or has no AgentX; expected "
-                '"master agentx" in snmpd.conf, and with it "agentXSocket PATH" for another place'
+                '"master agentx" in snmpd.conf (another place: "agentXSocket PATH")'
             )
         case errno.EACCES | errno.EPERM:
             return (
-                f"{path} may not be used by this user; expected to run as root, or in snmpd.conf "
-                '"agentXPerms 0660 0755 root GROUP" with a group of this user'
+                f'{path} may not be used by this user; expected root, or "agentXPerms '
+                '0660 0755 root GROUP" in snmpd.conf with a group of this user'
             )
         case errno.ECONNREFUSED:
             return f"{path}: nobody listens there any more; expected snmpd to run"

@@ -130,7 +130,7 @@ def link(
         bool,
         typer.Option(
             "--isolated",
-            help="Connect to a separate namespace instead of the network. Needs no privileges.",
+            help="Connect to a separate namespace (unprivileged where user namespaces are).",
         ),
     ] = False,
     peer: Annotated[

@@ -81,7 +81,7 @@ def open_device(name: str, *, offload: bool) -> int:
     except OSError as error:
         cure = "a Linux with TUN devices (modprobe tun; in a container: --device /dev/net/tun)"
         if isinstance(error, PermissionError):
-            cure = f"that you may (run it as root, or have root do: chmod 666 {_CONTROL})"
+            cure = f"access (run it as root, or have root do: chmod 666 {_CONTROL})"
         message = f"{_CONTROL} cannot be opened ({error.strerror}); expected {cure}"
         raise LinkError(message) from None
     try:

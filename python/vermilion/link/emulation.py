@@ -388,8 +388,8 @@ def _may_make_namespaces() -> bool:
 def _check_capabilities() -> None:
     if not _has_in_force(CAP_NET_ADMIN):
         message = (
-            "a link that leads out of this machine needs the capability CAP_NET_ADMIN; run it as "
-            "root, or use --isolated, which needs none"
+            "a link out of this machine needs the capability CAP_NET_ADMIN; run it as "
+            "root, or use --isolated"
         )
         raise LinkError(message)
     check_forwarding()

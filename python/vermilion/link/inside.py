@@ -269,6 +269,6 @@ def _error_message(error: Exception) -> str:
     if isinstance(error, LinkError):
         return str(error)
     return (
-        f"the link's namespaces cannot be made ({error}): expected root, or a kernel that lets "
-        "users have namespaces (check: unshare -Urn true), and a container that allows both"
+        f"the link's namespaces cannot be made ({error}): expected root, or user "
+        "namespaces (check: unshare -Urn true), in a container too"
     )

@@ -104,8 +104,8 @@ def check_forwarding() -> None:
         forwards = False
     if not forwards:
         message = (
-            "this machine forwards no packets, so that nothing beyond it could be reached through "
-            "the link; to allow it: sysctl -w net.ipv4.ip_forward=1; or use --isolated"
+            "this machine forwards no packets; to allow it: sysctl -w "
+            "net.ipv4.ip_forward=1; or use --isolated"
         )
         raise LinkError(message)
 

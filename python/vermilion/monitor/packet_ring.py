@@ -36,8 +36,8 @@ CLOSED_AFTER_MS: Final = 10
 """Age at which a block is closed."""
 
 HOW_TO_ALLOW: Final = (
-    "the capability CAP_NET_RAW is missing. Run it as root, or give it just this capability: "
-    "sudo setpriv --reuid=USER --regid=GROUP --init-groups --inh-caps=+net_raw "
+    "the capability CAP_NET_RAW is missing. Run it as root, or: sudo setpriv "
+    "--reuid=USER --regid=GROUP --init-groups --inh-caps=+net_raw "
     "--ambient-caps=+net_raw vermilion ... (for a systemd service: "
     "AmbientCapabilities=CAP_NET_RAW)"
 )

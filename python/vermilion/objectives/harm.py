@@ -85,13 +85,13 @@ MARGINS: Final[tuple[Margin, ...]] = (
         "drop_rate",
         "links.{link}.drop_rate",
         "<= 1.25 of reference + 0.02",
-        "at most a quarter more drops and two of a hundred packets besides",
+        "at most 25 % more drops, plus 2 % of the packets",
     ),
     Margin(
         "delay_p95",
         "links.{link}.sojourn_ms.p95",
         "<= 1.25 of reference + 5 ms",
-        "95 % of the packets wait at most a quarter longer and 5 ms besides",
+        "95 % of the packets wait at most 25 % longer, plus 5 ms",
     ),
 )
 """Default margins."""
@@ -268,7 +268,7 @@ def _bound(path: str, amount: str, text: str, scenario: Scenario) -> str:
             raise ScenarioError(_FIELD, text, _ACCEPTED, scenario.origin) from None
         if not math.isfinite(worse) or (metric.higher_is_better and worse >= 1.0):
             # Nothing loses more than all that there is.
-            accepted = 'a margin below 100 %, or "none" where any loss is accepted'
+            accepted = 'a margin below 100 %, or "none"'
             raise ScenarioError(_FIELD, text, accepted, scenario.origin)
         factor = 1.0 + float(f"{sign}1") * worse
         return f"{relation} {factor!r} of reference"

@@ -56,8 +56,8 @@ _LINES: Final[Sequence[Any]] = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (
 _MARKERS = ("o", "s", "^", "D", "v")
 
 _TRADE_OFF_CAPTION: Final = (
-    "The trade-off: every point is one run (seed), its mean queueing delay and the goodput of all "
-    "flows across the link; the large sign is at a variant's mean. Better is up and to the left."
+    "The trade-off: each point is one run (seed), its mean queueing delay and total "
+    "goodput; the large sign is the variant's mean. Better is up and to the left."
 )
 _LETTERS_IN_A_LINE = 105  # of a legend
 _LETTERS_OF_A_SIGN = 9
@@ -142,14 +142,9 @@ def comparison_caption(comparison: Comparison, windows: Sequence[int]) -> str:
     sentences = [_TRADE_OFF_CAPTION]
     if seeds >= _FEWEST_FOR_AN_ELLIPSE:
         sentences.append(
-            "The ellipse is the one-sigma contour of the Gaussian that explains a variant's "
-            "points best; where they lie closer together than the sign is large, it is behind it."
+            "The ellipse is the one-sigma contour of a Gaussian fitted to a variant's points."
         )
-    shade = (
-        "; the shade is the 95 % confidence interval over the seeds, percentile by percentile"
-        if seeds > 1
-        else ""
-    )
+    shade = "; the shade is the 95 % confidence interval over the seeds" if seeds > 1 else ""
     sentences.append(
         "The distribution: the share of packets that wait no longer than the delay on the "
         f"axis{shade}."
@@ -426,14 +421,12 @@ def many_variants_caption(comparison: Comparison, windows: Sequence[int]) -> str
     means = ", each the mean over the seeds" if several else ""
     bar = f"the point is the median, the bar reaches from the 5th to the 95th percentile{means}"
     sentences = [
-        f"Each variant has a line. First, how long packets wait: {bar}.",
-        "Second: the goodput of all flows across the link.",
-        "Third: the share of arriving packets that are dropped.",
+        f"Each variant has a line. First, queueing delay: {bar}.",
+        "Second: goodput of all flows.",
+        "Third: share of packets dropped.",
     ]
     if several:
-        sentences.append(
-            "There the points are means over the seeds, with their 95 % confidence intervals."
-        )
+        sentences.append("Points are means over the seeds, with 95 % confidence intervals.")
     if len(windows) > 1:
         sentences.append("All phases have the same scales.")
     return " ".join(sentences)

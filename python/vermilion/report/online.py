@@ -84,10 +84,10 @@ def _set_up(run: OnlineRun) -> str:
     link = run.scenario.links[run.link]
     rate = nominal_rate(run.scenario, run.link)
     return (
-        f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed by "
-        f"{link.queue.discipline}. Two copies of the network carry the same traffic from the same "
-        f"seed. In one nobody touches the setting of the queue. In the other Vermilion watches "
-        f"what a router can export and changes the setting where that {_aim(run)}."
+        f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed "
+        f"by {link.queue.discipline}. Two copies of the network carry the same traffic "
+        "from the same seed: one keeps its setting, in the other Vermilion watches what "
+        f"a router can export and changes the setting where that {_aim(run)}."
     )
 
 
@@ -202,7 +202,7 @@ def _scenario(
         "queue_figure": svg_for_both_widths(
             partial(drawn_queues, drawn, phases),
             name=f"{anchor}-queue",
-            description=f"{title}: the queue of the network left alone and of the one kept tuned.",
+            description=f"{title}: the queue left alone and kept tuned.",
         ),
         "parameter_figures": list(_parameter_figures(drawn, anchor)),
         "decisions": [

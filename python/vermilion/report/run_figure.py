@@ -157,11 +157,13 @@ class RunFigure:
 
     def _caption(self) -> str:
         return (
-            f"Link {self.link}. Above: what waits in its queue. In the middle: the goodput of each "
-            "group of flows over each phase, and what the link carries. Below: the share of "
-            "packets that was dropped or marked. "
+            (
+                f"Link {self.link}. Above: its queue. In the middle: goodput of each group "
+                "over each phase, and the link's rate. Below: the share of packets dropped "
+                "or marked. "
+            )
             + ("At the bottom, the windows of single flows. " if self.windows else "")
-            + "Shaded: what is measured of each phase."
+            + "Shaded: the measured part of each phase."
             + self._interruption()
         )
 

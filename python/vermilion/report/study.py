@@ -150,7 +150,7 @@ def study_report(records: Sequence[StudyRecord]) -> str:
     from vermilion.report.templates_of import render_page
 
     if not records:
-        message = "there is no study to report on; expected one that vermilion tune --study began"
+        message = "there is no study; expected one of vermilion tune --study"
         raise StudyError(message)
     # A name with a dollar sign is a name and not a formula.
     with mpl.rc_context({"text.parse_math": False}):
@@ -175,7 +175,7 @@ def _study_values(number: int, record: StudyRecord) -> dict[str, object]:
             return front_study(f"study-{number}", record, scenarios[0])
         return _study(f"study-{number}", record, scenarios)
     except (KeyError, TypeError, AttributeError, LookupError, ValueError) as error:
-        message = f'"{record.path}" is damaged ({error!r}); expected what vermilion tune wrote'
+        message = f'"{record.path}" is damaged ({error!r}); expected the file of vermilion tune'
         raise StudyError(message) from None
 
 
@@ -210,7 +210,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         draw(
             "convergence",
             partial(study_figures.convergence_figure, record, reference),
-            f"The best {what} so far, against settings tried and against simulations.",
+            f"The best {what} so far, against settings tried and simulations.",
         )
         draw(
             "slices",

@@ -188,9 +188,9 @@ def typical_distance(outcome: Mapping[str, Any], each_ms: float | None) -> str:
         return f"{significant(packets, 2)} packets{waiting}"
 
     return (
-        "The square root of queue-deviation is how far the queue typically is from its target: "
-        f"{distance(reached['incumbent'])} with the incumbent, {distance(reached['best'])} with "
-        "the best found."
+        "The square root of queue-deviation is the typical distance from the target: "
+        f"{distance(reached['incumbent'])} with the incumbent, "
+        f"{distance(reached['best'])} with the best found."
     )
 
 

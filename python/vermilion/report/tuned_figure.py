@@ -112,8 +112,9 @@ class TunedFigure:
     def _caption(self) -> str:
         found = "" if self.after is None else "; below, the same under the best setting found"
         return (
-            f"Link {self.before.link}, seed {self.seed}: above, how long packets wait under the "
-            f"present setting{found}. One seed is an example; the table has the means over many."
+            f"Link {self.before.link}, seed {self.seed}: above, queueing delay under the "
+            f"present setting{found}. One seed is an example; the table has the means "
+            "over many."
         )
 
 

@@ -379,8 +379,8 @@ class CmaEs(Generations):
             raise ValueError(message)
         if len(self._history) % self._size() > 0:
             message = (
-                f"{len(self._history)} values in descent {self._descent} are not accepted; "
-                f"expected whole generations of {self._size()}"
+                f"{len(self._history)} values in descent {self._descent} are not "
+                f"accepted; expected generations of {self._size()}"
             )
             raise ValueError(message)
 

@@ -53,7 +53,7 @@ class GaussianProcess(Generations):
     """
 
     name: ClassVar[str] = "gaussian-process"
-    summary: ClassVar[str] = "fits a surface to all values, and tries where it may be lowest"
+    summary: ClassVar[str] = "fits a surface to all values, and tries its lowest points"
 
     def __init__(
         self,

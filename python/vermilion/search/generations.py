@@ -100,8 +100,9 @@ class Generations(Search):
         told, proposed = told_from_json(memory["told"]), memory["proposed"]
         if not len(told) <= proposed <= self._size():
             message = (
-                f"{proposed} points and {len(told)} values of a generation are not accepted; "
-                f"expected at most {self._size()} points, and no more values than points"
+                f"{proposed} points and {len(told)} values of a generation are not "
+                f"accepted; expected at most {self._size()} points, and a point for each "
+                "value"
             )
             raise ValueError(message)
         self._told, self._proposed = told, proposed

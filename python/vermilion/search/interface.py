@@ -175,7 +175,7 @@ class Search(ABC):
             LookupError: no value has been used.
         """
         if self._best is None:
-            message = "no value has been told, so there is nothing to recommend"
+            message = "no value has been told, so nothing is recommended"
             raise LookupError(message)
         return self._best.point
 

@@ -98,7 +98,7 @@ class RecursiveRandomSearch(Search):
     """
 
     name: ClassVar[str] = "recursive-random-search"
-    summary: ClassVar[str] = "explores at random, then zooms in on what is promising (Ye 2003)"
+    summary: ClassVar[str] = "explores at random, then zooms in (Ye 2003)"
 
     def __init__(
         self,

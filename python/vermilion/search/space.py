@@ -255,8 +255,8 @@ def _default_paths(scenario: Scenario) -> tuple[str, ...]:
             return paths
     disciplines = ", ".join({scenario.links[link].queue.discipline: None for link in links})
     accepted = (
-        f"a list of paths, because no parameter of {disciplines} has a box of its own, or another "
-        "discipline to tune (--discipline)"
+        f"a list of paths, because no parameter of {disciplines} has a box, or another "
+        "discipline (--discipline)"
     )
     raise FieldError("tuning.parameters", MISSING, accepted)
 
@@ -322,8 +322,8 @@ def searched_box(
     box = (boxes or {}).get(path) or search_box(scenario, path)
     if box is None:
         accepted = (
-            "a parameter that has a box to search; this one has none of its own, so give it one, "
-            f'with units: [tuning.space] "{path}" = [LOWEST, HIGHEST]'
+            "a parameter with a box to search; give it one, with units: [tuning.space] "
+            f'"{path}" = [LOWEST, HIGHEST]'
         )
         raise FieldError("tuning.parameters", path, accepted)
     return box

@@ -20,8 +20,8 @@ MOST_THREADS: Final = 4096
 """More runs at a time than any machine has use for."""
 
 _ACCEPTED_SCENARIO: Final = (
-    "the name of a shipped scenario, the path of a TOML file, or a Scenario, which "
-    "vermilion.load_scenario(NAME), parse_scenario(TEXT) and Network.scenario() make"
+    "a shipped scenario's name, a TOML file's path, or a Scenario "
+    "(vermilion.load_scenario(NAME), parse_scenario(TEXT), Network.scenario())"
 )
 
 
@@ -118,6 +118,6 @@ def check_threads(threads: object) -> int | None:
         return None
     number = whole_number(threads)
     if number is None or not 0 <= number <= MOST_THREADS:
-        accepted = f"a whole number from 1 to {MOST_THREADS}, or None for one on each core"
+        accepted = f"a whole number from 1 to {MOST_THREADS}, or None for one per core"
         raise ScenarioError("threads", threads, accepted)
     return number

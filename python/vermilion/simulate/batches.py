@@ -417,8 +417,8 @@ def dask_workers(
     except (OSError, ValueError, TypeError) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         message = (
-            f'"{address}" is not reached ({reason}); expected the address of a Dask scheduler, '
-            "like tcp://10.0.0.1:8786"
+            f'"{address}" is not reached ({reason}); expected a Dask scheduler, like '
+            "tcp://10.0.0.1:8786"
         )
         raise ClusterError(message) from None
     try:

@@ -73,7 +73,8 @@ def _replications(results: Any) -> list[Any]:  # noqa: ANN401 - whatever is give
 def _no_result(given: object) -> TypeError:
     kind = type(given).__name__
     accepted = (
-        "what run or run_many returns, a list of such results, or a dictionary of them by name; "
-        "a scenario has to be run first, and a comparison has to_frame() and runs_frame()"
+        "a result of run or run_many, a list of results, or a dictionary of them by "
+        "name; a scenario has to be run first, and a comparison has to_frame() and "
+        "runs_frame()"
     )
     return TypeError(f"frames: {kind} is not accepted; expected {accepted}")

@@ -109,8 +109,8 @@ def bulk_flows(windows: Iterable[GroupMetrics]) -> BulkFlows:
 _OPTIONAL_METRICS: Final = {
     **dict.fromkeys(
         WITH_FLOW_DELAYS,
-        "runs measure it only with flow_delays=True, and a tuning whose objective is a function "
-        "only with vermilion.objectives.CalledFunction(FUNCTION, needs_flow_delays=True)",
+        "runs measure it only with flow_delays=True, and tunings with "
+        "vermilion.objectives.CalledFunction(FUNCTION, needs_flow_delays=True)",
     ),
     "sojourn_distribution_ms": "runs measure it only with distributions=True",
     "each": "only a single run has single flows, and only where they do not come and go",
@@ -131,6 +131,6 @@ class WindowMetrics(dict[str, Any]):
         why = _OPTIONAL_METRICS.get(str(name))
         if why is None:
             known = did_you_mean(str(name), self)
-            why = f"it could not be computed, or there is none of this name; expected {known}"
+            why = f"not computed, or no metric of this name; expected {known}"
         message = f"no metric {name!r} in this window: {why}"
         raise KeyError(message)

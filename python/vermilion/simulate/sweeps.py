@@ -94,7 +94,7 @@ def _missing_queue_remark(scenario: Scenario, disciplines: Iterable[str]) -> lis
     if len(own) > 1:
         return [f"the queues as written ({', '.join(own)}) are not among them"]
     [name] = own
-    return [f"the queue as written ({name}) is not among them; to see it beside them, name it too"]
+    return [f"the queue as written ({name}) is not among them; to see it too, name it"]
 
 
 def grid(

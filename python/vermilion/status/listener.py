@@ -66,14 +66,14 @@ def listener_of(
         raise ListenerError(message)
     if not address.is_loopback and not from_outside:
         message = (
-            f"{option}: {text!r} can be reached from outside of this machine; expected a loopback "
+            f"{option}: {text!r} can be reached from other machines; expected a loopback "
             f"address, or {option}-from-outside beside it"
         )
         raise ListenerError(message)
     if not address.is_loopback and token is None:
         message = (
-            f"{option}: {text!r} can be reached from outside of this machine; expected "
-            f"{option}-token with a file that holds what a reader has to know"
+            f"{option}: {text!r} can be reached from other machines; expected "
+            f"{option}-token with a token file"
         )
         raise ListenerError(message)
     return Listener(str(address), number, token, option, only_metrics=option == "--metrics")
@@ -89,7 +89,7 @@ def read_token(path: Path, option: str = "--listen") -> str:
     Raises:
         ListenerError: it cannot be read, others can read it, or it is too short.
     """
-    accepted = f"a file with {_LEAST_TOKEN} characters or more that only its owner can read"
+    accepted = f"a file with {_LEAST_TOKEN} characters or more, readable by its owner only"
     try:
         content = read_secret_file(path, _MOST_TOKEN)
         text = content.decode("ascii").split("\n", 1)[0].strip()

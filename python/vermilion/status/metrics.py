@@ -129,7 +129,7 @@ class ControllerMetrics(Collector):
             ("queue_marked_packets", "Packets marked (ECN), by the router.", now.marks),
         ):
             yield self._counter(name, meaning, count)
-        meaning = "When the queue was last looked at, seconds since 1970."
+        meaning = "Time of the queue's last observation, seconds since 1970."
         yield self._gauge("last_observation_timestamp_seconds", meaning, self._observed_s)
         if seen.active_flows is not None:
             meaning = "Flows that have begun and not ended."
@@ -137,7 +137,7 @@ class ControllerMetrics(Collector):
         if seen.round_trips is not None:
             trips = SummaryMetricFamily(
                 "vermilion_round_trip_seconds",
-                "Round trips that the monitor took, with the wait in the queue.",
+                "Round trips sampled by the monitor, queueing included.",
                 labels=["router"],
             )
             trips.add_metric([self._router], self._round_trips, self._round_trips_s)
@@ -151,7 +151,7 @@ class ControllerMetrics(Collector):
             decisions.add_metric([self._router, kind], count)
         yield decisions
         if self._decided_s is not None:
-            meaning = "When something was last decided, seconds since 1970."
+            meaning = "Time of the last decision, seconds since 1970."
             yield self._gauge("last_decision_timestamp_seconds", meaning, self._decided_s)
         if self._driver is None:
             return
@@ -164,7 +164,7 @@ class ControllerMetrics(Collector):
         yield states
         settings = GaugeMetricFamily(
             "vermilion_setting",
-            "The parameter in force, in the units of its table; switches are 0 or 1.",
+            "Parameter in force, in the units of its table; switches are 0 or 1.",
             labels=["router", "parameter"],
         )
         for name, value in sorted(controller.in_force.items()):
@@ -173,18 +173,18 @@ class ControllerMetrics(Collector):
         yield settings
         meaning = "Changes that are allowed per minute."
         yield self._gauge("changes_per_minute_limit", meaning, controller.budget.per_minute)
-        meaning = "Observations that came too late to be taken."
+        meaning = "Observations that came too late."
         yield self._counter("missed_observations", meaning, self._driver.missed)
 
     def _monitor_metrics(self) -> Iterator[Metric]:
         if self._listening is None:
             return
         sample = self._listening()
-        meaning = "Packets that the kernel had for the monitor."
+        meaning = "Packets passed to the monitor by the kernel."
         yield self._counter("monitor_packets", meaning, sample.packets)
-        meaning = "Packets that the monitor's ring had no room for."
+        meaning = "Packets dropped at the monitor's ring."
         yield self._counter("monitor_lost_packets", meaning, sample.lost_packets)
-        meaning = "The share of flows that is looked at."
+        meaning = "Share of flows observed."
         yield self._gauge("monitor_sampled_flows_ratio", meaning, 1.0 / sample.one_in)
         meaning = "CPU time of taking packets in."
         yield self._counter("monitor_cpu_seconds", meaning, sample.cpu_s)

@@ -180,7 +180,7 @@ def _rate(evidence: Evidence, given: float | None, notes: _Notes) -> float:
         )
         return rate
     notes.unknown.append(
-        f"the link's rate: it was seldom full, so {high / 1e6:.4g} Mbit/s, the most that passed in "
+        f"the link's rate: it was seldom full; {high / 1000000.0:.4g} Mbit/s, the most in "
         "a tenth of a second, is a lower bound; say --link-rate"
     )
     return high
@@ -190,17 +190,16 @@ def _usual_round_trip(evidence: Evidence, notes: _Notes) -> float:
     known = [each.base_rtt_s for each in evidence.flows if each.base_rtt_s is not None]
     without = sum(each.base_rtt_s is None and each.traffic != "udp" for each in evidence.flows)
     if not known:
-        notes.unknown.append("any round trip: no whole one was seen; 50 ms stand there instead")
+        notes.unknown.append("any round trip: no whole one was seen; 50 ms are assumed")
         return 0.05
     usual = max(_SHORTEST_S, float(np.median(known)))
     if without:
         notes.unknown.append(
             f"the round trips of {how_many(without, 'flow')}; the median of the others, "
-            f"{1e3 * usual:.3g} ms, stands there instead"
+            f"{1000.0 * usual:.3g} ms, is assumed"
         )
     notes.unknown.append(
-        "base round trips exactly: the shortest seen of each flow stands for it, and contains a "
-        "queue that never was empty"
+        "base round trips exactly: the shortest of each flow is used, a standing queue included"
     )
     return usual
 
@@ -293,7 +292,7 @@ def _short_group(
     cut = len(flows) - len(seen)
     if cut:
         notes.unknown.append(
-            f"how large {cut} short flows were whose opening was not seen: they are left away"
+            f"how large {cut} short flows were whose opening was not seen: left out"
         )
     if not seen:
         return {}
@@ -303,8 +302,10 @@ def _short_group(
     running = sum(not each.closed for each in seen)
     if running:
         notes.unknown.append(
-            f"how large {running} transfers would have become that were not seen to end; sizes are "
-            f"fitted to the {len(whole)} that were"
+            (
+                f"how large {running} unfinished transfers would have become; sizes are "
+                f"fitted to the {len(whole)} finished"
+            )
             if running < len(seen)
             else f"whether the {running} transfers were at their end: none was seen to close"
         )
@@ -317,14 +318,14 @@ def _short_group(
     )
     if abs(sizes.law_mean_bytes - sizes.mean_bytes) > _LOAD_TOLERANCE * sizes.mean_bytes:
         notes.unknown.append(
-            f"the mean size of more transfers: these have {sizes.mean_bytes / 1e3:.3g} kB, and the "
-            f"law that fits them, by which the twin draws, has {sizes.law_mean_bytes / 1e3:.3g} kB"
+            f"the mean size of more transfers: these have {sizes.mean_bytes / 1000.0:.3g} "
+            f"kB, the fitted law {sizes.law_mean_bytes / 1000.0:.3g} kB"
         )
     least, most = _POISSON_DISPERSION
     if arrivals.dispersion is not None and not least <= arrivals.dispersion <= most:
         notes.unknown.append(
-            "when transfers come: their number in a stretch of time varies "
-            f"{arrivals.dispersion:.2g} times as much as a Poisson process's, which stands there"
+            f"when transfers come: their number varies {arrivals.dispersion:.2g} times as "
+            "much as that of the Poisson process assumed"
         )
     ecn = 2 * sum(bool(each.ecn) for each in seen) > len(seen)
     return {
@@ -354,10 +355,7 @@ def _unresponsive_groups(
         f"{how_many(len(flows), 'flow')} of UDP that is not known to slow down, "
         f"{rate / 1e6:.3g} Mbit/s together"
     )
-    notes.unknown.append(
-        "whether that UDP answers to losses, and when it pauses: a stream of constant rate stands "
-        "there, as fast as what came through"
-    )
+    notes.unknown.append("whether that UDP answers to losses or pauses: a constant rate is assumed")
     return {
         "unresponsive": {
             "count": 1,
@@ -413,8 +411,8 @@ def _queue(
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """The queue, and what of it may be tuned."""
     notes.unknown.append(
-        "the link's own delay: a quarter of the shortest round trip stands there; no figure of the "
-        "queue depends on it"
+        "the link's own delay: a quarter of the shortest round trip is assumed, without "
+        "effect on the queue"
     )
     path = f"links.{LINK}.queue"
     if discipline is not None:
@@ -422,14 +420,12 @@ def _queue(
 
         known = disciplines().get(discipline)
         searched = [] if known is None else [n for n, p in known.parameters.items() if p.search]
-        notes.unknown.append(
-            f"how the queue's {discipline} is set: the defaults of its table stand there"
-        )
+        notes.unknown.append(f"how the queue's {discipline} is set: defaults are assumed")
         tuned = {"parameters": [f"{path}.{name}" for name in searched]} if searched else None
         return {"discipline": discipline}, tuned or _limits(path, 100)
     if evidence.longest_wait_s is None:
         notes.unknown.append(
-            "anything of the queue: no round trip was seen; 100 packets stand there"
+            "anything of the queue: no round trip was seen; 100 packets are assumed"
         )
     return {"discipline": "drop-tail", "limit": "100 packets"}, _limits(path, 100)
 
@@ -460,7 +456,7 @@ def _fit_depth(document: dict[str, Any], evidence: Evidence, rate: float, notes:
         f"a plain queue of {how_many(deep, 'packet')} waits {wait_ms:.3g} ms in the mean, as "
         "packets here did above the shortest round trip of their flow"
     )
-    notes.unknown.append("the queue's discipline: drop-tail stands there; say --discipline")
+    notes.unknown.append("the queue's discipline: drop-tail is assumed; say --discipline")
 
 
 def _limits(path: str, deep: int) -> dict[str, Any]:
@@ -475,17 +471,17 @@ def _place(evidence: Evidence, notes: _Notes) -> None:
     resent = sum(each.resent for each in evidence.flows)
     behind = sum(each.lost_behind for each in evidence.flows)
     if before is None or beyond is None or max(before, beyond) < 1e-3:  # noqa: PLR2004 - 1 ms
-        notes.unknown.append("where the queue is: hardly any wait was seen on either side")
+        notes.unknown.append("where the queue is: hardly any wait was seen")
         return
     where = None
     if before > 2.0 * beyond:
-        where = "before the place of the capture, on the senders' side"
+        where = "before the capture, on the senders' side"
     elif beyond > 2.0 * before:
-        where = "behind the place of the capture, on the receivers' side"
+        where = "behind the capture, on the receivers' side"
     if where is None:
         notes.unknown.append(
-            f"where the queue is: {1e3 * before:.3g} ms of wait are before the place of the "
-            f"capture and {1e3 * beyond:.3g} ms behind it; one link stands for both"
+            f"where the queue is: {1000.0 * before:.3g} ms of wait are before the capture "
+            f"and {1000.0 * beyond:.3g} ms behind it; one link stands for both"
         )
         return
     losses = ""
@@ -501,7 +497,7 @@ def _place(evidence: Evidence, notes: _Notes) -> None:
 
 def _add_general_notes(evidence: Evidence, sender: str, notes: _Notes) -> None:
     notes.unknown.append(
-        f"the senders' congestion control, which shows in no header: {sender} it is"
+        f"the senders' congestion control, which no header shows: {sender} is assumed"
     )
     if evidence.contradictions:
         notes.unknown.append(
@@ -510,16 +506,16 @@ def _add_general_notes(evidence: Evidence, sender: str, notes: _Notes) -> None:
         )
     if evidence.other_way_share > 0.2:  # noqa: PLR2004 - more than acknowledgements
         notes.unknown.append(
-            f"{100 * evidence.other_way_share:.0f} % of the bytes go the other way; its queue is "
-            "left away"
+            f"{100 * evidence.other_way_share:.0f} % of the bytes go the other way; its "
+            "queue is left out"
         )
     if evidence.merged_share > _MERGED_SHARE:
         notes.unknown.append(
-            f"packets as they were on the link: {100 * evidence.merged_share:.0f} % of the "
-            "captured ones are several merged into one"
+            f"packets as on the link: {100 * evidence.merged_share:.0f} % of the captured "
+            "ones are several merged"
         )
     if evidence.flows_left_out:
-        notes.unknown.append(f"{evidence.flows_left_out} of the smallest flows: they are left away")
+        notes.unknown.append(f"{evidence.flows_left_out} of the smallest flows: left out")
 
 
 def _seconds(value: float) -> str:

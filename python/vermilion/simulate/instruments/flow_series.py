@@ -114,7 +114,7 @@ class FlowSeriesData:
             raise KeyError(message)
         rows = (self["group"] == self.groups.index(group)) & (self["flow"] == flow)
         if not rows.any():
-            message = f"no rows of flow {flow} of {group!r}: it was not chosen, or never began"
+            message = f"no rows of flow {flow} of {group!r}: not chosen, or never begun"
             raise KeyError(message)
         return {
             name: values[rows]

@@ -314,7 +314,7 @@ def _give_up_privileges(journal: Path) -> None:
         kept = () if _can_be_read_without(journal) else (CAP_DAC_READ_SEARCH,)
         give_up_all(kept)
     except OSError as error:
-        message = f"--listen: its process cannot give up its privileges ({error.strerror})"
+        message = f"--listen: its process cannot drop its privileges ({error.strerror})"
         raise ListenerError(message) from None
 
 
