@@ -1,10 +1,10 @@
 //! One run of each network that is named, or of all: a line with its name, the packets that links have
 //! sent, the events, the seconds of CPU time, building included, and a fingerprint of the results.
 //!
-//! `cargo bench --bench speed -- [--list] [--json] [--results] [--seconds S] [NAME...]`; `--list` says what
-//! there is, `--json` writes each network on a line instead of running it, `--results` writes each run's
-//! results on a line instead of the above, and `--seconds` ends each run at that simulated time, for
-//! programs that count instructions.
+//! `cargo bench --bench speed -- [--list] [--json] [--results] [--delays] [--seconds S] [NAME...]`; `--list` says
+//! what there is, `--json` writes each network on a line instead of running it, `--results` writes each run's
+//! results on a line instead of the above, `--delays` asks for delays of groups, and `--seconds` ends each run at
+//! that simulated time, for programs that count instructions.
 //! `benches/speed_by_turns.py` runs two builds by turns.
 
 mod networks;
@@ -40,7 +40,8 @@ fn main() {
     }
     let writes = names.iter().any(|name| name == "--json");
     let writes_results = names.iter().any(|name| name == "--results");
-    names.retain(|name| name != "--json" && name != "--results");
+    let delays = names.iter().any(|name| name == "--delays");
+    names.retain(|name| !["--json", "--results", "--delays"].contains(&name.as_str()));
     let mut end = None;
     if let Some(place) = names.iter().position(|name| name == "--seconds") {
         let seconds: f64 = names[place + 1].parse().expect("a number of seconds");
@@ -53,6 +54,7 @@ fn main() {
             continue;
         }
         let mut scenario = row.scenario();
+        scenario.flow_delays = delays;
         if let Some(end) = end {
             scenario.duration_ns = scenario.duration_ns.min(end);
             scenario.warm_up_ns = scenario.warm_up_ns.min(end / 2);

@@ -76,12 +76,6 @@ impl AnyLink {
         }
     }
 
-    /// Packets dropped, and marked, in the present window.
-    pub fn verdicts(&self) -> [u64; 2] {
-        let window = either!(self, it => it.window());
-        [window.drops, window.marks]
-    }
-
     /// Waiting so far of the packets still in the queue, in nanoseconds.
     pub fn waiting_so_far(&self, now: u64) -> u128 {
         either!(self, it => it.waiting_so_far(now))

@@ -150,12 +150,6 @@ impl ArrivalLink {
         (if line == LOST { NEVER } else { end }, marked)
     }
 
-    /// The same for who is asked for packets of several kinds: much code in it would make all of them slower.
-    #[inline(never)]
-    pub fn offer_by_call(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
-        self.offer(now, packet, line)
-    }
-
     /// Propagation delay in nanoseconds.
     #[inline]
     pub fn delay(&self) -> u64 {
@@ -169,6 +163,12 @@ impl ArrivalLink {
             Some(last) => (last.start, last.line == LOST),
             None => (now, self.in_service.line == LOST),
         }
+    }
+
+    /// Packets dropped, and marked, in the present window. Likewise.
+    pub fn verdicts(&self) -> [u64; 2] {
+        let window = &self.books.window;
+        [window.drops, window.marks]
     }
 
     /// Why the last packet was dropped that was dropped, and the discipline's words for it.
@@ -227,11 +227,6 @@ impl ArrivalLink {
         self.catch_up(now);
         let in_service = (self.in_service.end, self.queue_bytes);
         self.books.close_window(now, &self.transmitter, in_service, into);
-    }
-
-    /// Measurements since the last window was closed.
-    pub fn window(&self) -> &LinkWindow {
-        &self.books.window
     }
 
     /// Totals since time 0, up to `now`.

@@ -27,42 +27,6 @@ pub enum End {
     Sender,
     /// The end of an open-loop flow.
     Sink,
-    /// One of these, where somebody has notes taken: see [`NotedEnd`]. A packet that nobody asks about does
-    /// not come by.
-    Noted(NotedEnd),
-}
-
-/// All [`End`]s, where notes are taken at them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum NotedEnd {
-    /// As [`End::Link`].
-    Link,
-    /// As [`End::ReceiverAndBack`].
-    ReceiverAndBack,
-    /// As [`End::Receiver`].
-    Receiver,
-    /// As [`End::ReturnLink`].
-    ReturnLink,
-    /// As [`End::Sender`].
-    Sender,
-    /// As [`End::Sink`].
-    Sink,
-}
-
-impl End {
-    /// The same end, with notes taken. Where they are, a receiver that may wait has a line of its own for
-    /// what it answers.
-    pub fn noted(self) -> Self {
-        Self::Noted(match self {
-            Self::Link => NotedEnd::Link,
-            Self::ReceiverAndBack => NotedEnd::ReceiverAndBack,
-            Self::Receiver | Self::WaitingReceiverAndBack => NotedEnd::Receiver,
-            Self::ReturnLink => NotedEnd::ReturnLink,
-            Self::Sender => NotedEnd::Sender,
-            Self::Sink => NotedEnd::Sink,
-            Self::Noted(end) => end,
-        })
-    }
 }
 
 /// See the module's head. One takes one line of the cache.
@@ -100,12 +64,6 @@ impl DelayLine {
     pub fn note_entry(&mut self, time: u64) -> u64 {
         self.last_time = time.max(self.last_time);
         self.last_time
-    }
-
-    /// The packet that has `distance` packets before it.
-    #[inline]
-    pub fn nth(&self, distance: usize) -> Option<&Packet> {
-        self.packets.get(distance)
     }
 
     /// Takes the first packet out.

@@ -13,7 +13,6 @@ use crate::delay_line::{DelayLine, End};
 use crate::lazy_queue::{LazyQueue, Ranked};
 use crate::limits::MOST_LINKS;
 use crate::packet::{Half, Packet};
-use crate::prefetch::prefetch;
 use crate::wheel::Due;
 
 /// The calendar's number of the first line, or of all of them together.
@@ -23,9 +22,6 @@ pub const FIRST_LINE: usize = 1;
 const MOST_APART: usize = 1000;
 /// Each line that stands apart is a source of the calendar, each link may be one, and there are a few more.
 const _: () = assert!(MOST_LINKS as usize + MOST_APART + 8 < MOST_SOURCES);
-
-/// Of lines that stand together, how many packets before it arrives one's memory is brought: measured likewise.
-const AHEAD: usize = 3;
 
 /// How the lines of a network stand. What is done for nearly every packet has a piece of code for each way.
 pub mod standing {
@@ -97,13 +93,6 @@ impl DelayLines {
         (stand + self.lines.iter().map(DelayLine::len).sum::<usize>()) as u64
     }
 
-    /// From now on packets come by where notes are taken.
-    pub fn note_ends(&mut self) {
-        for line in &mut self.lines {
-            line.end = line.end.noted();
-        }
-    }
-
     /// How many sources of the calendar they are, from [`FIRST_LINE`] on.
     #[inline]
     pub fn sources(&self) -> usize {
@@ -121,14 +110,11 @@ impl DelayLines {
 
     /// The packet arrives that is first of the calendar's source `source`, counted from
     /// [`FIRST_LINE`]: what awaits it, and itself. `None` where there is no such line, or nothing in it.
-    ///
-    /// Where lines stand together, `bring` is called with a packet that comes soon after it, if that is known.
     #[inline(always)] // for every packet
     pub fn pop<const STANDING: u8>(
         &mut self,
         source: usize,
         calendar: &mut Calendar,
-        bring: impl FnOnce(&Packet),
     ) -> Option<(End, Packet)> {
         let (end, packet, next) = if STANDING == TOGETHER {
             let queue = self.together.as_mut()?;
@@ -142,10 +128,6 @@ impl DelayLines {
                 }
                 None => pop_late(queue)?,
             };
-            if let Some(Placed { packet, line, .. }) = queue.nth(AHEAD) {
-                prefetch(&self.lines[*line as usize]);
-                bring(packet);
-            }
             (end, packet, queue.next_time())
         } else {
             let line = self.lines.get_mut(source)?;
@@ -165,36 +147,6 @@ impl DelayLines {
         match &self.together {
             Some(queue) => queue.first_rank(),
             None => u32::try_from(source).ok(),
-        }
-    }
-
-    /// Calls `expect` with packets that come soon after the next one of the calendar's source `source`, counted from
-    /// [`FIRST_LINE`]: for each of `distances` and its index with the one that has as many packets before it on
-    /// its line, or on all lines that stand together, if that is known. With what awaits it, too, but not at the
-    /// first distance: that stands in memory which is brought then.
-    #[inline]
-    pub fn expect(
-        &mut self,
-        source: usize,
-        distances: &[usize],
-        mut expect: impl FnMut(&Packet, Option<End>, usize),
-    ) {
-        for (index, distance) in distances.iter().enumerate() {
-            let (packet, end) = match &self.together {
-                None => {
-                    let line = &self.lines[source];
-                    let Some(packet) = line.nth(*distance) else { break };
-                    (packet, line.end)
-                }
-                Some(queue) => {
-                    let Some(Placed { packet, line, end }) = queue.nth(*distance) else { continue };
-                    if index == 0 {
-                        prefetch(&self.lines[*line as usize]);
-                    }
-                    (packet, *end)
-                }
-            };
-            expect(packet, (index > 0).then_some(end), index);
         }
     }
 
@@ -315,67 +267,10 @@ mod tests {
         lines: &mut DelayLines,
         source: usize,
         calendar: &mut Calendar,
-        bring: impl FnOnce(&Packet),
     ) -> Option<(End, Packet)> {
         match lines.standing() {
-            TOGETHER => lines.pop::<TOGETHER>(source, calendar, bring),
-            _ => lines.pop::<APART>(source, calendar, bring),
-        }
-    }
-
-    /// Each 700 ns after the one before. The first comes in an epoch of its own: others of that would be late.
-    fn time_of(sequence: u32) -> u64 {
-        if sequence == 0 { 100_000 } else { 200_000 + u64::from(sequence) * 700 }
-    }
-
-    #[test]
-    fn packets_are_expected_before_they_arrive_with_what_awaits_them() {
-        for (mut lines, mut calendar) in both() {
-            for sequence in 0..300 {
-                let segment = Segment { sequence, ..Segment::default() };
-                let time = time_of(sequence);
-                lines.push::<ANY>(0, Packet::data(1, 1000, &segment), time, &mut calendar);
-            }
-            let mut expected = [Vec::new(), Vec::new()];
-            for arriving in 0..300 {
-                let source = calendar.next().0 - FIRST_LINE;
-                lines.expect(source, &[8, 2], |packet, end, index| {
-                    assert!(packet.sequence() >= arriving);
-                    assert_eq!(end, (index > 0).then_some(End::Sink));
-                    expected[index].push(packet.sequence());
-                });
-                let popped = pop(&mut lines, source, &mut calendar, |_| ());
-                let (_, packet) = popped.expect("there are some");
-                assert_eq!(packet.sequence(), arriving);
-            }
-            for mut expected in expected {
-                expected.sort_unstable();
-                let count = expected.len();
-                expected.dedup();
-                assert_eq!(expected.len(), count, "each once");
-                assert!(count > 250, "{count}"); // where they stand together, an epoch's first ones are not
-            }
-        }
-    }
-
-    #[test]
-    fn where_lines_stand_together_packets_are_brought_before_they_arrive() {
-        let [_, (mut lines, mut calendar)] = both();
-        for sequence in 0..300 {
-            let segment = Segment { sequence, ..Segment::default() };
-            let (line, time) = (sequence % 9, time_of(sequence));
-            lines.push::<ANY>(line, Packet::data(1, 1000, &segment), time, &mut calendar);
-        }
-        let (mut brought, mut arrived) = (Vec::new(), Vec::new());
-        while let Some((_, packet)) = pop(&mut lines, 0, &mut calendar, |packet| {
-            brought.push((arrived.len(), packet.sequence()))
-        }) {
-            arrived.push(packet.sequence());
-        }
-        assert_eq!(arrived.len(), 300);
-        assert!(brought.len() > 250, "{}", brought.len()); // the first of an epoch are not
-        for (before, sequence) in brought {
-            assert_eq!(arrived[before + 1 + AHEAD], sequence);
+            TOGETHER => lines.pop::<TOGETHER>(source, calendar),
+            _ => lines.pop::<APART>(source, calendar),
         }
     }
 
@@ -416,7 +311,7 @@ mod tests {
                     if source < FIRST_LINE {
                         return None;
                     }
-                    let packet = pop(lines, source - FIRST_LINE, calendar, |_| ())?.1;
+                    let packet = pop(lines, source - FIRST_LINE, calendar)?.1;
                     assert_eq!(packet.time, time);
                     Some((time, packet.sequence()))
                 });

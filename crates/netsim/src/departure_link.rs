@@ -435,11 +435,6 @@ impl DepartureLink {
         self.link.close_window(now, into);
     }
 
-    /// Measurements since the last window was closed.
-    pub fn window(&self) -> &LinkWindow {
-        self.link.window()
-    }
-
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
         self.link.ledger(now)

@@ -14,11 +14,22 @@
 use crate::calendar::NEVER;
 use crate::packet_window::{PacketMetrics, PacketWindow};
 
+/// Way of a flow's packets: the number of its group, and how much later than it was sent the arrival of a packet
+/// that waits nowhere is processed, in nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Way {
+    /// Number of the scenario's group.
+    pub group: u32,
+    /// That of the group's shortest way, less what this one's hosts are further away.
+    pub least: u64,
+}
+
 /// Record kept of one flow.
 #[derive(Clone, Copy, Debug)]
 struct Track {
-    /// Delay of the packet that arrived last; [`NEVER`] before the first.
-    last_delay: u64,
+    way: Way,
+    /// How much longer than the least the packet took that arrived last; [`NEVER`] before the first.
+    last: u64,
     /// Number of the packet that is sent next.
     next: u32,
     /// Number of the packet after the one that arrived last.
@@ -28,7 +39,9 @@ struct Track {
 }
 
 impl Track {
-    const NEW: Self = Self { last_delay: NEVER, next: 0, expected: 0, losses: 0 };
+    fn new(way: Way) -> Self {
+        Self { way, last: NEVER, next: 0, expected: 0, losses: 0 }
+    }
 }
 
 /// The books of one group.
@@ -44,16 +57,18 @@ struct Books {
 }
 
 /// See the module's head.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct FlowDelays {
     tracks: Vec<Track>,
     books: Vec<Books>,
+    /// Arrivals before this instant, in nanoseconds, have been counted where their receivers hear of them late.
+    pub counted_until: u64,
 }
 
 impl FlowDelays {
-    /// Of groups with these least delays in nanoseconds, so many flows in all, and so many measured
+    /// Of groups with these least delays in nanoseconds, of flows with these ways, and so many measured
     /// phases.
-    pub fn new(least_delays: &[u64], flows: usize, phases: usize) -> Self {
+    pub fn new(least_delays: &[u64], ways: impl Iterator<Item = Way>, phases: usize) -> Self {
         let books = least_delays.iter().map(|&least| Books {
             least,
             held: 0,
@@ -61,53 +76,69 @@ impl FlowDelays {
             total: PacketWindow::default(),
             phases: vec![PacketWindow::default(); phases],
         });
-        Self { tracks: vec![Track::NEW; flows], books: books.collect() }
+        Self { tracks: ways.map(Track::new).collect(), books: books.collect(), counted_until: 0 }
+    }
+
+    /// Return true if there are any.
+    #[inline]
+    pub fn are_kept(&self) -> bool {
+        !self.books.is_empty()
+    }
+
+    /// The least delay of each group, in nanoseconds.
+    pub fn least_of(&self, group: u32) -> u64 {
+        self.books[group as usize].least
     }
 
     /// The flow of that number begins, in a place of its own or in that of one that is over.
-    pub fn begin(&mut self, flow: usize) {
+    pub fn begin(&mut self, flow: usize, way: Way) {
         if flow < self.tracks.len() {
-            self.tracks[flow] = Track::NEW;
+            self.tracks[flow] = Track::new(way);
         } else {
-            self.tracks.resize(flow + 1, Track::NEW);
+            self.tracks.push(Track::new(way));
         }
     }
 
-    /// A flow of a group sends a packet: the number that it has to carry.
+    /// A flow sends a packet: the number that it has to carry.
     #[inline]
-    pub fn on_sent(&mut self, flow: u32, group: u32) -> u32 {
+    pub fn on_sent(&mut self, flow: u32) -> u32 {
         let track = &mut self.tracks[flow as usize];
         let number = track.next;
         track.next = number.wrapping_add(1);
-        self.books[group as usize].window.sent += 1;
+        self.books[track.way.group as usize].window.sent += 1;
         number
     }
 
     /// A packet has been dropped by a queue or lost on a wire.
     #[inline]
-    pub fn on_lost(&mut self, flow: u32, group: u32) {
-        self.tracks[flow as usize].losses += 1;
-        self.books[group as usize].window.lost += 1;
+    pub fn on_lost(&mut self, flow: u32) {
+        let track = &mut self.tracks[flow as usize];
+        track.losses += 1;
+        self.books[track.way.group as usize].window.lost += 1;
     }
 
-    /// A packet has arrived `delay` nanoseconds after it was sent. Of its number the bits of `mask`
+    /// The arrival of a packet is processed `after` nanoseconds after it was sent. Of its number the bits of `mask`
     /// are known.
     #[inline]
-    pub fn on_arrived(&mut self, flow: u32, group: u32, (number, mask): (u32, u32), delay: u64) {
+    pub fn on_arrived(&mut self, flow: u32, (number, mask): (u32, u32), after: u64) {
         let track = &mut self.tracks[flow as usize];
-        let books = &mut self.books[group as usize];
-        let missing = number.wrapping_sub(track.expected) & mask;
-        if 0 < missing && missing <= track.losses {
-            books.window.count_run(u64::from(missing));
-            track.losses -= missing;
+        let window = &mut self.books[track.way.group as usize].window;
+        if track.losses > 0 {
+            let missing = number.wrapping_sub(track.expected) & mask;
+            if 0 < missing && missing <= track.losses {
+                window.count_run(u64::from(missing));
+                track.losses -= missing;
+            }
         }
         track.expected = number.wrapping_add(1);
-        let last = std::mem::replace(&mut track.last_delay, delay);
+        let beyond = after.wrapping_sub(track.way.least) as i64;
+        debug_assert!(beyond >= 0, "{} ns less than the least delay", -beyond);
+        let beyond = beyond.max(0) as u64;
+        let last = std::mem::replace(&mut track.last, beyond);
         if last != NEVER {
-            books.window.count_difference(last.abs_diff(delay));
+            window.count_difference(last.abs_diff(beyond));
         }
-        debug_assert!(delay >= books.least, "a delay of {delay} ns below {} ns", books.least);
-        books.window.count_arrival(delay.saturating_sub(books.least));
+        window.count_arrival(beyond);
     }
 
     /// Adds what was collected since the last boundary to the spans it belongs to.
@@ -143,18 +174,19 @@ mod tests {
     use super::*;
 
     const ALL: u32 = u32::MAX;
+    const WAY: Way = Way { group: 0, least: 1 };
 
     /// The runs of losses of one flow of which these packets are lost (0) or arrive after so many ms;
     /// what is lost is known before anything arrives.
     fn metrics(delays: &[u64], mask: u32) -> PacketMetrics {
-        let mut flows = FlowDelays::new(&[1], 1, 0);
-        let numbers: Vec<u32> = delays.iter().map(|_| flows.on_sent(0, 0)).collect();
+        let mut flows = FlowDelays::new(&[1], [WAY].into_iter(), 0);
+        let numbers: Vec<u32> = delays.iter().map(|_| flows.on_sent(0)).collect();
         for _ in delays.iter().filter(|&&delay| delay == 0) {
-            flows.on_lost(0, 0);
+            flows.on_lost(0);
         }
         for (number, &delay) in numbers.iter().zip(delays) {
             if delay > 0 {
-                flows.on_arrived(0, 0, (number & mask, mask), delay * 1_000_000);
+                flows.on_arrived(0, (number & mask, mask), delay * 1_000_000);
             }
         }
         flows.close_windows(true, None);
@@ -190,12 +222,12 @@ mod tests {
 
     #[test]
     fn who_is_overtaken_is_not_lost() {
-        let mut flows = FlowDelays::new(&[0], 1, 0);
+        let mut flows = FlowDelays::new(&[1], [WAY].into_iter(), 0);
         for _ in 0..4 {
-            flows.on_sent(0, 0);
+            flows.on_sent(0);
         }
         for number in [1, 0, 2, 3] {
-            flows.on_arrived(0, 0, (number, 0x3fff), 1);
+            flows.on_arrived(0, (number, 0x3fff), 1);
         }
         flows.close_windows(true, None);
         assert_eq!(flows.metrics(0, None).losses_in_a_row, None);
@@ -203,15 +235,15 @@ mod tests {
 
     #[test]
     fn a_flow_in_the_place_of_another_begins_anew() {
-        let mut flows = FlowDelays::new(&[0], 1, 0);
+        let mut flows = FlowDelays::new(&[1], [WAY].into_iter(), 0);
         for delay in [3, 50] {
-            flows.begin(0);
-            let number = flows.on_sent(0, 0);
+            flows.begin(0, WAY);
+            let number = flows.on_sent(0);
             assert_eq!(number, 0);
-            flows.on_arrived(0, 0, (number, ALL), delay);
+            flows.on_arrived(0, (number, ALL), delay);
         }
-        flows.begin(7);
-        flows.on_sent(7, 0);
+        flows.begin(1, WAY);
+        flows.on_sent(1);
         flows.close_windows(true, None);
         assert_eq!(flows.metrics(0, None).jitter_pairs, 0);
         assert_eq!(flows.held(0), 1);

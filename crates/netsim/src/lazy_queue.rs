@@ -119,13 +119,6 @@ impl<T: Ranked> LazyQueue<T> {
         self.first_time
     }
 
-    /// The entry that comes so many after the first, if its epoch has come. Those that were late are not counted.
-    #[inline(always)] // for every packet
-    pub fn nth(&self, distance: usize) -> Option<&T> {
-        let key = self.order.get(self.taken + distance)?;
-        self.current.get(*key as u32 as usize)
-    }
-
     /// Puts an entry in. Whether it is now the first.
     #[inline(always)] // an entry should not be written anywhere but to its place
     pub fn push(&mut self, entry: T) -> bool {
@@ -179,10 +172,17 @@ impl<T: Ranked> LazyQueue<T> {
         is_alone
     }
 
+    /// The first entry of those that were not late, if its epoch has come.
+    #[inline(always)] // for every packet
+    fn first_of_epoch(&self) -> Option<&T> {
+        let key = self.order.get(self.taken)?;
+        self.current.get(*key as u32 as usize)
+    }
+
     /// The first entry, unless it was late.
     #[inline(always)] // as above
     pub fn first(&self) -> Option<&T> {
-        if self.is_first_late { None } else { self.nth(0) }
+        if self.is_first_late { None } else { self.first_of_epoch() }
     }
 
     /// The rank of the first entry.
@@ -224,7 +224,7 @@ impl<T: Ranked> LazyQueue<T> {
     #[inline(never)]
     fn is_late_first(&mut self) -> bool {
         let Some((time, rank)) = self.late.first_key() else { return false };
-        let other = self.nth(0).map_or(u32::MAX, Ranked::rank);
+        let other = self.first_of_epoch().map_or(u32::MAX, Ranked::rank);
         // Of those alike the one that was late was put in later.
         let is_first = (time, rank) < (self.first_time, other);
         if is_first {
@@ -437,26 +437,6 @@ mod tests {
                 assert_eq!(queue.pop(), None);
             }
         }
-    }
-
-    #[test]
-    fn what_comes_after_the_first_is_known_in_its_epoch() {
-        let mut queue = queue(20);
-        for number in 0..100 {
-            queue.push(((1 << 20) + 9000 * (99 - number as u64), 0, number));
-        }
-        assert_eq!(queue.nth(3).map(|entry| entry.2), None, "the last one came first, and alone");
-        for number in (0..100).rev() {
-            assert_eq!(queue.pop().map(|entry| entry.2), Some(number));
-        }
-        for number in 0..100 {
-            queue.push(((3 << 20) - 1 + number as u64 % 2 * 9000 + number as u64, 0, number));
-        }
-        // One of the epoch before, alone; the others are sorted when it has gone.
-        assert_eq!(queue.pop().map(|entry| entry.2), Some(0));
-        let after: Vec<_> = (0..3).filter_map(|it| Some(queue.nth(it)?.2)).collect();
-        assert_eq!(after, [2, 4, 6]);
-        assert_eq!(queue.pop().map(|entry| entry.2), Some(2));
     }
 
     #[test]

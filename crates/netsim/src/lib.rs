@@ -38,7 +38,6 @@ mod packet;
 mod packet_window;
 pub mod pcapng;
 mod phases;
-mod prefetch;
 mod probe;
 mod propagation;
 mod quantiles;

@@ -17,16 +17,16 @@ mod answers;
 #[cfg(test)]
 mod books;
 mod delays;
-mod expected;
 mod held;
 mod laid;
 mod load;
-mod noted_packets;
 mod notes;
 mod observe;
+mod observer;
 mod packets;
 #[cfg(test)]
 mod receivers_apart;
+mod records;
 mod schedule;
 mod summary;
 mod transfers;
@@ -50,17 +50,20 @@ use crate::delay_line::{DelayLine, End};
 use crate::delay_lines::standing::{ALONE, APART, TOGETHER};
 use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
+use crate::flow_delays::FlowDelays;
 use crate::group::Group;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
 use crate::scenario::Scenario;
+use crate::scripted_losses::Scripts;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
 use crate::wheel::Division;
 use laid::Laid;
-use notes::{LaidOut, Notes};
+use notes::Notes;
+use observer::{Observed, Observer, observed};
 
 /// Why a run ended before its end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -149,8 +152,6 @@ pub struct Simulation {
     groups: Vec<Group>,
     /// How the windows of each of the scenario's groups move; `None` without acknowledgements.
     profiles: Vec<Option<Profile>>,
-    /// How deep the memory of some of their senders goes.
-    depth_apart: usize,
     /// The flows that the scenario names, and behind them places for transfers that come and go.
     flows: Vec<Flow>,
     answers: AcknowledgementPool,
@@ -159,10 +160,11 @@ pub struct Simulation {
     monitor: Option<Vec<(u32, u64)>>,
     /// Only where somebody asks for some.
     notes: Option<Box<Notes>>,
-    /// True if packets come by where notes are taken, which costs: nobody who only reads windows asks for it.
-    notes_packets: bool,
-    /// True if senders that have heard of a packet send by a call: some of them are paced, or notes are taken.
-    sends_by_call: bool,
+    /// Empty where nobody asks for them.
+    delays: FlowDelays,
+    observed: Observed,
+    /// True if some senders are paced.
+    some_pace: bool,
     /// True if the last advance ended early, because notes should be taken away.
     paused: bool,
 }
@@ -177,24 +179,18 @@ impl Simulation {
         let links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
         let mut laid = Laid::of(&scenario, seed)?;
-        if Notes::are_wanted_by(&scenario) {
-            laid.lines = Laid::part(&mut laid.groups, &laid.lines);
-        }
         load::check_expected(&scenario, &links, &laid.profiles)?;
         let measured = Measured::of(&scenario);
         let starts_and_stops = std::mem::take(&mut laid.events);
         let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);
-        let laid_out = LaidOut {
-            groups: &laid.groups,
-            profiles: &laid.profiles,
-            lines: &laid.lines,
-            flows: &laid.flows,
-        };
-        let notes = Notes::of(&scenario, laid_out, measured.phases.phases.len())?;
+        let scripts = Scripts::of(&scenario)?;
         let mut simulation = Self::of_parts(scenario, links, laid, measured, schedule);
-        simulation.notes = notes;
-        if simulation.notes.is_some() {
+        if simulation.scenario.flow_delays {
+            simulation.count_delays();
+        }
+        if !scripts.is_empty() {
             simulation.take_notes();
+            simulation.notes_with(scripts);
         }
         Ok(simulation)
     }
@@ -223,7 +219,6 @@ impl Simulation {
             some_wait,
             links,
             turns,
-            depth_apart: Self::depth_apart(&groups, &profiles),
             groups,
             named_flows: flows.len(),
             flows,
@@ -231,8 +226,9 @@ impl Simulation {
             measured,
             monitor: None,
             notes: None,
-            notes_packets: false,
-            sends_by_call: profiles.iter().flatten().any(|profile| profile.sender.pacing),
+            delays: FlowDelays::default(),
+            observed: Observed::Nothing,
+            some_pace: profiles.iter().flatten().any(|profile| profile.sender.pacing),
             profiles,
             paused: false,
             scenario,
@@ -274,19 +270,27 @@ impl Simulation {
     }
 
     fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Interrupted> {
+        observed!(self.advance_observed(until, cancel))
+    }
+
+    fn advance_observed<O: Observer>(
+        &mut self,
+        until: u64,
+        cancel: &AtomicBool,
+    ) -> Result<(), Interrupted> {
         match (self.lines.standing(), self.some_wait) {
-            (ALONE, false) => self.advance_lines::<ALONE, false>(until, cancel),
-            (ALONE, true) => self.advance_lines::<ALONE, true>(until, cancel),
-            (TOGETHER, false) => self.advance_lines::<TOGETHER, false>(until, cancel),
-            (TOGETHER, true) => self.advance_lines::<TOGETHER, true>(until, cancel),
+            (ALONE, false) => self.advance_lines::<ALONE, false, O>(until, cancel),
+            (ALONE, true) => self.advance_lines::<ALONE, true, O>(until, cancel),
+            (TOGETHER, false) => self.advance_lines::<TOGETHER, false, O>(until, cancel),
+            (TOGETHER, true) => self.advance_lines::<TOGETHER, true, O>(until, cancel),
             // What leaves out those that wait is no faster here: measured.
-            _ => self.advance_lines::<APART, true>(until, cancel),
+            _ => self.advance_lines::<APART, true, O>(until, cancel),
         }
     }
 
     /// The same where lines stand in that way, and all receivers acknowledge at once unless `SOME_WAIT`.
     #[inline(never)] // two copies in one function are each slower
-    fn advance_lines<const STANDING: u8, const SOME_WAIT: bool>(
+    fn advance_lines<const STANDING: u8, const SOME_WAIT: bool, O: Observer>(
         &mut self,
         until: u64,
         cancel: &AtomicBool,
@@ -302,15 +306,15 @@ impl Simulation {
                 }
                 self.now = time;
                 if SOME_WAIT && self.timers.next_is_arrival_at(time) && source != CONTROL {
-                    self.settle_answers::<STANDING>();
+                    self.settle_answers::<STANDING, O>();
                     continue;
                 }
                 self.events += 1;
                 match source {
                     CONTROL => self.on_control(),
-                    FIRST_LINE if STANDING != APART => self.on_line::<STANDING, SOME_WAIT>(0),
-                    source if STANDING != APART => self.on_later_source(source - FIRST_LINE),
-                    source => self.on_source::<SOME_WAIT>(source - FIRST_LINE),
+                    FIRST_LINE if STANDING != APART => self.on_line::<STANDING, SOME_WAIT, O>(0),
+                    source if STANDING != APART => self.on_later_source::<O>(source - FIRST_LINE),
+                    source => self.on_source::<SOME_WAIT, O>(source - FIRST_LINE),
                 }
             }
             if cancel.load(Ordering::Relaxed) {

@@ -10,7 +10,7 @@
 
 use crate::calendar::NEVER;
 use crate::limits::MOST_FLOWS;
-use crate::wheel::{Division, STAGES, Wheel};
+use crate::wheel::{Division, Wheel};
 
 /// Kinds of timers that each flow has.
 pub const KINDS: usize = 3;
@@ -19,9 +19,6 @@ pub const KINDS: usize = 3;
 pub const LATER: u32 = 1 << 31;
 /// To be added to a kind: what expires is an arrival itself.
 pub const ARRIVAL: u32 = 0;
-
-/// How many slots of the wheel before it comes up an entry is expected, at each stage: measured.
-const SOON: [u64; STAGES] = [200, 80];
 
 /// Numbers of timers for each flow: a power of two, so that both flow and kind are found by shifting.
 const NUMBERS: usize = 4;
@@ -111,11 +108,6 @@ impl Timers {
     #[inline(never)] // much code, for few of those who ask for it to be armed
     fn enter(&mut self, time: u64, timer: u32) -> bool {
         self.entries.push(time, timer)
-    }
-
-    /// Calls `expect` with timers whose entries come up soon; at stage 1 sooner than at stage 0.
-    pub fn expect(&mut self, stage: usize, mut expect: impl FnMut(u32)) {
-        self.entries.expect(stage, SOON[stage], |_, timer| expect(timer));
     }
 
     /// Looks at the first entry, due at `now`: the timer that expires, or `None` if the entry was

@@ -120,9 +120,6 @@ impl<T: Due> Later<T> {
     }
 }
 
-/// How often entries can be expected before they are due.
-pub const STAGES: usize = 2;
-
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
@@ -143,8 +140,6 @@ pub struct Wheel<T> {
     nodes: Vec<Node<T>>,
     /// Entries put in so far.
     count: u64,
-    /// Up to which slot entries were expected, by stage.
-    expected: [u64; STAGES],
     /// The lists of the first ring.
     heads: Vec<u32>,
     occupied: Occupied,
@@ -174,7 +169,6 @@ impl<T: Due> Wheel<T> {
             free: NONE,
             nodes: Vec::new(),
             count: 0,
-            expected: [0; STAGES],
             heads: vec![NONE; 1 << bits],
             occupied: Occupied::new(1 << bits),
             has_crowd: false,
@@ -215,26 +209,6 @@ impl<T: Due> Wheel<T> {
         }
         (self.first_time, self.first_rank, self.first) = (time, rank, number);
         true
-    }
-
-    /// Calls `expect` with entries that are due at most so many slots from now, and with their ranks: at each of the
-    /// [`STAGES`] once with each, unless it was put in as late as that or a turn begins in between.
-    pub fn expect(&mut self, stage: usize, slots: u64, mut expect: impl FnMut(&T, u32)) {
-        let mask = self.mask as u64;
-        let until = (self.now + slots).min(self.now | mask);
-        let mut from = self.expected[stage].max(self.now + 1);
-        while from <= until
-            && let Some(slot) = self.occupied.first_from((from & mask) as usize)
-        {
-            from = (from & !mask) + slot as u64;
-            let mut number = if from <= until { self.heads[slot] } else { NONE };
-            while let Some(node) = self.nodes.get(number as usize) {
-                expect(&node.entry, node.rank);
-                number = node.next;
-            }
-            from += 1;
-        }
-        self.expected[stage] = until + 1;
     }
 
     /// Takes the first entry out, with its rank.
@@ -534,29 +508,6 @@ mod tests {
         }
         let order: Vec<_> = std::iter::from_fn(|| wheel.pop()).map(|(it, _)| it.1).collect();
         assert_eq!(order, (0..40).collect::<Vec<_>>());
-    }
-
-    #[test]
-    fn what_is_due_soon_is_expected_once_at_each_stage() {
-        let mut wheel = Wheel::new(Division::of(3072.0, 100_000)); // slots of 1024 ns
-        let times = (0..60).map(|n| 500 * n).collect::<Vec<u64>>();
-        times.iter().for_each(|time| _ = wheel.push(*time, 7));
-        let mut seen = [Vec::new(), Vec::new()];
-        for now in &times {
-            assert_eq!(wheel.pop(), Some((*now, 7)));
-            for (stage, slots) in [(0, 9), (1, 4)] {
-                wheel.expect(stage, slots, |time, rank| {
-                    let ahead = (time >> 10) - (now >> 10);
-                    assert!(rank == 7 && (1..=slots).contains(&ahead));
-                    seen[stage].push(*time);
-                });
-            }
-        }
-        for mut seen in seen {
-            // Those of the first slot were there already.
-            seen.sort_unstable();
-            assert_eq!(seen, times[3..]);
-        }
     }
 
     #[test]

@@ -240,13 +240,6 @@ impl Receiver {
         }
     }
 
-    /// Data that it keeps outside of its own memory and will need for the next segment, for whoever wants to have it near
-    /// by then.
-    #[must_use]
-    pub fn apart(&self) -> Option<&(u32, u32)> {
-        self.beyond_gap.back()
-    }
-
     /// When [`Receiver::on_timer`] wants to be called; `u64::MAX` for never.
     #[inline]
     #[must_use]

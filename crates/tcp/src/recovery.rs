@@ -24,8 +24,6 @@ mod reduced_before;
 mod sack1;
 mod selective;
 
-use std::any::Any;
-
 use crate::sender::flight::Flight;
 use crate::sender::segmentation::Segmentation;
 use crate::{Acknowledgement, SenderState};
@@ -85,17 +83,6 @@ impl AnyRecovery {
     /// That of a connection that has nothing to repair: not begun, or over.
     pub(crate) fn idle() -> Self {
         Self::Duplicates(Duplicates::default())
-    }
-
-    /// Data not kept in place. That which has a depth of 1 is found through what has a depth of 0, and so on.
-    pub(crate) fn apart(&self, depth: usize) -> Option<&dyn Any> {
-        match self {
-            Self::Selective(recovery) => recovery.apart(depth),
-            Self::Rack(recovery) => recovery.apart(depth),
-            Self::Counted(recovery) if depth == 0 => Some(&**recovery),
-            Self::Sack1(recovery) if depth == 0 => Some(&**recovery),
-            _ => None,
-        }
     }
 
     /// Return true if it treats a flight of which nothing is missing as all others do, from the start on.

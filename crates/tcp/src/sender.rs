@@ -32,8 +32,6 @@ pub(crate) mod timer;
 mod validation;
 mod window_use;
 
-use std::any::Any;
-
 use crate::recovery::AnyRecovery;
 use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
@@ -65,20 +63,6 @@ impl Sender {
             pacing: Pacing::new(options.pacing),
             recovery: AnyRecovery::idle(),
         }
-    }
-
-    /// Data that it keeps outside of its own memory and will need for the next acknowledgement, for whoever wants to
-    /// have it near by then ([`SenderOptions::depth_apart`]). What has a depth of 1 is found through what has
-    /// a depth of 0, and so on.
-    #[must_use]
-    pub fn apart(&self, depth: usize) -> [Option<&dyn Any>; 3] {
-        let asked = (!self.flight.whole).then_some(&self.recovery);
-        let recovery = asked.and_then(|recovery| recovery.apart(depth));
-        if depth > 0 {
-            return [recovery, None, None];
-        }
-        let window_use = self.flight.window_use.as_deref();
-        [recovery, self.flight.rule.apart(), window_use.map(|it| it as _)]
     }
 
     /// The connection begins: segments may be asked for. `options` are those it was made with. What only
@@ -236,16 +220,21 @@ impl Sender {
     }
 
     /// The next segment that may be sent at `now`, or `None` when it is time to wait.
-    #[inline(always)] // in two places, each of which asks for every packet
+    #[inline]
     pub fn next_segment(&mut self, now: u64) -> Option<Segment> {
-        match self.choose(now) {
-            Some(sequence) => Some(self.emit(sequence, now)),
-            None => {
-                self.pacing.end_burst();
-                self.note_use(now);
-                None
-            }
+        let sequence = self.next_sequence(now)?;
+        Some(self.send(sequence, now))
+    }
+
+    /// The number of that segment, which has to be [sent](Self::send) then.
+    #[inline(always)] // asked twice for every packet
+    pub fn next_sequence(&mut self, now: u64) -> Option<u32> {
+        let chosen = self.choose(now);
+        if chosen.is_none() {
+            self.pacing.end_burst();
+            self.note_use(now);
         }
+        chosen
     }
 
     #[inline(always)]
@@ -262,12 +251,6 @@ impl Sender {
             }
         }
         if flight.whole { flight.choose_in_order() } else { self.recovery.choose(flight, now) }
-    }
-
-    /// The same for who asks seldom.
-    #[inline(never)]
-    pub fn next_segment_by_call(&mut self, now: u64) -> Option<Segment> {
-        self.next_segment(now)
     }
 
     /// Segment `sequence` has left at `now`: when the next one may.
@@ -399,8 +382,9 @@ impl Sender {
         self.flight.timer.lengthen_in_handshake();
     }
 
-    #[inline(always)]
-    fn emit(&mut self, sequence: u32, now: u64) -> Segment {
+    /// Sends segment `sequence`, which [`Sender::next_sequence`] has just named.
+    #[inline(always)] // for every packet
+    pub fn send(&mut self, sequence: u32, now: u64) -> Segment {
         let flight = &mut self.flight;
         let again = sequence < flight.highest;
         if again {

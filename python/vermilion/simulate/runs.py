@@ -57,8 +57,8 @@ def run(
         distributions: add ``sojourn_distribution_ms`` to the metrics of links: ``percent`` and
             ``value``, the quantiles of the queueing delays from 0 % to 100 %.
         flow_delays: add to the metrics of groups of flows ``delay_ms``, ``jitter_ms``,
-            ``packet_loss_rate`` and ``losses_in_a_row`` of their data packets, which takes about
-            half as long again.
+            ``packet_loss_rate`` and ``losses_in_a_row`` of their data packets, which takes some
+            per cent longer.
         instruments: what is written down beside the metrics: at most one
             :class:`~vermilion.FlowSeries`, :class:`~vermilion.PacketTrace` and
             :class:`~vermilion.RawDistributions`; :attr:`Result.flow_series` and so on have it.

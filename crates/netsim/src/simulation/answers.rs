@@ -5,6 +5,7 @@
 //! what is on later lines. So it does here ([`crate::line_order`]).
 
 use super::Simulation;
+use super::observer::Observer;
 use crate::delay_lines::FIRST_LINE;
 use crate::flow::{ANSWER, Source};
 use crate::route::Answers;
@@ -14,7 +15,7 @@ impl Simulation {
     /// The first timer that is due now is an answer: whatever arrives now, and all answers, in their order.
     #[cold]
     #[inline(never)]
-    pub(super) fn settle_answers<const STANDING: u8>(&mut self) {
+    pub(super) fn settle_answers<const STANDING: u8, O: Observer>(&mut self) {
         let mut answers = Vec::new();
         while self.timers.next_is_arrival_at(self.now) {
             let (flow, _) = flow_of(self.timers.next_timer());
@@ -33,7 +34,7 @@ impl Simulation {
                 self.events += 1;
                 if let Some((end, packet)) = self.take_from_line::<STANDING>(source) {
                     let (times, rest) = packet.halves();
-                    self.on_end(end, times, rest);
+                    self.on_end::<O>(end, times, rest);
                 }
             }
             if self.flows[flow as usize].deadline(ANSWER, &self.groups) == self.now {

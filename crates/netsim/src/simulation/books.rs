@@ -15,6 +15,7 @@ use self::any_network::any_network;
 use self::common::assert_conservation;
 use super::Simulation;
 use crate::any_link::AnyLink;
+use crate::delay_line::End;
 use crate::flow::{Origin, Source};
 use crate::packet::Packet;
 use crate::results::Results;
@@ -25,12 +26,22 @@ const MOST_LOOKS: usize = 20;
 
 impl Simulation {
     fn packets(&self) -> impl Iterator<Item = Packet> {
+        self.packets_received().map(|(packet, _)| packet)
+    }
+
+    /// Each packet, with the time at which a receiver has got it or will that hears of it late.
+    fn packets_received(&self) -> impl Iterator<Item = (Packet, Option<u64>)> {
         let waiting = self.links.iter().flat_map(|link| match link {
             AnyLink::AtArrival(_) => None,
             AnyLink::AtDeparture(link) => Some(link.packets()),
         });
-        let lines = self.lines.packets().map(|(_, packet)| packet);
-        lines.chain(self.access.packets()).copied().chain(waiting.flatten())
+        let lines = self.lines.packets().map(|(end, packet)| {
+            let group = self.flows[packet.flow() as usize].group as usize;
+            let received = packet.time - self.groups[group].route.after_receipt;
+            (*packet, (end == End::WaitingReceiverAndBack).then_some(received))
+        });
+        let elsewhere = self.access.packets().copied().chain(waiting.flatten());
+        lines.chain(elsewhere.map(|packet| (packet, None)))
     }
 
     /// Every flow knows how many of its packets the network holds, and every acknowledgement that
@@ -52,16 +63,15 @@ impl Simulation {
     /// holds each one.
     fn assert_packets_in_flight(&self) {
         let mut held = vec![0; self.scenario.flows.len()];
-        for packet in self.packets() {
+        for (packet, received) in self.packets_received() {
             let flow = &self.flows[packet.flow() as usize];
             let opens = matches!(flow.source, Source::Window(_)) && packet.sequence() == 0;
             let group = self.groups[flow.group as usize].number as usize;
-            held[group] += i64::from(!packet.is_acknowledgement() && !opens);
+            let is_counted = received.is_some_and(|time| time < self.delays.counted_until);
+            held[group] += i64::from(!packet.is_acknowledgement() && !opens && !is_counted);
         }
-        let notes = self.notes.as_ref().expect("they are asked for");
-        let delays = notes.delays.as_ref().expect("they are asked for");
         for (group, held) in held.into_iter().enumerate() {
-            assert_eq!(delays.held(group), held, "group {group} at {} ns", self.now);
+            assert_eq!(self.delays.held(group), held, "group {group} at {} ns", self.now);
         }
     }
 

@@ -1,8 +1,8 @@
 //! Notes: whatever somebody has asked to be written down or done about single packets.
 //!
-//! Nobody pays for them who has not asked. Where notes are taken, the delay lines end at places of their own
-//! ([`NotedEnd`](crate::delay_line::NotedEnd)), which lead here; senders send here; links that have turns tell who has left. What happens to
-//! the packets is the same, in the same order.
+//! Nobody pays for them who has not asked ([`observer`](super::observer)). Where notes are taken, receivers that may
+//! wait have lines of their own for what they answer, and links that have turns tell who has left. What happens to the
+//! packets is the same, in the same order.
 //!
 //! Hosts' clocks: what happens at the first queue does so later than at the sender, and an arrival whose
 //! acknowledgement is told at once is processed later than at the receiver ([`crate::route`]). Notes have the
@@ -10,14 +10,10 @@
 
 use std::collections::VecDeque;
 
-use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{Acknowledgement, SackBlocks};
 
-use super::delays::delay_books;
-use crate::delay_line::DelayLine;
 use crate::flow::{Flow, Source};
-use crate::flow_delays::FlowDelays;
 use crate::group::Group;
 use crate::scenario::Scenario;
 use crate::scripted_losses::Scripts;
@@ -40,14 +36,12 @@ pub(super) struct LaidOut<'a> {
     pub groups: &'a [Group],
     /// Templates of the flows of each of the scenario's groups.
     pub profiles: &'a [Option<Profile>],
-    pub lines: &'a [DelayLine],
     pub flows: &'a [Flow],
 }
 
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub(super) struct Notes {
-    pub delays: Option<FlowDelays>,
     pub scripts: Scripts,
     pub connections: Connections,
     pub causes: Causes,
@@ -56,8 +50,6 @@ pub(super) struct Notes {
     pub distributions: Option<RawDistributions>,
     /// By number of the link: those in its queue, and those that have left since somebody looked.
     pub queued: Vec<VecDeque<Queued>>,
-    /// Packets of open-loop flows that were sent, by place; only where no delays are asked for.
-    sent: Vec<u32>,
     /// Records so far.
     pub order: u64,
     /// By how much a record may be earlier than the time at which it is made, in nanoseconds.
@@ -65,37 +57,12 @@ pub(super) struct Notes {
 }
 
 impl Notes {
-    /// Return true if a scenario itself wants some.
-    pub fn are_wanted_by(scenario: &Scenario) -> bool {
-        scenario.flow_delays || !scenario.scripted_losses.is_empty()
-    }
-
-    /// Those that a scenario itself wants; `None` if it wants none.
-    ///
-    /// # Errors
-    /// A scripted loss that cannot be.
-    pub fn of(
-        scenario: &Scenario,
-        laid: LaidOut<'_>,
-        phases: usize,
-    ) -> Result<Option<Box<Self>>, ParameterError> {
-        let scripts = Scripts::of(scenario)?;
-        if Self::are_wanted_by(scenario) {
-            return Ok(Some(Box::new(Self::new(scenario, scripts, laid, phases))));
-        }
-        Ok(None)
-    }
-
     /// Empty ones at time 0.
     pub fn new(
         scenario: &Scenario,
         scripts: Scripts,
-        LaidOut { groups, profiles, lines, flows }: LaidOut<'_>,
-        phases: usize,
+        LaidOut { groups, profiles, flows }: LaidOut<'_>,
     ) -> Self {
-        let delays = scenario
-            .flow_delays
-            .then(|| delay_books(scenario, groups, lines, (flows.len(), phases)));
         let mut connections = Connections::new(scenario.flows.len());
         let (mut group, mut number) = (0, 0);
         for (place, flow) in flows.iter().enumerate() {
@@ -113,7 +80,6 @@ impl Notes {
         }
         let route = |group: &Group| group.route.first_access.max(group.route.after_receipt);
         Self {
-            delays,
             scripts,
             connections,
             causes: Causes::default(),
@@ -121,7 +87,6 @@ impl Notes {
             windows: None,
             distributions: None,
             queued: vec![VecDeque::new(); scenario.links.len()],
-            sent: Vec::new(),
             order: 0,
             lag: groups.iter().map(route).max().unwrap_or(0),
         }
@@ -130,28 +95,6 @@ impl Notes {
     /// Return true if packets are followed.
     pub fn follows_packets(&self) -> bool {
         self.packets.is_some() || self.distributions.is_some()
-    }
-
-    /// Return true if packets have to come by. Windows that are read at an interval do without: the events of a
-    /// plain run leave senders and receivers just as they are here.
-    pub fn need_packets(&self) -> bool {
-        self.follows_packets()
-            || self.delays.is_some()
-            || !self.scripts.is_empty()
-            || self.windows.as_ref().is_some_and(WindowTrace::follows_changes)
-    }
-
-    /// The number of the next packet of an open-loop flow, which is sent.
-    pub fn number(&mut self, flow: u32, group: u32) -> u32 {
-        if let Some(delays) = &mut self.delays {
-            return delays.on_sent(flow, group);
-        }
-        let place = flow as usize;
-        if place >= self.sent.len() {
-            self.sent.resize(place + 1, 0);
-        }
-        self.sent[place] = self.sent[place].wrapping_add(1);
-        self.sent[place] - 1
     }
 
     /// Something happens to a packet.

@@ -37,26 +37,13 @@ impl Simulation {
         if packets.is_none() && windows.is_none() && distributions.is_none() {
             return Ok(());
         }
+        // Windows that are read at an interval do without: the events of a plain run leave senders and receivers
+        // just as they are where packets are followed.
         let follows_changes = windows.as_ref().is_some_and(WindowTrace::follows_changes);
-        let follows_packets = packets.is_some() || distributions.is_some() || follows_changes;
-        if follows_packets && !self.notes_packets {
-            self.part_receivers();
+        if packets.is_some() || distributions.is_some() || follows_changes {
+            self.take_notes();
         }
-        let scenario = &self.scenario;
-        let notes = match &mut self.notes {
-            Some(notes) => notes,
-            empty => empty.insert(Box::new(Notes::new(
-                scenario,
-                Scripts::default(),
-                LaidOut {
-                    groups: &self.groups,
-                    profiles: &self.profiles,
-                    lines: self.lines.each(),
-                    flows: &self.flows,
-                },
-                self.measured.phases.phases.len(),
-            ))),
-        };
+        let notes = self.notes_with(Scripts::default());
         (notes.packets, notes.distributions) = (packets, distributions);
         notes.windows = windows;
         if let Some(windows) = &mut notes.windows {
@@ -65,10 +52,16 @@ impl Simulation {
                 windows.begin(who, 0);
             }
         }
-        if notes.need_packets() && !self.notes_packets {
-            self.take_notes();
-        }
         Ok(())
+    }
+
+    /// The notes; if nobody has asked for any so far, empty ones with these scripts.
+    pub(super) fn notes_with(&mut self, scripts: Scripts) -> &mut Notes {
+        self.notes.get_or_insert_with(|| {
+            let (groups, profiles) = (&self.groups, &self.profiles);
+            let laid = LaidOut { groups, profiles, flows: &self.flows };
+            Box::new(Notes::new(&self.scenario, scripts, laid))
+        })
     }
 
     /// Advances from one reading of windows to the next.

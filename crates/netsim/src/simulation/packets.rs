@@ -1,27 +1,30 @@
 //! Packets on their way: through queues, to receivers, and the acknowledgements back.
 
-use vermilion_tcp::Segment;
+use vermilion_tcp::{Segment, Sender};
 
 use super::Simulation;
-use super::expected::bring_flow;
-use super::turns::{wait_for_turn, wait_for_turn_by_call};
+use super::notes::Notes;
+use super::observer::{Observer, observed};
+use super::turns::wait_for_turn;
+use crate::acknowledgement_pool::AcknowledgementPool;
 use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
 use crate::delay_lines::standing::{ANY, APART};
 use crate::flow::{ANSWER, PACING, RECEIVER, SENDER, Source};
-use crate::packet::{Half, Packet};
+use crate::packet::{Half, NUMBER, Packet, Stamp};
+use crate::route::Hop;
 use crate::timers::{flow_of, timer_of};
 
 impl Simulation {
     /// The packet at the head of a line arrives, or something later is next.
     #[inline(always)] // for nearly every packet of most networks
-    pub(super) fn on_source<const SOME_WAIT: bool>(&mut self, source: usize) {
+    pub(super) fn on_source<const SOME_WAIT: bool, O: Observer>(&mut self, source: usize) {
         if source < self.lines.sources() {
-            self.on_line::<APART, SOME_WAIT>(source);
+            self.on_line::<APART, SOME_WAIT, O>(source);
         } else {
-            self.on_later_source(source);
+            self.on_later_source::<O>(source);
         }
     }
 
@@ -30,19 +33,22 @@ impl Simulation {
     /// Most of what arrives there lets a sender send. Its way has no call in it that could be
     /// avoided: all of them together were a tenth of a run.
     #[inline(always)] // as above
-    pub(super) fn on_line<const STANDING: u8, const SOME_WAIT: bool>(&mut self, source: usize) {
+    pub(super) fn on_line<const STANDING: u8, const SOME_WAIT: bool, O: Observer>(
+        &mut self,
+        source: usize,
+    ) {
         let Some((end, packet)) = self.take_from_line::<STANDING>(source) else { return };
         // One after the other: a table to jump by takes longer where it is always the same.
         let heard = if matches!(end, End::ReceiverAndBack) {
-            self.tell_and_hear(packet)
+            self.tell_and_hear::<O>(packet)
         } else if SOME_WAIT && matches!(end, End::WaitingReceiverAndBack) {
-            self.tell_waiting_and_hear(packet)
+            self.tell_waiting_and_hear::<O>(packet)
         } else {
             let (times, rest) = packet.halves();
-            return self.on_end(end, times, rest);
+            return self.on_end::<O>(end, times, rest);
         };
         if heard {
-            self.send_answering::<STANDING>(packet.flow());
+            self.send_answering::<STANDING, O>(packet.flow());
         }
     }
 
@@ -51,44 +57,47 @@ impl Simulation {
         &mut self,
         source: usize,
     ) -> Option<(End, Packet)> {
-        if self.is_far() {
-            self.expect_packets(source);
-        }
-        let (flows, groups) = (&self.flows, &self.groups);
-        self.lines
-            .pop::<STANDING>(source, &mut self.calendar, |packet| bring_flow(flows, groups, packet))
+        self.lines.pop::<STANDING>(source, &mut self.calendar)
     }
 
     /// A packet has come to the end of its line.
     #[inline(never)] // for the rarer ends
-    pub(super) fn on_end(&mut self, end: End, times: Half, rest: Half) {
+    pub(super) fn on_end<O: Observer>(&mut self, end: End, times: Half, rest: Half) {
         let packet = Packet::of_halves(times, rest);
         match end {
-            End::ReceiverAndBack => self.on_data_and_back_by_call(packet),
-            End::WaitingReceiverAndBack => self.on_waiting_and_back(packet),
-            End::Link => self.offer(packet, false),
-            End::ReturnLink => self.offer(packet, true),
-            End::Receiver => self.on_data(packet),
-            End::Sender => self.on_acknowledgement(&packet),
-            End::Sink => self.on_sink(&packet),
-            End::Noted(end) => self.on_noted(end, packet),
+            End::ReceiverAndBack => {
+                if self.tell_and_hear::<O>(packet) {
+                    self.send_after::<O>(packet.flow(), 1);
+                }
+            }
+            End::WaitingReceiverAndBack => {
+                if self.tell_waiting_and_hear::<O>(packet) {
+                    self.send_after::<O>(packet.flow(), 1);
+                }
+            }
+            End::Link => self.offer::<O>(packet, false),
+            End::ReturnLink => self.offer::<O>(packet, true),
+            End::Receiver => self.on_data::<O>(packet),
+            End::Sender => self.on_acknowledgement::<O>(&packet),
+            End::Sink => self.on_sink::<O>(packet),
         }
     }
 
     /// One of the sources after the lines is next; `source`: counted from the first line.
     #[inline(never)]
-    pub(super) fn on_later_source(&mut self, source: usize) {
+    pub(super) fn on_later_source<O: Observer>(&mut self, source: usize) {
         match source - self.lines.sources() {
-            0 => self.on_timer(),
+            0 => self.on_timer::<O>(),
             turn if turn <= self.turns.len() => self.on_turn(turn - 1),
-            _ => self.on_access(),
+            _ => self.on_access::<O>(),
         }
     }
 
     /// Data reaches a receiver whose acknowledgement the sender has at once. Whether it has one.
     #[inline(always)] // for nearly every packet of most networks
-    fn tell_and_hear(&mut self, packet: Packet) -> bool {
+    fn tell_and_hear<O: Observer>(&mut self, mut packet: Packet) -> bool {
         let now = self.now;
+        self.observe_receipt::<O>(&mut packet);
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
             debug_assert!(false, "data reaches flow {}, which has no receiver", packet.flow());
@@ -101,6 +110,13 @@ impl Simulation {
         };
         let complete = answer.next_expected >= flow.awaited;
         connection.sender.on_acknowledgement(now, &answer);
+        if O::NOTES
+            && let Some(notes) = &mut self.notes
+        {
+            let group = &self.groups[flow.group as usize];
+            let size = group.acknowledgement_size;
+            notes.keep_answer_at_once(now, packet.flow(), connection, &group.route, size);
+        }
         if complete {
             let received = now - self.groups[flow.group as usize].route.after_receipt;
             self.on_complete(packet.flow(), received, now);
@@ -111,15 +127,21 @@ impl Simulation {
     /// Data has reached a receiver that may wait, when its acknowledgement would be at the sender. Whether it
     /// is there.
     #[inline(always)] // for nearly every packet of senders as Linux'
-    fn tell_waiting_and_hear(&mut self, packet: Packet) -> bool {
+    fn tell_waiting_and_hear<O: Observer>(&mut self, mut packet: Packet) -> bool {
         let (now, number) = (self.now, packet.flow());
+        let group = &self.groups[self.flows[number as usize].group as usize];
+        let after_receipt = group.route.after_receipt;
+        let received = now - after_receipt;
+        if O::DELAYS && received < self.delays.counted_until {
+            packet.sent = packet.stamp().sent();
+        } else {
+            self.observe_receipt::<O>(&mut packet);
+        }
         let flow = &mut self.flows[number as usize];
-        let after_receipt = self.groups[flow.group as usize].route.after_receipt;
         let Source::Window(connection) = &mut flow.source else {
             debug_assert!(false, "data reaches flow {number}, which has no receiver");
             return false;
         };
-        let received = now - after_receipt;
         let clock = connection.sender.clock();
         let answer = connection.receiver.on_segment(received, &packet.to_segment(), clock);
         let Some(answer) = answer else {
@@ -142,42 +164,38 @@ impl Simulation {
         true
     }
 
-    #[inline(never)] // as for those that do not wait
-    fn on_waiting_and_back(&mut self, packet: Packet) {
-        if self.tell_waiting_and_hear(packet) {
-            self.send_answering::<ANY>(packet.flow());
+    /// A packet reaches its receiver. It keeps when it was sent, but no more as which of its flow's.
+    #[inline(always)] // as above
+    fn observe_receipt<O: Observer>(&mut self, packet: &mut Packet) {
+        if O::NOTES
+            && let Some(notes) = &mut self.notes
+        {
+            notes.keep_receipt(self.now, packet, &self.answers);
+        }
+        if O::DELAYS {
+            let stamp = packet.stamp();
+            packet.sent = stamp.sent();
+            // The segment that opens a connection is no data.
+            if packet.sequence() > 0 {
+                let (number, after) = ((stamp.number(), NUMBER), self.now - packet.sent);
+                self.delays.on_arrived(packet.flow(), number, after);
+            }
         }
     }
 
     /// A sender that has heard of a packet which has left the network sends what it may.
     #[inline(always)] // as above
-    fn send_answering<const STANDING: u8>(&mut self, number: u32) {
-        if self.sends_by_call {
+    fn send_answering<const STANDING: u8, O: Observer>(&mut self, number: u32) {
+        if self.some_pace {
             // Nearly all segments of paced senders leave when a timer lets them. What sends them should not stand
             // twice in a processor's cache of instructions, which is full with such senders.
-            return self.send_after(number, 1);
+            return self.send_after::<O>(number, 1);
         }
-        self.send_segments::<STANDING>(number, 1);
+        self.send_segments::<STANDING, O>(number, 1);
     }
 
-    /// Data reaches a receiver whose acknowledgement the sender has at once, on another line than the first or
-    /// where notes are taken.
-    #[inline(always)]
-    pub(super) fn on_data_and_back_by_call(&mut self, packet: Packet) {
-        let (times, rest) = packet.halves();
-        self.on_halves_and_back(times, rest);
-    }
-
-    #[inline(never)] // much code in one place would make others slower that are there
-    fn on_halves_and_back(&mut self, times: Half, rest: Half) {
-        let packet = Packet::of_halves(times, rest);
-        if self.tell_and_hear(packet) {
-            self.send_answering::<ANY>(packet.flow());
-        }
-    }
-
-    #[inline(always)] // a second caller, who takes notes, must not keep it out of the first one
-    pub(super) fn on_data(&mut self, packet: Packet) {
+    fn on_data<O: Observer>(&mut self, mut packet: Packet) {
+        self.observe_receipt::<O>(&mut packet);
         let number = packet.flow();
         let flow = &mut self.flows[number as usize];
         let Source::Window(connection) = &mut flow.source else {
@@ -210,34 +228,39 @@ impl Simulation {
         let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
             .coloured(group.colour);
         let line = group.route.answers.line().expect("laid for separate receivers");
-        if self.notes_packets {
-            self.note_answer(&packet);
+        if let Some(notes) = &mut self.notes {
+            notes.keep_answer(&packet, &self.answers);
         }
         self.lines.push::<ANY>(line, packet, self.now, &mut self.calendar);
     }
 
-    /// An acknowledgement reaches its sender. Whether there is one.
-    #[inline(always)] // as above
-    fn hear(&mut self, packet: &Packet) -> bool {
+    /// An acknowledgement reaches its sender.
+    fn on_acknowledgement<O: Observer>(&mut self, packet: &Packet) {
+        if O::NOTES
+            && let Some(notes) = &mut self.notes
+        {
+            notes.keep_hearing(self.now, packet, &self.answers);
+        }
         let answer = self.answers.take(packet.sequence());
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::Window(connection) = &mut flow.source else {
             debug_assert!(false, "an answer reaches flow {}, which has no sender", packet.flow());
-            return false;
+            return;
         };
         connection.sender.on_acknowledgement(self.now, &answer);
-        true
+        self.send_after::<O>(packet.flow(), 1);
     }
 
-    #[inline(always)] // as above
-    pub(super) fn on_acknowledgement(&mut self, packet: &Packet) {
-        if self.hear(packet) {
-            self.send_after(packet.flow(), 1);
+    fn on_sink<O: Observer>(&mut self, packet: Packet) {
+        if O::NOTES
+            && let Some(notes) = &mut self.notes
+        {
+            notes.keep_receipt(self.now, &packet, &self.answers);
         }
-    }
-
-    #[inline(always)] // as above
-    pub(super) fn on_sink(&mut self, packet: &Packet) {
+        if O::DELAYS {
+            let (number, after) = ((packet.sequence(), u32::MAX), self.now - packet.sent);
+            self.delays.on_arrived(packet.flow(), number, after);
+        }
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::OpenLoop(source) = &mut flow.source else {
             debug_assert!(false, "flow {} has a receiver, and a sink", packet.flow());
@@ -250,21 +273,17 @@ impl Simulation {
 
     /// Lets a sender send all it may, and looks after its timer and its end.
     pub(super) fn send(&mut self, number: u32) {
-        self.send_after(number, 0);
+        observed!(self.send_after(number, 0));
     }
 
     /// As [`Simulation::send`], after so many of the flow's packets have left the network.
     #[inline(never)]
-    fn send_after(&mut self, number: u32, gone: u32) {
-        if self.notes_packets {
-            return self.send_noted(number, gone);
-        }
-        self.send_segments::<ANY>(number, gone);
+    fn send_after<O: Observer>(&mut self, number: u32, gone: u32) {
+        self.send_segments::<ANY, O>(number, gone);
     }
 
-    /// The same, where nobody takes notes: asking for every packet would cost.
-    #[inline(always)]
-    fn send_segments<const STANDING: u8>(&mut self, number: u32, gone: u32) {
+    #[inline(always)] // as above
+    fn send_segments<const STANDING: u8, O: Observer>(&mut self, number: u32, gone: u32) {
         let now = self.now;
         let flow = &mut self.flows[number as usize];
         let group = &self.groups[flow.group as usize];
@@ -280,79 +299,55 @@ impl Simulation {
         {
             samples.push((number, round_trip));
         }
-        let AnyLink::AtArrival(link) = &mut self.links[hop.link as usize] else {
-            return self.send_to_wait(number, gone);
-        };
-        if group.access.is_some() {
-            return self.send_to_wait(number, gone);
-        }
+        let link = &mut self.links[hop.link as usize];
         flow.in_flight -= gone;
-        while let Some(segment) = sender.next_segment(now) {
+        let sent_again = |sender: &Sender| sender.counters().retransmissions;
+        loop {
+            let before = if O::NOTES { sent_again(sender) } else { 0 };
+            let Some(mut segment) = sender.next_segment(now) else { break };
+            if O::DELAYS && segment.sequence > 0 {
+                segment.sent = Stamp::numbered(now, self.delays.on_sent(number));
+            }
             let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
-            let packet = Packet::data(number, size, &segment).coloured(group.colour);
-            let offered = link.offer(now, packet.halves().1, hop.line);
-            let (delay, lines) = (link.delay(), &mut self.lines);
-            let calendar = &mut self.calendar;
-            if cross::<STANDING>(offered, packet, delay, hop.line, lines, calendar) {
+            let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
+            if O::NOTES
+                && let Some(notes) = &mut self.notes
+            {
+                if sent_again(sender) > before {
+                    packet = packet.sent_again();
+                }
+                notes.keep_sending(&packet, &self.answers);
+            }
+            let waits = group.access.as_ref().is_some_and(|it| !self.access.pass(now, packet, it));
+            let (lines, calendar) = (&mut self.lines, &mut self.calendar);
+            let surroundings = (lines, calendar, &mut self.notes, &self.answers);
+            if waits || meet::<STANDING, O>(link, now, packet, hop, surroundings) {
                 flow.in_flight += 1;
+            } else if O::DELAYS && segment.sequence > 0 {
+                self.delays.on_lost(number);
             }
         }
         let deadline = sender.deadline();
         let (finished, release) = (sender.finished(), sender.release());
+        let is_plain = matches!(link, AnyLink::AtArrival(_)) && group.access.is_none();
         self.arm_sender(number, deadline, release);
+        if !is_plain {
+            self.end_sending(hop.link as usize);
+        }
+        if O::NOTES {
+            self.note_window(number);
+        }
         if finished {
             self.on_finished(number);
         }
     }
 
-    /// The same where packets may have to wait: for the link of their host, or in a queue for their turn.
+    /// A sender has sent what it may, and some of it may wait: for the link of its host, or in a queue for its turn.
     #[inline(never)]
-    fn send_to_wait(&mut self, number: u32, gone: u32) {
-        let now = self.now;
-        let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        let hop = group.route.first;
-        let Source::Window(connection) = &mut flow.source else {
-            debug_assert!(false, "flow {number} may send, and has no sender");
-            return;
-        };
-        let sender = &mut connection.sender;
-        let link = &mut self.links[hop.link as usize];
-        flow.in_flight -= gone;
-        while let Some(segment) = sender.next_segment(now) {
-            let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
-            let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
-            let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-            let is_kept = if let Some(access) = &group.access
-                && !self.access.pass(now, packet, access)
-            {
-                true
-            } else {
-                match link {
-                    AnyLink::AtArrival(link) => {
-                        let offered = link.offer_by_call(now, packet.halves().1, hop.line);
-                        cross::<ANY>(offered, packet, link.delay(), hop.line, lines, calendar)
-                    }
-                    AnyLink::AtDeparture(link) => {
-                        packet.next_hop();
-                        let (times, rest) = packet.halves();
-                        wait_for_turn(link, now, times, rest, hop.line, lines, calendar);
-                        true
-                    }
-                }
-            };
-            flow.in_flight += u32::from(is_kept);
-        }
-        let waits_for_access = group.access.is_some();
-        let deadline = sender.deadline();
-        let (finished, release) = (sender.finished(), sender.release());
-        self.arm_sender(number, deadline, release);
-        self.forget_dropped(hop.link as usize);
-        if waits_for_access {
+    fn end_sending(&mut self, link: usize) {
+        self.forget_dropped(link);
+        if self.access.len() > 0 {
             self.calendar.set(self.access_source(), self.access.next_time());
-        }
-        if finished {
-            self.on_finished(number);
         }
     }
 
@@ -366,34 +361,17 @@ impl Simulation {
     }
 
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
-    #[inline(always)]
-    pub(super) fn offer(&mut self, packet: Packet, back: bool) {
-        let (times, rest) = packet.halves();
-        self.offer_halves(times, rest, back);
-    }
-
-    #[inline(never)] // one place for all of them
-    fn offer_halves(&mut self, times: Half, rest: Half, back: bool) {
-        let mut packet = Packet::of_halves(times, rest);
+    fn offer<O: Observer>(&mut self, packet: Packet, back: bool) {
         let route = &self.groups[self.flows[packet.flow() as usize].group as usize].route;
         let path = if back { &route.backward } else { &route.forward };
         let hop = path[packet.hop() as usize];
-        let link = match &mut self.links[hop.link as usize] {
-            AnyLink::AtArrival(link) => link,
-            AnyLink::AtDeparture(link) => {
-                let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-                packet.next_hop();
-                let (times, rest) = packet.halves();
-                wait_for_turn_by_call(link, self.now, times, rest, hop.line, lines, calendar);
-                self.forget_dropped(hop.link as usize);
-                return;
-            }
-        };
-        let offered = link.offer(self.now, rest, hop.line);
+        let link = &mut self.links[hop.link as usize];
         let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-        if !cross::<ANY>(offered, packet, link.delay(), hop.line, lines, calendar) {
-            self.forget(&packet);
+        let surroundings = (lines, calendar, &mut self.notes, &self.answers);
+        if !meet::<ANY, O>(link, self.now, packet, hop, surroundings) {
+            return self.forget(&packet);
         }
+        self.forget_dropped(hop.link as usize);
     }
 
     /// A packet has been dropped or lost on its way.
@@ -401,64 +379,35 @@ impl Simulation {
     pub(super) fn forget(&mut self, packet: &Packet) {
         if packet.is_acknowledgement() {
             self.answers.take(packet.sequence());
-        } else if self.notes_packets {
-            self.note_loss(packet);
+        } else {
+            self.count_loss(packet);
         }
         self.on_lost(packet.flow());
     }
 
     /// A packet of so many bytes of an open-loop flow begins its way; `group` is that of the flow.
     #[inline(always)] // for every packet of such a flow
-    fn send_open_loop(&mut self, number: u32, group: u32, size: u32) {
+    fn send_open_loop<O: Observer>(&mut self, number: u32, group: u32, size: u32) {
         let group = &self.groups[group as usize];
-        let place = match &mut self.notes {
-            Some(notes) => notes.number(number, group.number),
-            None => 0,
-        };
+        let place = if O::DELAYS { self.delays.on_sent(number) } else { 0 };
         let segment = Segment { sequence: place, sent: self.now, ..Segment::default() };
         let packet = Packet::data(number, size, &segment).coloured(group.colour);
-        let hop = group.route.first;
-        let AnyLink::AtArrival(link) = &mut self.links[hop.link as usize] else {
-            return self.send_open_loop_to_wait(&packet);
-        };
-        if self.notes_packets || group.access.is_some() {
-            return self.send_open_loop_to_wait(&packet);
+        if O::NOTES
+            && let Some(notes) = &mut self.notes
+        {
+            notes.keep_sending(&packet, &self.answers);
         }
-        let offered = link.offer_by_call(self.now, packet.halves().1, hop.line);
-        let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-        if !cross::<ANY>(offered, packet, link.delay(), hop.line, lines, calendar) {
-            self.on_lost(packet.flow());
-        }
-    }
-
-    /// The same where notes are taken, or packets may have to wait for the link of their host or for their turn.
-    #[inline(never)]
-    fn send_open_loop_to_wait(&mut self, packet: &Packet) {
-        let packet = *packet;
-        if self.notes_packets {
-            self.note_sending(&packet);
-        }
-        let group = &self.groups[self.flows[packet.flow() as usize].group as usize];
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
         {
             self.calendar.set(self.access_source(), self.access.next_time());
             return;
         }
-        self.offer_first(packet);
-    }
-
-    /// A packet arrives at its first queue.
-    #[inline]
-    fn offer_first(&mut self, packet: Packet) {
-        if self.notes_packets {
-            return self.offer_noted(packet, false);
-        }
-        self.offer(packet, false);
+        self.offer::<O>(packet, false);
     }
 
     /// A packet that waited for its sender's access link arrives at its first queue.
-    fn on_access(&mut self) {
+    fn on_access<O: Observer>(&mut self) {
         // At one instant turns come before.
         self.take_all_turns(self.now + 1);
         let Some(packet) = self.access.pop() else {
@@ -466,7 +415,7 @@ impl Simulation {
             return;
         };
         self.calendar.set(self.access_source(), self.access.next_time());
-        self.offer_first(packet);
+        self.offer::<O>(packet, false);
     }
 
     #[inline]
@@ -487,10 +436,7 @@ impl Simulation {
     }
 
     /// The first entry among the timers comes up.
-    pub(super) fn on_timer(&mut self) {
-        if self.is_far() {
-            self.expect_timers();
-        }
+    pub(super) fn on_timer<O: Observer>(&mut self) {
         let expired = self.expire_timer();
         if let Some(timer) = expired
             && let (number, _) = flow_of(timer)
@@ -503,7 +449,7 @@ impl Simulation {
             flow.in_flight += 1;
             let group = flow.group;
             self.calendar.set(self.timers_source(), self.timers.next_time());
-            return self.send_open_loop(number, group, size);
+            return self.send_open_loop::<O>(number, group, size);
         }
         self.calendar.set(self.timers_source(), self.timers.next_time());
         let Some(timer) = expired else { return };
@@ -516,34 +462,65 @@ impl Simulation {
                 self.arm(timer, next);
                 self.begin_transfer(number, &transfer);
             }
-            Source::Window(_) if end == PACING => self.send(number),
+            Source::Window(_) if end == PACING => self.send_after::<O>(number, 0),
             Source::Window(connection) if end == SENDER => {
                 connection.sender.on_timer(self.now);
-                self.send(number);
+                self.send_after::<O>(number, 0);
             }
             Source::Window(_) => self.on_waited(number),
         }
     }
 }
 
-/// A packet that was offered to a link which decides at once enters delay line `line` behind it, when it has been
-/// sent. Whether it is on its way; if not, it has been dropped or will be lost.
+/// Surroundings of a packet on its way.
+type Surroundings<'a> =
+    (&'a mut DelayLines, &'a mut Calendar, &'a mut Option<Box<Notes>>, &'a AcknowledgementPool);
+
+/// A packet arrives at the queue of a link at `now`. Whether it is on its way; if not, it has been dropped or will be
+/// lost.
 #[inline(always)] // for every packet, which should not be written anywhere but to its line
-fn cross<const STANDING: u8>(
-    (sent, marked): (u64, bool),
+fn meet<const STANDING: u8, O: Observer>(
+    link: &mut AnyLink,
+    now: u64,
     mut packet: Packet,
-    delay: u64,
-    line: u32,
-    lines: &mut DelayLines,
-    calendar: &mut Calendar,
+    hop: Hop,
+    (lines, calendar, notes, answers): Surroundings<'_>,
 ) -> bool {
-    if sent == NEVER {
+    if O::NOTES
+        && let Some(notes) = notes
+        && notes.keep_arrival(now, &mut packet, hop.link, answers)
+    {
         return false;
     }
-    packet.next_hop();
-    if marked {
-        packet.mark();
+    match link {
+        AnyLink::AtArrival(link) => {
+            let before = if O::NOTES { link.verdicts() } else { [0; 2] };
+            let (sent, marked) = link.offer(now, packet.halves().1, hop.line);
+            if O::NOTES
+                && let Some(notes) = notes
+            {
+                notes.keep_verdict(now, &packet, (hop.link, link), before, answers);
+            }
+            if sent == NEVER {
+                return false;
+            }
+            packet.next_hop();
+            if marked {
+                packet.mark();
+            }
+            lines.push::<STANDING>(hop.line, packet, sent + link.delay(), calendar);
+        }
+        AnyLink::AtDeparture(link) => {
+            packet.next_hop();
+            let (times, rest) = packet.halves();
+            let marked = wait_for_turn(link, now, times, rest, hop.line, lines, calendar);
+            if O::NOTES
+                && marked
+                && let Some(notes) = notes
+            {
+                notes.keep_mark(now, &packet, hop.link, answers);
+            }
+        }
     }
-    lines.push::<STANDING>(line, packet, sent + delay, calendar);
     true
 }

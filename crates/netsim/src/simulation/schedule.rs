@@ -132,6 +132,7 @@ impl Simulation {
     pub(super) fn on_boundary(&mut self, end: u64) {
         let unheard = self.unheard_before(end);
         self.complete_with(&unheard);
+        self.count_unheard(end);
         self.close_windows();
         let snapshot = self.snapshot(end, &unheard);
         self.measured.snapshots.push(snapshot);
@@ -156,10 +157,6 @@ impl Simulation {
         for books in &mut self.measured.transfers {
             books.close_window(in_total, phase);
         }
-        if let Some(notes) = &mut self.notes
-            && let Some(delays) = &mut notes.delays
-        {
-            delays.close_windows(in_total, phase);
-        }
+        self.delays.close_windows(in_total, phase);
     }
 }

@@ -158,10 +158,7 @@ impl Simulation {
         };
         let traffic = &self.scenario.flows[group].traffic;
         let header_size = self.scenario.flows[group].header_size_bytes;
-        let packets = self
-            .notes
-            .as_ref()
-            .and_then(|notes| notes.delays.as_ref().map(|delays| delays.metrics(group, phase)));
+        let packets = self.scenario.flow_delays.then(|| self.delays.metrics(group, phase));
         let count = |group: &FlowGroup| group.count as usize;
         let before = self.scenario.flows[..group].iter().map(count).sum();
         let flows = || {

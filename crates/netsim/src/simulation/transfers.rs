@@ -57,7 +57,7 @@ impl Simulation {
         let books = self.books_of(flow.group);
         if let Some(place) = self.measured.transfers[books].vacant.pop() {
             self.flows[place as usize] = flow;
-            self.note_beginning(place as usize);
+            self.begin_observing(place as usize);
             return Some(place);
         }
         let place = self.flows.len();
@@ -67,7 +67,7 @@ impl Simulation {
         self.flows.push(flow);
         self.timers.grow(self.flows.len());
         self.access.grow(self.flows.len());
-        self.note_beginning(place);
+        self.begin_observing(place);
         Some(place as u32)
     }
 

@@ -98,9 +98,7 @@ impl Simulation {
     #[cold]
     #[inline(never)]
     fn forget_gone(&mut self, link: usize) {
-        if self.notes_packets {
-            self.note_gone(link);
-        }
+        self.note_gone(link);
         while let AnyLink::AtDeparture(state) = &mut self.links[link]
             && let Some(gone) = state.next_gone()
         {
@@ -129,7 +127,7 @@ impl Simulation {
 
 /// A packet arrives at a queue in which it has to wait for its turn, which may come at once. Whether it is
 /// marked on arrival.
-#[inline(always)] // in the place where most packets come from; see below
+#[inline(never)] // a packet mostly has to do with the other kind of link
 pub(super) fn wait_for_turn(
     link: &mut DepartureLink,
     now: u64,
@@ -145,21 +143,6 @@ pub(super) fn wait_for_turn(
         enter(link, calendar);
     }
     marked
-}
-
-/// The same for the others: they mostly have to do with the other kind of link.
-#[cold]
-#[inline(never)]
-pub(super) fn wait_for_turn_by_call(
-    link: &mut DepartureLink,
-    now: u64,
-    times: Half,
-    rest: Half,
-    line: u32,
-    lines: &mut DelayLines,
-    calendar: &mut Calendar,
-) -> bool {
-    wait_for_turn(link, now, times, rest, line, lines, calendar)
 }
 
 /// Enters in the calendar when the link's next turn has to be carried out.

@@ -1,8 +1,6 @@
 //! How a sender with selective acknowledgements notices that a segment is lost: by what has arrived beyond it
 //! (`by_arrivals.rs`), or by time (`rack.rs`). What both do with a loss is in `selective.rs`.
 
-use std::any::Any;
-
 use crate::RoundTripEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::sender::flight::Flight;
@@ -71,11 +69,6 @@ pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
 
     /// When segment `sequence` was sent last, if that is known; `sent`: what is kept for delivery rates.
     fn last_sending(&self, _sequence: u32, _sent: &SentSegments<Sent>) -> Option<u64> {
-        None
-    }
-
-    /// Data kept elsewhere of the segment of which the next acknowledgement tells.
-    fn first_sending(&self) -> Option<&dyn Any> {
         None
     }
 

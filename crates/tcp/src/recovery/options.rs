@@ -89,19 +89,3 @@ pub struct RecoveryOptions {
     /// True if segments leave in bursts that are worth it (`sender/segmentation.rs`).
     pub segmentation_offload: bool,
 }
-
-impl RecoveryOptions {
-    /// How many depths [`AnyRecovery::apart`](super::AnyRecovery::apart) has that are worth to be brought near. A flight that others repair is
-    /// whole nearly always, and then nobody asks them.
-    pub(crate) fn depth_apart(&self) -> usize {
-        match self.kind {
-            Recovery::Rack => 2,
-            Recovery::Tahoe
-            | Recovery::Reno
-            | Recovery::NewReno
-            | Recovery::LinuxNewReno
-            | Recovery::Sack
-            | Recovery::Sack1 => 0,
-        }
-    }
-}

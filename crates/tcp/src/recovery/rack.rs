@@ -32,7 +32,6 @@
 //! adds it. A repair that is lost while a timeout is repaired is sent again, but begins no recovery with a
 //! reduction of its own (Linux: `FLAG_LOST_RETRANS` and `tcp_rack_reo_timeout` in the state of loss).
 
-use std::any::Any;
 use std::collections::VecDeque;
 
 use super::judge::{Judge, Repairing};
@@ -253,11 +252,6 @@ impl Judge for Rack {
 
     fn last_sending(&self, sequence: u32, sent: &SentSegments<Sent>) -> Option<u64> {
         self.time_of(sequence, sent)
-    }
-
-    /// Knowledge of the first outstanding segment, of which the next acknowledgement tells.
-    fn first_sending(&self) -> Option<&dyn Any> {
-        self.times.front().map(|time| time as _)
     }
 
     /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.

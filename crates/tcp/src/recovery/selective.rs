@@ -12,8 +12,6 @@
 //!
 //! When a segment is lost is the matter of its [`Judge`].
 
-use std::any::Any;
-
 use super::by_arrivals::ByArrivals;
 use super::judge::{Judge, Repairing};
 use super::options::{RecoveryOptions, ReductionBound};
@@ -116,12 +114,6 @@ impl<J: Judge> Selective<J> {
             filed: SackBlocks::default(),
             shortest_round_trip: u64::MAX,
         }
-    }
-
-    /// See [`AnyRecovery::apart`](super::AnyRecovery::apart): this, and what it knows of the segment of which the
-    /// next acknowledgement tells.
-    pub(super) fn apart(&self, depth: usize) -> Option<&dyn Any> {
-        if depth == 0 { Some(self) } else { self.judge.first_sending() }
     }
 
     /// The retransmission timer has expired at `now`: what has not been reported is lost; by time all of it but what

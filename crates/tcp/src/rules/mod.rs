@@ -22,29 +22,9 @@ pub use linux_cubic::LinuxCubic;
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemOptions};
 
-use std::any::Any;
-
 use crate::foreign::Foreign;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::window::Window;
-
-/// Part of a rule that is kept.
-trait Kept {
-    /// Data not kept in place.
-    fn apart(&self) -> Option<&dyn Any> {
-        None
-    }
-}
-
-impl<T: 'static> Kept for Box<T> {
-    fn apart(&self) -> Option<&dyn Any> {
-        Some(&**self)
-    }
-}
-
-impl Kept for Additive {}
-impl Kept for Bbr {} // its model is its own affair: BBR has not been measured with very many flows
-impl Kept for Foreign {}
 
 /// Makes the enum of all rules from one line each. Dispatch is a jump, not a pointer. What a rule
 /// keeps is boxed, so that a flow whose rule keeps little is small: many flows are.
@@ -63,13 +43,6 @@ macro_rules! rules {
                 }
             }
         )*
-
-        impl AnyRule {
-            /// Data kept elsewhere.
-            pub(crate) fn apart(&self) -> Option<&dyn Any> {
-                match self { $(Self::$rule(rule) => Kept::apart(rule)),* }
-            }
-        }
 
         impl WindowRule for AnyRule {
             #[inline]

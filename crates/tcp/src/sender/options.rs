@@ -98,11 +98,3 @@ pub struct SenderOptions {
     /// True if segments are spaced over the round trip.
     pub pacing: bool,
 }
-
-impl SenderOptions {
-    /// How many depths [`Sender::apart`](super::Sender::apart) has for such a sender.
-    #[must_use]
-    pub fn depth_apart(&self) -> usize {
-        self.recovery.depth_apart().max(usize::from(self.rule.apart().is_some()))
-    }
-}
