@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from html_page import Page
+from vermilion.files.document import as_json
 from vermilion.scenario import load_scenario, scenario_names
 from vermilion_lab.papers import (
     Check,
@@ -123,9 +124,9 @@ def test_the_page_is_repeated_with_the_figures_that_it_shows():
 
 
 def test_the_same_seeds_give_the_same_document():
-    first, second = (json.dumps(reproduce(TINY, SEEDS).document()) for _ in range(2))
+    first, second = (json.dumps(as_json(reproduce(TINY, SEEDS))) for _ in range(2))
     assert first == second
-    assert json.dumps(reproduce(TINY, (3, 4)).document()) != first
+    assert json.dumps(as_json(reproduce(TINY, (3, 4)))) != first
 
 
 def test_what_was_kept_is_not_measured_again(tmp_path):

@@ -16,6 +16,7 @@ import types
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import datetime
+from enum import Enum
 from functools import cache
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -96,6 +97,8 @@ def as_json(value: Any, *, nulls: bool = False) -> Any:  # noqa: ANN401 - any JS
         return {key: as_json(entry, nulls=nulls) for key, entry in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(entry, nulls=nulls) for entry in value]
+    if isinstance(value, Enum):
+        return value.value
     if isinstance(value, datetime):
         return value.isoformat()
     return str(value) if isinstance(value, PurePath) else value

@@ -1,6 +1,7 @@
 """``vermilion papers``: re-runs the figures of the source papers and judges what they claim."""
 
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +11,7 @@ from vermilion.cli import options
 from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
 from vermilion.cli.json_output import save_json, write_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file
+from vermilion.files.document import document, package_version
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -17,6 +19,15 @@ if TYPE_CHECKING:
 
     from vermilion_lab.papers import Paper, PaperOutcome
     from vermilion_lab.papers.keeping import Keeper
+
+
+@document("version=package_version seeds papers", package_version)
+@dataclass(frozen=True, slots=True)
+class ReproducedPapers:
+    """Papers that were run."""
+
+    seeds: tuple[int, ...]
+    papers: "Sequence[PaperOutcome]"
 
 
 def papers(
@@ -94,14 +105,7 @@ def papers(
 
             print_outcomes(outcomes)
         if json_file:
-            from vermilion import _core
-
-            document = {
-                "version": _core.VERSION,
-                "seeds": list(all_seeds),
-                "papers": [outcome.document() for outcome in outcomes],
-            }
-            write_json(json_file, document)
+            write_json(json_file, ReproducedPapers(all_seeds, outcomes))
         if report_file:
             from vermilion_lab.papers.page import papers_page
 
@@ -182,30 +186,7 @@ def _paper_progress(
 
 def _list(chosen: "Sequence[Paper]", target: str | None) -> None:
     if target:
-        document = [
-            {
-                "name": paper.name,
-                "title": paper.title,
-                "authors": paper.authors,
-                "published": paper.published,
-                "figures": [
-                    {"id": figure.id, "place": figure.place, "title": figure.title}
-                    for figure in paper.figures
-                ],
-                "claims": [
-                    {
-                        "id": claim.id,
-                        "place": claim.place,
-                        "says": claim.says,
-                        "measured": claim.measured,
-                        "figures": list(claim.figures),
-                    }
-                    for claim in paper.claims
-                ],
-            }
-            for paper in chosen
-        ]
-        save_json(target, document)
+        save_json(target, chosen)
         if target == STANDARD_OUTPUT:
             return
     from vermilion_lab.cli.papers_tables import print_list

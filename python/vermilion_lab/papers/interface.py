@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from vermilion.files.document import document
 from vermilion_lab.papers.verdict import Ruling, judge, reason
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ class FigureTable:
     rows: tuple[tuple[str, ...], ...]
 
 
+@document("id place title")
 @dataclass(frozen=True, slots=True)
 class Figure:
     """A figure or table of a paper.
@@ -68,6 +70,7 @@ class Figure:
     tables: Callable[[Numbers], Sequence[FigureTable]] = field(default=lambda _numbers: ())
 
 
+@document("id place says measured figures")
 @dataclass(frozen=True, slots=True)
 class Claim:
     """Something that a paper says and a simulation can confirm or contradict.
@@ -91,6 +94,10 @@ class Claim:
     remarks: Mapping[Ruling, str] = field(default_factory=dict)
 
 
+@document(
+    "id=claim.id place=claim.place says=claim.says measured=claim.measured verdict why"
+    " remark checks"
+)
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
     """A claim, and what came out.
@@ -119,6 +126,7 @@ class JudgedClaim:
         return self.claim.remarks.get(self.verdict, "")
 
 
+@document("name title authors published figures claims")
 @dataclass(frozen=True, slots=True)
 class Paper:
     """A paper, as far as it is re-run here.

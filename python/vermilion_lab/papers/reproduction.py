@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from vermilion.files.document import document
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.simulate.accepted import LARGEST_SEED, check_seed
 from vermilion_lab.papers.interface import JudgedClaim
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from vermilion_lab.papers.interface import Figure, Numbers, Paper
     from vermilion_lab.papers.keeping import Keeper
-    from vermilion_lab.papers.verdict import Check
 
 ENOUGH_SEEDS = 10
 """Replications behind each number, unless told otherwise."""
@@ -24,6 +24,22 @@ FEWEST_SEEDS = 2
 """One replication has no interval, and no claim could be judged."""
 
 
+@document(
+    "id=figure.id place=figure.place title=figure.title settings=figure.settings"
+    " scenarios=figure.scenarios numbers"
+)
+@dataclass(frozen=True, slots=True)
+class ReproducedFigure:
+    """A figure and its numbers."""
+
+    figure: Figure
+    numbers: Numbers
+
+
+@document(
+    "name=paper.name title=paper.title authors=paper.authors published=paper.published claims"
+    " figures=reproduced"
+)
 @dataclass(frozen=True, slots=True)
 class PaperOutcome:
     """A paper that was re-run.
@@ -49,26 +65,10 @@ class PaperOutcome:
         """The claims that are told with a figure: those whose first evidence it is."""
         return [judged for judged in self.claims if judged.claim.figures[0] == figure.id]
 
-    def document(self) -> dict[str, object]:
-        """The outcome as JSON has it."""
-        return {
-            "name": self.paper.name,
-            "title": self.paper.title,
-            "authors": self.paper.authors,
-            "published": self.paper.published,
-            "claims": [_claim_document(judged) for judged in self.claims],
-            "figures": [
-                {
-                    "id": figure.id,
-                    "place": figure.place,
-                    "title": figure.title,
-                    "settings": figure.settings,
-                    "scenarios": list(figure.scenarios),
-                    "numbers": self.numbers[figure.id],
-                }
-                for figure in self.figures
-            ],
-        }
+    @property
+    def reproduced(self) -> list[ReproducedFigure]:
+        """The same with their numbers."""
+        return [ReproducedFigure(figure, self.numbers[figure.id]) for figure in self.figures]
 
 
 def chosen_figures(paper: Paper, wanted: Sequence[str] = ()) -> tuple[Figure, ...]:
@@ -158,40 +158,3 @@ def _share(
     if progress is None:
         return None
     return lambda done: progress((before + done * effort) / total)
-
-
-def _claim_document(judged: JudgedClaim) -> dict[str, object]:
-    claim = judged.claim
-    return {
-        "id": claim.id,
-        "place": claim.place,
-        "says": claim.says,
-        "measured": claim.measured,
-        "verdict": judged.verdict.value,
-        "why": judged.why,
-        "remark": judged.remark,
-        "checks": [_check_document(check) for check in judged.checks],
-    }
-
-
-def _check_document(check: Check) -> dict[str, object]:
-    """A check in the units in which it is shown; what does not exist is absent."""
-    document: dict[str, object] = {
-        "quantity": check.quantity,
-        "reading": check.reading,
-        "unit": check.unit,
-        "outcome": {"holds": "holds", "does not hold": "fails"}.get(check.verdict.value, "open"),
-    }
-    for key, bound in (
-        ("expected_low", check.expected.low),
-        ("expected_high", check.expected.high),
-    ):
-        if bound is not None:
-            document[key] = bound * check.scale
-    if check.interval is not None:
-        document["mean"] = check.interval.mean * check.scale
-        document["replications"] = check.interval.count
-        if check.interval.low is not None and check.interval.high is not None:
-            document["low"] = check.interval.low * check.scale
-            document["high"] = check.interval.high * check.scale
-    return document

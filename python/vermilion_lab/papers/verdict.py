@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING
 
+from vermilion.files.document import document
 from vermilion.report.numbers import significant, with_interval
 from vermilion.scenario.quantities import how_many
 
@@ -78,6 +79,10 @@ class Expected:
         return f"{significant(self.low * scale)} to {significant(self.high * scale)}"
 
 
+@document(
+    "quantity reading unit outcome expected_low? expected_high? mean? low? high?"
+    " replications?=interval.count"
+)
 @dataclass(frozen=True, slots=True)
 class Check:
     """One quantity in one reading, against what the paper wants of it.
@@ -97,6 +102,39 @@ class Check:
     reading: str = ""
     unit: str = ""
     scale: float = 1.0
+
+    @property
+    def outcome(self) -> str:
+        """The verdict in a word."""
+        return {Ruling.HOLDS: "holds", Ruling.FAILS: "fails"}.get(self.verdict, "open")
+
+    @property
+    def expected_low(self) -> float | None:
+        """Lower end of the range in the unit shown."""
+        return self._shown(self.expected.low)
+
+    @property
+    def expected_high(self) -> float | None:
+        """Upper end of the range, likewise."""
+        return self._shown(self.expected.high)
+
+    @property
+    def mean(self) -> float | None:
+        """The mean, likewise."""
+        return None if self.interval is None else self._shown(self.interval.mean)
+
+    @property
+    def low(self) -> float | None:
+        """The interval's lower end, likewise."""
+        return None if self.interval is None else self._shown(self.interval.low)
+
+    @property
+    def high(self) -> float | None:
+        """The interval's upper end, likewise."""
+        return None if self.interval is None else self._shown(self.interval.high)
+
+    def _shown(self, value: float | None) -> float | None:
+        return None if value is None else value * self.scale
 
     @property
     def verdict(self) -> Ruling:
