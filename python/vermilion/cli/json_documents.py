@@ -1,7 +1,7 @@
 """The documents of ``--json``, command by command: the types behind docs/schemas.
 
-A key that is not required is absent where its number cannot be computed. ``None`` among parameters
-means "automatic".
+Most follow from the classes of the results (:mod:`vermilion.files.document`). What the core writes
+and what a comparison computes metric by metric has its type here.
 """
 
 from typing import Any, NotRequired
@@ -25,12 +25,6 @@ from vermilion.tuning.front import Front
 from vermilion.tuning.recommendation import Recommendation
 from vermilion.tuning.robust_recommendation import RobustRecommendation
 
-Parameters = dict[str, float | bool | str | None]
-"""Parameters of a queue or paths of a scenario, and their values."""
-
-
-# --- vermilion disciplines, senders, objectives, scenarios
-
 
 class ObjectiveDocument(TypedDict):
     """An objective."""
@@ -43,9 +37,6 @@ class ObjectiveDocument(TypedDict):
     noticeable_share: float | None
     required: list[str]
     fields: dict[str, str]
-
-
-# --- vermilion link
 
 
 class InterfaceCounters(TypedDict):
@@ -92,9 +83,6 @@ class LinkDocument(TypedDict):
     interrupted: NotRequired[bool]
 
 
-# --- vermilion compare
-
-
 class ComparedEntry(TypedDict):
     """A link or a group of flows under a variant."""
 
@@ -119,9 +107,6 @@ class CompareDocument(TypedDict):
     version: str
     variants: list[VariantDocument]
     notes: list[str]
-
-
-# --- vermilion monitor, twin
 
 
 class MonitorDocument(TypedDict):
