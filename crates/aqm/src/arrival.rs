@@ -11,7 +11,7 @@ pub struct Arrival {
     pub now: u64,
     /// Size of the packet in bytes.
     pub size: u32,
-    /// Its flow: see [`Packet::flow`](crate::Packet::flow).
+    /// Its flow: see [`Packet::flow`].
     pub flow: u32,
     /// Its ECN codepoint.
     pub ecn: Ecn,

@@ -22,7 +22,7 @@ pub trait Setting: Copy + Debug + PartialEq {
 
 /// The typed settings of an algorithm, or of a part that several have in common.
 ///
-/// [`settings!`](crate::settings) makes them.
+/// [`settings!`](macro@crate::settings) makes them.
 pub trait TypedSettings: Copy + Debug + Default + PartialEq {
     /// Its rows of the table.
     const ROWS: &'static [Parameter];
