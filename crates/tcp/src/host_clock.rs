@@ -1,12 +1,12 @@
-//! A host's clock: it counts ticks, and Linux's timers expire with them.
-
 use crate::tick::Tick;
 use crate::timer_wheel;
 
 /// The tick of a host whose timers expire exactly (`timer_tick` of 0), in nanoseconds.
 const FINE: u64 = 1_000_000;
 
-/// See the module's head. Both ends of a connection read the same.
+/// A host's clock: it counts ticks, and Linux's timers expire with them.
+///
+/// Both ends of a connection read the same.
 #[derive(Clone, Copy, Debug)]
 pub struct HostClock {
     tick: Tick,

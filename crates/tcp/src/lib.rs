@@ -8,6 +8,31 @@
 //! Three parts combine into a sender: how losses are noticed and repaired ([`Recovery`]), how the
 //! window grows and shrinks (a [`WindowRule`], one file each under `rules/`), and when a segment may
 //! leave (at once, or paced). Beside them stands the retransmission timer ([`RoundTripEstimator`]).
+//!
+//! Both ends of a connection without a network, whose round trip is 50 ms:
+//!
+//! ```
+//! use vermilion_parameters::{Value, Values};
+//! use vermilion_tcp::registry::Profile;
+//!
+//! let values = Values::from([("initial_window".to_owned(), Value::Number(10.0))]);
+//! let profile = Profile::from_values("cubic", &values)?;
+//! let (mut sender, mut receiver) = profile.ends(0);
+//! sender.start(&profile.sender);
+//! let mut flights = Vec::new();
+//! for now in (0..4).map(|round| round * 50_000_000) {
+//!     let flight: Vec<_> = std::iter::from_fn(|| sender.next_segment(now)).collect();
+//!     for segment in &flight {
+//!         if let Some(answer) = receiver.on_segment(now + 25_000_000, segment, sender.clock()) {
+//!             sender.on_acknowledgement(now + 50_000_000, &answer);
+//!         }
+//!     }
+//!     flights.push(flight.len());
+//! }
+//! assert_eq!(flights, [1, 10, 20, 40]); // the handshake, and slow start
+//! # Ok::<(), vermilion_parameters::ParameterError>(())
+//! ```
+//!
 //! Adding a sender: its rule under `rules/` if that is new, one file under `senders/` with its
 //! parameter table, one line in [`registry`].
 

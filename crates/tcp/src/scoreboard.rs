@@ -1,9 +1,3 @@
-//! What the sender knows of each outstanding segment: the scoreboard of RFC 6675, section 4.
-//!
-//! Three bits for each segment (arrived, lost, sent again) in a ring that grows with the window and
-//! holds nothing while nothing is missing, with counts kept up to date so that the estimate of what
-//! is in the network ("pipe") costs nothing. Stretches are gone through 64 segments at a time.
-
 /// Arrivals beyond a segment after which it is taken for lost (DupThresh).
 pub const DUPLICATES_FOR_LOSS: u32 = 3;
 
@@ -54,7 +48,13 @@ fn lowest(within: u32, bits: u64) -> u32 {
     (within & !63) + bits.trailing_zeros()
 }
 
-/// See the module's head. In the order in which it stands in memory.
+/// Knowledge of each outstanding segment: the scoreboard of RFC 6675, section 4.
+///
+/// Three bits for each segment (arrived, lost, sent again) in a ring that grows with the window and
+/// holds nothing while nothing is missing, with counts kept up to date so that the estimate of what
+/// is in the network ("pipe") costs nothing. Stretches are gone through 64 segments at a time.
+///
+/// In the order in which it stands in memory.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub struct Scoreboard {

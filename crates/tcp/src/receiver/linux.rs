@@ -1,23 +1,3 @@
-//! What a receiver of Linux makes of the pauses between segments: how long it holds an
-//! acknowledgement back, and what it acknowledges at once all the same.
-//!
-//! While something is missing, the first three arrivals beyond it are reported at once, enough for the sender to
-//! notice. Those after them are reported together: after a twentieth of the round trip, a millisecond at most, when 44
-//! have waited, or when they lie in more than two blocks, so that none is forgotten (SACK compression, since Linux 4.18).
-//! Whatever fills a gap is acknowledged at once.
-//!
-//! Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`, `__tcp_ack_snd_check`,
-//! `tcp_sack_new_ofo_skb`, `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`), `tcp_output.c` (`tcp_send_delayed_ack`),
-//! `tcp_timer.c` (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`), `include/net/tcp.h`
-//! (`tcp_dec_quickack_mode`). Times are counted in ticks of the host, as there, but for those of reports.
-//!
-//! Departures: each segment by which the receive window grows is acknowledged at once there (`tcp_grow_window`),
-//! and so is the end of a write of the sender's application (PSH) when it has been read. The handshake's round trip
-//! is rounded up to ticks here. Of reports, the round trip is that of the handshake, as its sender has it; the
-//! kernel takes its own, or a mean of what segments of data took since if that is shorter. A third block goes with
-//! what waited; there it is the first one that waits again. What it allows its timer to be late (0.1 ms) is used up
-//! here; there it depends on what else the host's timers do.
-
 use crate::{HostClock, Segment};
 
 /// No segment has arrived yet.
@@ -59,7 +39,25 @@ impl LinuxHabits {
     }
 }
 
-/// See the module's head.
+/// A receiver's state in Linux that follows from the pauses between segments: how long it holds an
+/// acknowledgement back, and what it acknowledges at once all the same.
+///
+/// While something is missing, the first three arrivals beyond it are reported at once, enough for the sender to
+/// notice. Those after them are reported together: after a twentieth of the round trip, a millisecond at most, when 44
+/// have waited, or when they lie in more than two blocks, so that none is forgotten (SACK compression, since Linux 4.18).
+/// Whatever fills a gap is acknowledged at once.
+///
+/// Source: Linux 6.12, `net/ipv4/tcp_input.c` (`tcp_event_data_recv`, `tcp_data_queue`, `__tcp_ack_snd_check`,
+/// `tcp_sack_new_ofo_skb`, `__tcp_ecn_check_ce`, `tcp_ecn_accept_cwr`), `tcp_output.c` (`tcp_send_delayed_ack`),
+/// `tcp_timer.c` (`tcp_delack_timer_handler`, `tcp_compressed_ack_kick`), `include/net/tcp.h`
+/// (`tcp_dec_quickack_mode`). Times are counted in ticks of the host, as there, but for those of reports.
+///
+/// Departures: each segment by which the receive window grows is acknowledged at once there (`tcp_grow_window`),
+/// and so is the end of a write of the sender's application (PSH) when it has been read. The handshake's round trip
+/// is rounded up to ticks here. Of reports, the round trip is that of the handshake, as its sender has it; the
+/// kernel takes its own, or a mean of what segments of data took since if that is shorter. A third block goes with
+/// what waited; there it is the first one that waits again. What it allows its timer to be late (0.1 ms) is used up
+/// here; there it depends on what else the host's timers do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LinuxReceiver {
     /// The tick in which the last segment in order arrived; [`NEVER`] before.

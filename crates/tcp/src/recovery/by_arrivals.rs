@@ -1,14 +1,3 @@
-//! Losses noticed by what has arrived beyond them: RFC 6675, which needs no timer for it.
-//!
-//! Rules of ns-3.37 (`tcp-socket-base.cc`), where one asks for them with `recovery_dialect`:
-//! 1. Recovery does not restart the retransmission timer when it begins, and only its first partial
-//!    acknowledgement does (the "impatient" variant of RFC 6582). Repairs that take longer than the
-//!    timeout end in slow start, and what was on its way is sent a second time.
-//! 2. The acknowledgement that ends the repair of a timeout counts for what it covers beyond the point
-//!    of recovery: as a rule for nothing, and the window does not grow.
-//! 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired: ns-3 asks for a
-//!    head that has been sent again after it has forgotten which were.
-
 use super::judge::{Judge, Repairing};
 use super::options::RecoveryOptions;
 use super::reduced_before;
@@ -17,7 +6,16 @@ use crate::scoreboard::Scoreboard;
 use crate::sender::flight::Flight;
 use crate::sent::{Sent, SentSegments};
 
-/// See the module's head.
+/// Losses noticed by what has arrived beyond them: RFC 6675, which needs no timer for it.
+///
+/// Rules of ns-3.37 (`tcp-socket-base.cc`), where one asks for them with `recovery_dialect`:
+/// 1. Recovery does not restart the retransmission timer when it begins, and only its first partial
+///    acknowledgement does (the "impatient" variant of RFC 6582). Repairs that take longer than the
+///    timeout end in slow start, and what was on its way is sent a second time.
+/// 2. The acknowledgement that ends the repair of a timeout counts for what it covers beyond the point
+///    of recovery: as a rule for nothing, and the window does not grow.
+/// 3. Every timeout sets the threshold anew, also one while an earlier one is being repaired: ns-3 asks for a
+///    head that has been sent again after it has forgotten which were.
 #[derive(Clone, Debug)]
 pub struct ByArrivals {
     timeouts_of_ns3: bool,

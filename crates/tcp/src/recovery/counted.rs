@@ -1,23 +1,3 @@
-//! Losses noticed and repaired by counting duplicate acknowledgements: Linux without selective ones.
-//!
-//! Source: Linux 6.12, `tcp_input.c` and `tcp_recovery.c` (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`,
-//! `tcp_limit_reno_sacked`, `tcp_newreno_mark_lost`, `tcp_process_loss`, `tcp_try_undo_recovery`).
-//! Every duplicate stands for a segment that has arrived, nobody knows which. The third one means that the
-//! first outstanding segment is lost. As many segments may be in the network as the window says, so
-//! that every duplicate, also the first two, releases one; a lost one goes first. During recovery an
-//! acknowledgement of less than was outstanding means that the next segment is lost, and of those that
-//! it covers all but one had been counted. The window falls as with selective acknowledgements
-//! (`proportional.rs`). Recovery is over when something sent after its start has been acknowledged.
-//!
-//! After a timeout everything outstanding is lost, in slow start; duplicates are counted again once
-//! something new has been sent. The threshold falls once for each window: not at a timeout during
-//! recovery, nor at one after another without progress between them.
-//!
-//! State: the count of arrivals, how far lost segments reach, how far they have been sent again.
-//!
-//! Departures: spurious timeouts are not detected (F-RTO, Eifel), and the number of duplicates that mean
-//! a loss stays three (the kernel raises it when paths reorder; here none does).
-
 use super::options::{RecoveryOptions, ReductionBound};
 use super::proportional::ProportionalReduction;
 use super::reduced_before;
@@ -27,7 +7,25 @@ use crate::scoreboard::DUPLICATES_FOR_LOSS;
 use crate::sender::flight::Flight;
 use crate::sender::state::Load;
 
-/// See the module's head.
+/// Losses noticed and repaired by counting duplicate acknowledgements: Linux without selective ones.
+///
+/// Source: Linux 6.12, `tcp_input.c` and `tcp_recovery.c` (`tcp_add_reno_sack`, `tcp_remove_reno_sacks`,
+/// `tcp_limit_reno_sacked`, `tcp_newreno_mark_lost`, `tcp_process_loss`, `tcp_try_undo_recovery`).
+/// Every duplicate stands for a segment that has arrived, nobody knows which. The third one means that the
+/// first outstanding segment is lost. As many segments may be in the network as the window says, so
+/// that every duplicate, also the first two, releases one; a lost one goes first. During recovery an
+/// acknowledgement of less than was outstanding means that the next segment is lost, and of those that
+/// it covers all but one had been counted. The window falls as with selective acknowledgements
+/// (`proportional.rs`). Recovery is over when something sent after its start has been acknowledged.
+///
+/// After a timeout everything outstanding is lost, in slow start; duplicates are counted again once
+/// something new has been sent. The threshold falls once for each window: not at a timeout during
+/// recovery, nor at one after another without progress between them.
+///
+/// State: the count of arrivals, how far lost segments reach, how far they have been sent again.
+///
+/// Departures: spurious timeouts are not detected (F-RTO, Eifel), and the number of duplicates that mean
+/// a loss stays three (the kernel raises it when paths reorder; here none does).
 #[derive(Clone, Debug)]
 pub struct Counted {
     /// Segments that have arrived beyond the first outstanding one.

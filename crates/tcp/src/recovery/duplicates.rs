@@ -1,17 +1,3 @@
-//! Losses noticed by duplicate acknowledgements: Tahoe, Reno, NewReno.
-//!
-//! Source: RFC 5681, section 3.2, and RFC 6582; ns-2.35 `tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc`.
-//!
-//! Tahoe starts over: half the window becomes the threshold, the window becomes one segment, and
-//! sending resumes behind the last acknowledged segment. Reno sends the missing segment again,
-//! halves, and inflates the window by each further duplicate until any new data is acknowledged:
-//! with several losses in one window the others usually cost a timeout, because within one window
-//! there is no second fast retransmit. NewReno stays in recovery until everything outstanding at
-//! its start has been acknowledged; an acknowledgement of less (a partial one) sends the next
-//! missing segment again and deflates the window by what it acknowledged, less one; the
-//! retransmission timer is restarted by the first partial one only ("impatient"); one duplicate
-//! releases at most two new segments, as in ns-2.35.
-
 use super::RecoveryOptions;
 use crate::Acknowledgement;
 use crate::rule::WindowRule;
@@ -22,7 +8,19 @@ use crate::sender::state::Load;
 /// Segments that an acknowledgement during NewReno's recovery releases at most.
 const NEWRENO_BURST: u32 = 2;
 
-/// See the module's head.
+/// Losses noticed by duplicate acknowledgements: Tahoe, Reno, NewReno.
+///
+/// Source: RFC 5681, section 3.2, and RFC 6582; ns-2.35 `tcp.cc`, `tcp-reno.cc`, `tcp-newreno.cc`.
+///
+/// Tahoe starts over: half the window becomes the threshold, the window becomes one segment, and
+/// sending resumes behind the last acknowledged segment. Reno sends the missing segment again,
+/// halves, and inflates the window by each further duplicate until any new data is acknowledged:
+/// with several losses in one window the others usually cost a timeout, because within one window
+/// there is no second fast retransmit. NewReno stays in recovery until everything outstanding at
+/// its start has been acknowledged; an acknowledgement of less (a partial one) sends the next
+/// missing segment again and deflates the window by what it acknowledged, less one; the
+/// retransmission timer is restarted by the first partial one only ("impatient"); one duplicate
+/// releases at most two new segments, as in ns-2.35.
 #[derive(Clone, Debug, Default)]
 pub struct Duplicates {
     /// True if a loss starts over with slow start, without fast recovery.

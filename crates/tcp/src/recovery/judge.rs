@@ -1,6 +1,3 @@
-//! How a sender with selective acknowledgements notices that a segment is lost: by what has arrived beyond it
-//! (`by_arrivals.rs`), or by time (`rack.rs`). What both do with a loss is in `selective.rs`.
-
 use crate::RoundTripEstimator;
 use crate::scoreboard::Scoreboard;
 use crate::sender::flight::Flight;
@@ -18,7 +15,10 @@ pub(crate) struct Repairing {
     pub(crate) stalled: bool,
 }
 
-/// See the module's head. What only judging by time needs does nothing where it is not implemented.
+/// Way in which a sender with selective acknowledgements notices that a segment is lost: by what has arrived beyond it
+/// (`by_arrivals.rs`), or by time (`rack.rs`). What both do with a loss is in `selective.rs`.
+///
+/// What only judging by time needs does nothing where it is not implemented.
 pub(crate) trait Judge: Clone + std::fmt::Debug + 'static {
     /// True if it wants to know of every segment that leaves and arrives.
     const WATCHES: bool;

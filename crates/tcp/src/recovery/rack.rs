@@ -1,37 +1,3 @@
-//! RACK-TLP: losses noticed by time, and the end of a flight probed.
-//!
-//! Source: RFC 8985. A segment is lost if one sent after it has arrived and the reordering window
-//! has passed; the same holds for retransmissions, so that a lost one is noticed without waiting for
-//! the timer. The reordering window is zero while losses are being repaired or three segments
-//! have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
-//! (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
-//!
-//! The round trip that a segment may take is that of the segment that arrived last (section 6.2, step 2).
-//! Which of those that one acknowledgement covers is last, the RFC leaves open: as in Linux, reports come
-//! first and what is acknowledged cumulatively comes after them, in the order of sequence. A delayed
-//! acknowledgement that first reports an arrival beyond a loss thus lengthens it, and the loss waits for
-//! the reordering timer.
-//!
-//! A timeout means that the first outstanding segment is lost, and of the others those that left a round trip ago
-//! (section 6.3). What left since may be on its way, and the next arrival will tell.
-//!
-//! The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known), and later by
-//! the longest delay of an acknowledgement if only one segment is outstanding. The RFC has 200 ms for that; Linux takes
-//! the minimum timeout (`tcp_rto_min`), which is the same unless somebody changes it. It never goes after the
-//! retransmission timer, in whose place it then goes. It is planned anew whenever new data is sent or acknowledged
-//! while nothing is missing. Only one is in the network at a time. A segment that was sent again as a probe has been
-//! lost if something beyond what was outstanding then is acknowledged before its duplicate is noticed (section 7.4.2).
-//!
-//! A report of a segment that was sent once times a round trip. It restarts the retransmission timer if the first
-//! missing segment was sent after it (Linux: `tcp_ack_update_rtt`, `tcp_clean_rtx_queue`).
-//!
-//! Since it knows when segments left, it also says whether a new one waits for others to leave with it
-//! (`sender/segmentation.rs`).
-//!
-//! Departures: at a timeout the reordering window counts for nothing, as in Linux (`tcp_timeout_mark_lost`); section 6.3
-//! adds it. A repair that is lost while a timeout is repaired is sent again, but begins no recovery with a
-//! reduction of its own (Linux: `FLAG_LOST_RETRANS` and `tcp_rack_reo_timeout` in the state of loss).
-
 use std::collections::VecDeque;
 
 use super::judge::{Judge, Repairing};
@@ -68,7 +34,41 @@ struct Repair {
     before: u32,
 }
 
-/// See the module's head. In the order in which it stands in memory ([`Selective`](super::selective::Selective)).
+/// RACK-TLP: losses noticed by time, and the end of a flight probed.
+///
+/// Source: RFC 8985. A segment is lost if one sent after it has arrived and the reordering window
+/// has passed; the same holds for retransmissions, so that a lost one is noticed without waiting for
+/// the timer. The reordering window is zero while losses are being repaired or three segments
+/// have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
+/// (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
+///
+/// The round trip that a segment may take is that of the segment that arrived last (section 6.2, step 2).
+/// Which of those that one acknowledgement covers is last, the RFC leaves open: as in Linux, reports come
+/// first and what is acknowledged cumulatively comes after them, in the order of sequence. A delayed
+/// acknowledgement that first reports an arrival beyond a loss thus lengthens it, and the loss waits for
+/// the reordering timer.
+///
+/// A timeout means that the first outstanding segment is lost, and of the others those that left a round trip ago
+/// (section 6.3). What left since may be on its way, and the next arrival will tell.
+///
+/// The tail loss probe goes after two smoothed round trips (section 7.2; one second before any is known), and later by
+/// the longest delay of an acknowledgement if only one segment is outstanding. The RFC has 200 ms for that; Linux takes
+/// the minimum timeout (`tcp_rto_min`), which is the same unless somebody changes it. It never goes after the
+/// retransmission timer, in whose place it then goes. It is planned anew whenever new data is sent or acknowledged
+/// while nothing is missing. Only one is in the network at a time. A segment that was sent again as a probe has been
+/// lost if something beyond what was outstanding then is acknowledged before its duplicate is noticed (section 7.4.2).
+///
+/// A report of a segment that was sent once times a round trip. It restarts the retransmission timer if the first
+/// missing segment was sent after it (Linux: `tcp_ack_update_rtt`, `tcp_clean_rtx_queue`).
+///
+/// Since it knows when segments left, it also says whether a new one waits for others to leave with it
+/// (`sender/segmentation.rs`).
+///
+/// Departures: at a timeout the reordering window counts for nothing, as in Linux (`tcp_timeout_mark_lost`); section 6.3
+/// adds it. A repair that is lost while a timeout is repaired is sent again, but begins no recovery with a
+/// reduction of its own (Linux: `FLAG_LOST_RETRANS` and `tcp_rack_reo_timeout` in the state of loss).
+///
+/// In the order in which it stands in memory ([`Selective`](super::selective::Selective)).
 #[derive(Clone, Debug)]
 #[repr(C)]
 pub struct Rack {

@@ -1,20 +1,18 @@
-//! Recovery as ns-2's Sack1 does it: a count of packets in the network, kept by hand.
-//!
-//! Source: K. Fall and S. Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP",
-//! 1996; ns-2.35 `tcp-sack1.cc`, `scoreboard-rq.cc`. From the third duplicate acknowledgement on,
-//! `pipe` falls by one with every acknowledgement, by two with a partial one, and rises with every
-//! segment sent; while it is below the window, holes below the highest report are sent again, each
-//! once, and then new data. Unlike RFC 6675, a hole is not discounted before it is sent again. The
-//! scoreboard is forgotten at a timeout (go-back-N), after which duplicates are ignored until new
-//! data is acknowledged. The acknowledgement that ends recovery does not grow the window.
-
 use super::RecoveryOptions;
 use crate::Acknowledgement;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::flight::Flight;
 use crate::sender::state::Load;
 
-/// See the module's head.
+/// Recovery as ns-2's Sack1 does it: a count of packets in the network, kept by hand.
+///
+/// Source: K. Fall and S. Floyd, "Simulation-based comparisons of Tahoe, Reno, and SACK TCP",
+/// 1996; ns-2.35 `tcp-sack1.cc`, `scoreboard-rq.cc`. From the third duplicate acknowledgement on,
+/// `pipe` falls by one with every acknowledgement, by two with a partial one, and rises with every
+/// segment sent; while it is below the window, holes below the highest report are sent again, each
+/// once, and then new data. Unlike RFC 6675, a hole is not discounted before it is sent again. The
+/// scoreboard is forgotten at a timeout (go-back-N), after which duplicates are ignored until new
+/// data is acknowledged. The acknowledgement that ends recovery does not grow the window.
 #[derive(Clone, Debug)]
 pub struct Sack1 {
     board: Scoreboard,

@@ -1,17 +1,3 @@
-//! Losses noticed and repaired by selective acknowledgements.
-//!
-//! Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
-//! the network as the window says; lost ones go first, then new ones, then any that have not been
-//! reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
-//! (`proportional.rs`). After a timeout everything that has not been reported is lost, by time only what is overdue, and
-//! is sent again in slow start; reports stay valid unless they cover the first outstanding segment: then the receiver
-//! has reneged (RFC 2018, section 8), and none of them counts any more.
-//!
-//! Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
-//! with it the reported segments, which have left the network, do.
-//!
-//! When a segment is lost is the matter of its [`Judge`].
-
 use super::by_arrivals::ByArrivals;
 use super::judge::{Judge, Repairing};
 use super::options::{RecoveryOptions, ReductionBound};
@@ -45,7 +31,21 @@ struct News {
     repaired: bool,
 }
 
-/// See the module's head. In the order in which it stands in memory, so that what is asked for together is together:
+/// Losses noticed and repaired by selective acknowledgements.
+///
+/// Source: RFC 6675 (a segment with three arrivals beyond it is lost; as many segments may be in
+/// the network as the window says; lost ones go first, then new ones, then any that have not been
+/// reported; one rescue at the end of a flight), RFC 8985 (`rack.rs`), RFC 9937
+/// (`proportional.rs`). After a timeout everything that has not been reported is lost, by time only what is overdue, and
+/// is sent again in slow start; reports stay valid unless they cover the first outstanding segment: then the receiver
+/// has reneged (RFC 2018, section 8), and none of them counts any more.
+///
+/// Without limited transmit (RFC 3042) the first two duplicate acknowledgements release nothing;
+/// with it the reported segments, which have left the network, do.
+///
+/// When a segment is lost is the matter of its [`Judge`].
+///
+/// In the order in which it stands in memory, so that what is asked for together is together:
 /// for a segment that leaves, the end of the judge, the beginning of the scoreboard, and what is in between.
 #[derive(Clone, Debug)]
 #[repr(C)]

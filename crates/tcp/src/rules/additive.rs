@@ -1,25 +1,23 @@
-//! Additive increase, multiplicative decrease: the window rule of Tahoe, Reno and their heirs.
-//!
-//! Source: RFC 5681, section 3.1. In slow start each acknowledgement adds a segment; in congestion
-//! avoidance the acknowledgements of one window together do. A sign of congestion halves.
-//!
-//! Two ways of counting are in use, and differ where windows are small: by acknowledgements, each of
-//! which adds its share of a segment (ns-2), and by segments acknowledged, a window of which adds a
-//! whole one (RFC 3465, Linux). ns-3's TcpLinuxReno counts segments, but keeps the count when the window is
-//! halved, and what slow start leaves of an acknowledgement is lost (`cumulative_counting`).
-//!
-//! An acknowledgement adds one segment at most in congestion avoidance, however many windows it covers, as RFC 5681 and
-//! RFC 3465 say. Linux adds as many as it covers (`tcp_cong_avoid_ai`), which shows where windows are of two or three.
-//!
-//! As an option a window adds another number of segments than one (`linear_increase`): AIMD(a, b) of
-//! Floyd, Handley and Padhye ("A comparison of equation-based and AIMD congestion control", 2000).
-
 use vermilion_parameters::Settings;
 
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
-/// See the module's head.
+/// Additive increase, multiplicative decrease: the window rule of Tahoe, Reno and their heirs.
+///
+/// Source: RFC 5681, section 3.1. In slow start each acknowledgement adds a segment; in congestion
+/// avoidance the acknowledgements of one window together do. A sign of congestion halves.
+///
+/// Two ways of counting are in use, and differ where windows are small: by acknowledgements, each of
+/// which adds its share of a segment (ns-2), and by segments acknowledged, a window of which adds a
+/// whole one (RFC 3465, Linux). ns-3's TcpLinuxReno counts segments, but keeps the count when the window is
+/// halved, and what slow start leaves of an acknowledgement is lost (`cumulative_counting`).
+///
+/// An acknowledgement adds one segment at most in congestion avoidance, however many windows it covers, as RFC 5681 and
+/// RFC 3465 say. Linux adds as many as it covers (`tcp_cong_avoid_ai`), which shows where windows are of two or three.
+///
+/// As an option a window adds another number of segments than one (`linear_increase`): AIMD(a, b) of
+/// Floyd, Handley and Padhye ("A comparison of equation-based and AIMD congestion control", 2000).
 #[derive(Clone, Copy, Debug)]
 pub struct Additive {
     /// True if the window grows by whole segments.

@@ -1,23 +1,3 @@
-//! CUBIC: the window follows a cubic function of the time since the last reduction.
-//!
-//! Source: RFC 9438, whole: the cubic function and its time K, the target for one round trip ahead
-//! between the window and 1.5 times it, the Reno-friendly window with its change of slope, fast
-//! convergence, the factor of 0.7 for losses, marks and timeouts, and the first stage after slow
-//! start, which begins on the plateau. HyStart++ (`hystart.rs`) may end the first slow start.
-//!
-//! Departures:
-//! 1. In the Reno-friendly region the window is set to the Reno-friendly one only if that is the
-//!    larger: the RFC's SHOULD would take segments back where the cubic target, which is for one
-//!    round trip ahead, has put the window above it. Linux does not take them back either.
-//! 2. The window stops growing at the receiver's cap. Time goes on meanwhile, and while a sender
-//!    has nothing to send (the RFC stops it, section 5.8).
-//!    As an option it grows by whole segments, and the Reno-friendly window never catches up, as in
-//!    Linux.
-//! 3. Spurious losses are not undone (section 4.9): no path of this simulator makes them.
-//! 4. What is multiplied by 0.7 is the window, or what is outstanding, as the parameter
-//!    `loss_window` says; the RFC has the latter and allows the former. The window before the
-//!    reduction, which is the next plateau, is never the flight.
-
 use super::HyStart;
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
@@ -51,7 +31,25 @@ struct Stage {
     reno: f64,
 }
 
-/// See the module's head.
+/// CUBIC: the window follows a cubic function of the time since the last reduction.
+///
+/// Source: RFC 9438, whole: the cubic function and its time K, the target for one round trip ahead
+/// between the window and 1.5 times it, the Reno-friendly window with its change of slope, fast
+/// convergence, the factor of 0.7 for losses, marks and timeouts, and the first stage after slow
+/// start, which begins on the plateau. HyStart++ (`hystart.rs`) may end the first slow start.
+///
+/// Departures:
+/// 1. In the Reno-friendly region the window is set to the Reno-friendly one only if that is the
+///    larger: the RFC's SHOULD would take segments back where the cubic target, which is for one
+///    round trip ahead, has put the window above it. Linux does not take them back either.
+/// 2. The window stops growing at the receiver's cap. Time goes on meanwhile, and while a sender
+///    has nothing to send (the RFC stops it, section 5.8).
+///    As an option it grows by whole segments, and the Reno-friendly window never catches up, as in
+///    Linux.
+/// 3. Spurious losses are not undone (section 4.9): no path of this simulator makes them.
+/// 4. What is multiplied by 0.7 is the window, or what is outstanding, as the parameter
+///    `loss_window` says; the RFC has the latter and allows the former. The window before the
+///    reduction, which is the next plateau, is never the flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
     options: CubicOptions,

@@ -1,17 +1,3 @@
-//! DCTCP: the window falls in proportion to the fraction of marked segments.
-//!
-//! Source: RFC 8257. The fraction is averaged once per window of data (gain 1/16, from 1 at the
-//! beginning); at the first mark, and not again before a window of data has been acknowledged, the
-//! window loses half that average. Growth and the answer to losses are those of RFC 5681.
-//!
-//! The fraction is counted from the receiver's count of marked segments (RFC 9768), which tells the
-//! same as the one-bit echo of RFC 8257, section 3.2, as long as no acknowledgement is lost, and more
-//! if one is.
-//!
-//! Where the RFC leaves it open: an acknowledgement that reports a mark does not let the window grow
-//! (RFC 3168, section 6.1.2); the window never falls below two segments (Linux); a window halved for
-//! a loss is not reduced for its marks as well.
-
 use super::Additive;
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
@@ -19,7 +5,19 @@ use crate::rule::{Acknowledged, Congestion, WindowRule};
 /// Least window that marks leave, in segments.
 const LEAST_WINDOW: f64 = 2.0;
 
-/// See the module's head.
+/// DCTCP: the window falls in proportion to the fraction of marked segments.
+///
+/// Source: RFC 8257. The fraction is averaged once per window of data (gain 1/16, from 1 at the
+/// beginning); at the first mark, and not again before a window of data has been acknowledged, the
+/// window loses half that average. Growth and the answer to losses are those of RFC 5681.
+///
+/// The fraction is counted from the receiver's count of marked segments (RFC 9768), which tells the
+/// same as the one-bit echo of RFC 8257, section 3.2, as long as no acknowledgement is lost, and more
+/// if one is.
+///
+/// Where the RFC leaves it open: an acknowledgement that reports a mark does not let the window grow
+/// (RFC 3168, section 6.1.2); the window never falls below two segments (Linux); a window halved for
+/// a loss is not reduced for its marks as well.
 #[derive(Clone, Copy, Debug)]
 pub struct Dctcp {
     /// How the window grows between marks.

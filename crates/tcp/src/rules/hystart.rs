@@ -1,13 +1,3 @@
-//! HyStart++: leaves the first slow start when round trips lengthen, before packets are lost.
-//!
-//! Source: RFC 9406. It is a part for window rules, not a rule: it says by how many segments slow
-//! start grows the window, and when it is over. Rounds are counted by sequence numbers. When the
-//! shortest round trip of a round exceeds that of the round before by a threshold, growth slows down
-//! to a quarter (conservative slow start); after five such rounds slow start is over, unless a
-//! round trip shorter than the one that raised the suspicion shows that it was mistaken.
-//!
-//! It needs eight timed round trips in a round: without timestamps there is one, and it never acts.
-
 use crate::rule::Acknowledged;
 
 /// Least increase of the round trip that counts, in nanoseconds.
@@ -38,7 +28,15 @@ enum Phase {
     Over,
 }
 
-/// See the module's head.
+/// HyStart++: leaves the first slow start when round trips lengthen, before packets are lost.
+///
+/// Source: RFC 9406. It is a part for window rules, not a rule: it says by how many segments slow
+/// start grows the window, and when it is over. Rounds are counted by sequence numbers. When the
+/// shortest round trip of a round exceeds that of the round before by a threshold, growth slows down
+/// to a quarter (conservative slow start); after five such rounds slow start is over, unless a
+/// round trip shorter than the one that raised the suspicion shows that it was mistaken.
+///
+/// It needs eight timed round trips in a round: without timestamps there is one, and it never acts.
 #[derive(Clone, Copy, Debug)]
 pub struct HyStart {
     phase: Phase,

@@ -1,25 +1,3 @@
-//! LEDBAT: gives way to everybody else by the delay that it sees itself add to the queue.
-//!
-//! Source: RFC 6817, section 2.4.2. The queueing delay is what the least of the last one-way delays
-//! exceeds the least of the last ten minutes by. Each acknowledgement moves the window by the distance
-//! from the target, as a part of it, times the segments acknowledged over the window: up by a segment
-//! in a round trip in which nothing queues, not at all at the target, down beyond it. The window is
-//! at most what was outstanding and one segment more, and at least two. A loss halves it.
-//!
-//! State: the least delay of each of the last minutes (as many as `base_history`), the last delays (as
-//! many as `current_filter`). One-way delays come from two clocks which nobody has set alike;
-//! only their differences are used.
-//!
-//! Readings and departures:
-//! 1. The filter, which the RFC leaves open, is the least of the last samples. Their number is a
-//!    parameter. Where the history is so short that it forgets a delay before the filter does, the
-//!    queueing delay is 0, not negative.
-//! 2. An acknowledgement tells one delay, that of the segment that made the receiver send it, whatever
-//!    number of segments it acknowledges (the RFC lets it tell of each).
-//! 3. While losses are being repaired neither the window moves nor are delays noted.
-//! 4. There is no slow start: the RFC's algorithm has none.
-//! 5. The RFC's timeout (one segment, then twice as long) is the sender's retransmission timer.
-
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
@@ -70,7 +48,27 @@ impl Recent {
     }
 }
 
-/// See the module's head.
+/// LEDBAT: gives way to everybody else by the delay that it sees itself add to the queue.
+///
+/// Source: RFC 6817, section 2.4.2. The queueing delay is what the least of the last one-way delays
+/// exceeds the least of the last ten minutes by. Each acknowledgement moves the window by the distance
+/// from the target, as a part of it, times the segments acknowledged over the window: up by a segment
+/// in a round trip in which nothing queues, not at all at the target, down beyond it. The window is
+/// at most what was outstanding and one segment more, and at least two. A loss halves it.
+///
+/// State: the least delay of each of the last minutes (as many as `base_history`), the last delays (as
+/// many as `current_filter`). One-way delays come from two clocks which nobody has set alike;
+/// only their differences are used.
+///
+/// Readings and departures:
+/// 1. The filter, which the RFC leaves open, is the least of the last samples. Their number is a
+///    parameter. Where the history is so short that it forgets a delay before the filter does, the
+///    queueing delay is 0, not negative.
+/// 2. An acknowledgement tells one delay, that of the segment that made the receiver send it, whatever
+///    number of segments it acknowledges (the RFC lets it tell of each).
+/// 3. While losses are being repaired neither the window moves nor are delays noted.
+/// 4. There is no slow start: the RFC's algorithm has none.
+/// 5. The RFC's timeout (one segment, then twice as long) is the sender's retransmission timer.
 #[derive(Clone, Debug)]
 pub struct Ledbat {
     options: LedbatOptions,

@@ -1,29 +1,3 @@
-//! CUBIC as Linux computes it: in whole segments, ticks and acknowledgements.
-//!
-//! Source: Linux 6.12, `tcp_cubic.c` (after Ha, Rhee and Xu, 2008), with `tcp_slow_start` and
-//! `tcp_cong_avoid_ai` of `tcp_cong.c`. What differs from RFC 9438 (`cubic.rs`), and in outcome where
-//! windows are small:
-//!
-//! - A window says after how many acknowledged segments it grows by one, `count`. That is the window
-//!   over the distance to the target, rounded down, at least 2, and at most 20 until a plateau is known.
-//!   It is computed anew when the window has changed or 1/32 s has passed.
-//! - The Reno-friendly window grows by one after so many segments, rounded down, and never catches up.
-//! - The target is that of a shortest round trip ahead, not of a smoothed one. The time of the plateau comes from
-//!   an integer cube root, and time passes in ticks of the host's timers.
-//! - The decrease is 717/1024, rounded down. A timeout forgets the plateau.
-//! - Slow start ends by the older HyStart (Ha and Rhee, 2008): when acknowledgements have come in close
-//!   succession for half a shortest round trip, or round trips have become longer by an eighth (4 to 16 ms).
-//!   After a timeout it is tried again.
-//!
-//! Departures:
-//! 1. The cube root is the largest integer whose cube is not larger, where the kernel's is one step of
-//!    Newton's method from a table (0.2 % on average).
-//! 2. Ticks are counted from time 0, whatever the phase of the host's.
-//! 3. HyStart's allowance for segments that leave together is its greatest, 1 ms: what the
-//!    kernel has below 2 Gbit/s.
-//! 4. Round trips are noted with acknowledgements of new data outside recovery; the kernel also notes
-//!    those of selective reports.
-
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::tick::Tick;
@@ -77,7 +51,31 @@ struct Stage {
     reno: u64,
 }
 
-/// See the module's head.
+/// CUBIC as Linux computes it: in whole segments, ticks and acknowledgements.
+///
+/// Source: Linux 6.12, `tcp_cubic.c` (after Ha, Rhee and Xu, 2008), with `tcp_slow_start` and
+/// `tcp_cong_avoid_ai` of `tcp_cong.c`. What differs from RFC 9438 (`cubic.rs`), and in outcome where
+/// windows are small:
+///
+/// - A window says after how many acknowledged segments it grows by one, `count`. That is the window
+///   over the distance to the target, rounded down, at least 2, and at most 20 until a plateau is known.
+///   It is computed anew when the window has changed or 1/32 s has passed.
+/// - The Reno-friendly window grows by one after so many segments, rounded down, and never catches up.
+/// - The target is that of a shortest round trip ahead, not of a smoothed one. The time of the plateau comes from
+///   an integer cube root, and time passes in ticks of the host's timers.
+/// - The decrease is 717/1024, rounded down. A timeout forgets the plateau.
+/// - Slow start ends by the older HyStart (Ha and Rhee, 2008): when acknowledgements have come in close
+///   succession for half a shortest round trip, or round trips have become longer by an eighth (4 to 16 ms).
+///   After a timeout it is tried again.
+///
+/// Departures:
+/// 1. The cube root is the largest integer whose cube is not larger, where the kernel's is one step of
+///    Newton's method from a table (0.2 % on average).
+/// 2. Ticks are counted from time 0, whatever the phase of the host's.
+/// 3. HyStart's allowance for segments that leave together is its greatest, 1 ms: what the
+///    kernel has below 2 Gbit/s.
+/// 4. Round trips are noted with acknowledgements of new data outside recovery; the kernel also notes
+///    those of selective reports.
 #[derive(Clone, Debug)]
 pub struct LinuxCubic {
     /// Of the host's timers.

@@ -1,28 +1,3 @@
-//! Prague: DCTCP for the Internet, with a smoother increase and less dependence on round trips.
-//!
-//! Source: draft-briscoe-iccrg-prague-congestion-control. Constants and the order of steps are those of
-//! its reference implementation (L4STeam's Linux, `tcp_prague.c`):
-//!
-//! - The fraction of marked segments is averaged once per round trip (gain 1/16), from 1 at the
-//!   first mark; marks reduce the window by half the average, once per round trip.
-//! - Unlike DCTCP's, the window keeps growing meanwhile, by one segment in each round trip shared out
-//!   over the acknowledged segments that were not marked.
-//! - Once 500 rounds have passed since slow start, flows with a round trip below a reference of 25 ms
-//!   average and reduce once per reference, and grow by (round trip / reference)^2 of a segment
-//!   in a round trip: at the same fraction of marks they are as fast as a flow with that round trip.
-//! - Segments are spaced at the window per round trip, twice that in early slow start.
-//! - A loss halves the window.
-//!
-//! Departures:
-//! 1. No fallback to classic ECN (off by default in the implementation too).
-//! 2. The window has fractions, but only whole segments leave, rounded down (the implementation
-//!    rounds up), and marks leave at least two: slower pacing instead of smaller windows is not done.
-//! 3. The window is the fractional one at once; the implementation takes one segment of the
-//!    difference with each acknowledgement.
-//! 4. A mark that comes before the reference round trip is over waits for nothing: the next mark
-//!    after it reduces. The implementation then waits for another round trip to end.
-//! 5. Only the rule called "rate" there makes short round trips behave like longer ones.
-
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
@@ -44,7 +19,30 @@ pub struct PragueOptions {
     pub delay: u32,
 }
 
-/// See the module's head.
+/// Prague: DCTCP for the Internet, with a smoother increase and less dependence on round trips.
+///
+/// Source: draft-briscoe-iccrg-prague-congestion-control. Constants and the order of steps are those of
+/// its reference implementation (L4STeam's Linux, `tcp_prague.c`):
+///
+/// - The fraction of marked segments is averaged once per round trip (gain 1/16), from 1 at the
+///   first mark; marks reduce the window by half the average, once per round trip.
+/// - Unlike DCTCP's, the window keeps growing meanwhile, by one segment in each round trip shared out
+///   over the acknowledged segments that were not marked.
+/// - Once 500 rounds have passed since slow start, flows with a round trip below a reference of 25 ms
+///   average and reduce once per reference, and grow by (round trip / reference)^2 of a segment
+///   in a round trip: at the same fraction of marks they are as fast as a flow with that round trip.
+/// - Segments are spaced at the window per round trip, twice that in early slow start.
+/// - A loss halves the window.
+///
+/// Departures:
+/// 1. No fallback to classic ECN (off by default in the implementation too).
+/// 2. The window has fractions, but only whole segments leave, rounded down (the implementation
+///    rounds up), and marks leave at least two: slower pacing instead of smaller windows is not done.
+/// 3. The window is the fractional one at once; the implementation takes one segment of the
+///    difference with each acknowledgement.
+/// 4. A mark that comes before the reference round trip is over waits for nothing: the next mark
+///    after it reduces. The implementation then waits for another round trip to end.
+/// 5. Only the rule called "rate" there makes short round trips behave like longer ones.
 #[derive(Clone, Copy, Debug)]
 pub struct Prague {
     options: PragueOptions,

@@ -1,23 +1,3 @@
-//! The source algorithm of REM: a rate that maximises utility, less the price of the path.
-//!
-//! Source: S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", ICON 2000, with a
-//! utility of w log(rate): a queue marks with probability 1 - phi^-price, so that a segment escapes
-//! all marks of its path with probability phi^-(sum of prices). The sender takes the fraction f of
-//! marked segments among the last N for that probability, recovers the price as
-//! -ln(1 - f) / ln(phi), sends at w / price, and keeps the window that makes this rate, the rate
-//! times the averaged round trip, rounded up. Without a mark among the last N it sends at the
-//! greatest rate, with nothing but marks at the least. The smoothed variant moves the window by one
-//! segment in each round trip towards that window.
-//!
-//! Where the paper leaves it open:
-//! 1. Greatest and least rate: the utility weight (in the paper the bottleneck's capacity), and
-//!    one segment in a round trip, unless given.
-//! 2. Segments that have not been sent yet count as not marked: a connection begins at the
-//!    greatest rate with its first timed round trip (in the smoothed variant it begins small).
-//! 3. Where one acknowledgement stands for several segments, each of them is one of the N.
-//! 4. Losses are repaired in a halved window; they say nothing about the price. With a queue that
-//!    drops and does not mark, the sender insists on the greatest rate.
-
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
@@ -40,7 +20,25 @@ pub struct RemOptions {
     pub smoothed: bool,
 }
 
-/// See the module's head.
+/// The source algorithm of REM: a rate that maximises utility, less the price of the path.
+///
+/// Source: S. Athuraliya, S. Low, "Simulation Comparison of RED and REM", ICON 2000, with a
+/// utility of w log(rate): a queue marks with probability 1 - phi^-price, so that a segment escapes
+/// all marks of its path with probability phi^-(sum of prices). The sender takes the fraction f of
+/// marked segments among the last N for that probability, recovers the price as
+/// -ln(1 - f) / ln(phi), sends at w / price, and keeps the window that makes this rate, the rate
+/// times the averaged round trip, rounded up. Without a mark among the last N it sends at the
+/// greatest rate, with nothing but marks at the least. The smoothed variant moves the window by one
+/// segment in each round trip towards that window.
+///
+/// Where the paper leaves it open:
+/// 1. Greatest and least rate: the utility weight (in the paper the bottleneck's capacity), and
+///    one segment in a round trip, unless given.
+/// 2. Segments that have not been sent yet count as not marked: a connection begins at the
+///    greatest rate with its first timed round trip (in the smoothed variant it begins small).
+/// 3. Where one acknowledgement stands for several segments, each of them is one of the N.
+/// 4. Losses are repaired in a halved window; they say nothing about the price. With a queue that
+///    drops and does not mark, the sender insists on the greatest rate.
 #[derive(Clone, Debug)]
 pub struct Rem {
     options: RemOptions,

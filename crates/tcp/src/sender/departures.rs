@@ -1,11 +1,9 @@
-//! When segments leave that a host of Linux spaces.
-//!
-//! The rate says how long after one the next may leave. Whoever could only send later than that, since the window was full,
-//! makes up for it: what comes next may leave as much earlier, but by no more than half of the spacing.
-//!
-//! Source: Linux 6.12, `__tcp_transmit_skb`, `tcp_update_skb_after_send` (`tcp_wstamp_ns`).
-
-/// See the module's head.
+/// Departures of segments that a host of Linux spaces.
+///
+/// The rate says how long after one the next may leave. Whoever could only send later than that, since the window was full,
+/// makes up for it: what comes next may leave as much earlier, but by no more than half of the spacing.
+///
+/// Source: Linux 6.12, `__tcp_transmit_skb`, `tcp_update_skb_after_send` (`tcp_wstamp_ns`).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Departures {
     /// When the next segment may leave as the rate has it; without a rate, when the last one did. In nanoseconds.

@@ -1,5 +1,3 @@
-//! What all recoveries share: sequence numbers, the window and its rule, the timer.
-
 use super::marks::Marks;
 use super::options::{HandshakeLoss, LossWindow, SenderOptions};
 use super::state::{Counters, Load, Reduction};
@@ -9,7 +7,7 @@ use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Window};
 
-/// See the module's head.
+/// State that all recoveries share: sequence numbers, the window and its rule, the timer.
 #[derive(Clone, Debug)]
 pub(crate) struct Flight {
     pub(crate) window: Window,

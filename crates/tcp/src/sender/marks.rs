@@ -1,9 +1,7 @@
-//! What marks have told a sender, and what it says of them.
-
 use super::options::{Ecn, EcnOptions};
 use crate::Acknowledgement;
 
-/// See the module's head.
+/// Record of what marks have told a sender, and what it says of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
     options: EcnOptions,

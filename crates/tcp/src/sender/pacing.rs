@@ -1,13 +1,3 @@
-//! Pacing: segments leave one by one over the round trip instead of in bursts.
-//!
-//! A rule that governs its window (BBR) names the rate. For the others it is that of Linux
-//! (`tcp_update_pacing_rate`): in a smoothed round trip twice the window while it is below half its threshold, 1.2
-//! times the window beyond; or as many times what is outstanding, if that is more, as it is where losses are being
-//! repaired. Of theirs the first ten segments of data are not paced (`tcp_update_skb_after_send`, after sch_fq), nor is
-//! anything before a round trip is known.
-//!
-//! Who hands its interface several segments at once spaces what it hands over (`segmentation.rs`, `departures.rs`).
-
 use super::flight::Flight;
 use crate::numbers::real;
 use crate::rule::WindowRule;
@@ -18,7 +8,15 @@ const UNPACED: u64 = 10;
 const SLOW_START_GAIN: f64 = 2.0;
 const GAIN: f64 = 1.2;
 
-/// See the module's head.
+/// Pacing: segments leave one by one over the round trip instead of in bursts.
+///
+/// A rule that governs its window (BBR) names the rate. For the others it is that of Linux
+/// (`tcp_update_pacing_rate`): in a smoothed round trip twice the window while it is below half its threshold, 1.2
+/// times the window beyond; or as many times what is outstanding, if that is more, as it is where losses are being
+/// repaired. Of theirs the first ten segments of data are not paced (`tcp_update_skb_after_send`, after sch_fq), nor is
+/// anything before a round trip is known.
+///
+/// Who hands its interface several segments at once spaces what it hands over (`segmentation.rs`, `departures.rs`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pacing {
     on: bool,

@@ -1,27 +1,3 @@
-//! Segmentation offload: a host hands its interface several segments at once, and waits to make them enough.
-//!
-//! Source: Linux 6.12.117 (`tcp_tso_autosize`, `tcp_write_xmit`, `tcp_tso_should_defer`; the rule about the next
-//! acknowledgement came to stable kernels in October 2025). A burst is what the connection sends in 1/1024 s at the
-//! rate at which it would be paced (`pacing.rs`), more to a near receiver, at least two segments and at most 64 kB.
-//! Its segments leave at once. If the window has room for less than that, the sender waits for more room, unless one
-//! of these holds:
-//!
-//! 1. Losses or a timeout are being repaired.
-//! 2. Nothing has left for a millisecond.
-//! 3. There is room for a third of the window, or for all that there is to send.
-//! 4. The next acknowledgement is more than a millisecond away, or half a round trip. It is expected a smoothed round
-//!    trip after the first outstanding segment left.
-//!
-//! So a window of six segments and more is one segment short now and then. Twenty such senders lose their packets at
-//! different times, where they would otherwise all do so at once (docs/laboratory/validation-kernel.md).
-//!
-//! Where segments are paced, what leaves at once is one burst, and the next one waits for as long as the rate has it
-//! (`departures.rs`). Rule 2 counts from then. What is sent again leaves alone.
-//!
-//! Departures: sizes are those of segments of 1448 bytes, and the shortest round trip is that of the whole connection,
-//! not of five minutes. What an application wrote at once has no end (Linux sends what is left of 64 kB written
-//! without waiting).
-
 use super::departures::Departures;
 use super::flight::Flight;
 use super::pacing::per_round_trip;
@@ -42,7 +18,29 @@ const MILLISECOND: u64 = 1_000_000;
 /// Rule 3 (`tcp_tso_win_divisor`).
 const PARTS_OF_WINDOW: u32 = 3;
 
-/// See the module's head.
+/// Segmentation offload: a host hands its interface several segments at once, and waits to make them enough.
+///
+/// Source: Linux 6.12.117 (`tcp_tso_autosize`, `tcp_write_xmit`, `tcp_tso_should_defer`; the rule about the next
+/// acknowledgement came to stable kernels in October 2025). A burst is what the connection sends in 1/1024 s at the
+/// rate at which it would be paced (`pacing.rs`), more to a near receiver, at least two segments and at most 64 kB.
+/// Its segments leave at once. If the window has room for less than that, the sender waits for more room, unless one
+/// of these holds:
+///
+/// 1. Losses or a timeout are being repaired.
+/// 2. Nothing has left for a millisecond.
+/// 3. There is room for a third of the window, or for all that there is to send.
+/// 4. The next acknowledgement is more than a millisecond away, or half a round trip. It is expected a smoothed round
+///    trip after the first outstanding segment left.
+///
+/// So a window of six segments and more is one segment short now and then. Twenty such senders lose their packets at
+/// different times, where they would otherwise all do so at once (docs/laboratory/validation-kernel.md).
+///
+/// Where segments are paced, what leaves at once is one burst, and the next one waits for as long as the rate has it
+/// (`departures.rs`). Rule 2 counts from then. What is sent again leaves alone.
+///
+/// Departures: sizes are those of segments of 1448 bytes, and the shortest round trip is that of the whole connection,
+/// not of five minutes. What an application wrote at once has no end (Linux sends what is left of 64 kB written
+/// without waiting).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Segmentation {
     /// First segment of the burst under way.

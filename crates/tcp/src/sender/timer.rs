@@ -1,5 +1,3 @@
-//! The retransmission timer: when it expires, and which segment's round trip is being timed.
-
 use std::num::NonZeroU64;
 
 use crate::{Acknowledgement, RoundTripEstimator, SenderOptions};
@@ -7,7 +5,7 @@ use crate::{Acknowledgement, RoundTripEstimator, SenderOptions};
 /// No segment: sequence numbers end before.
 const NOT_TIMED: u32 = u32::MAX;
 
-/// See the module's head.
+/// The retransmission timer: when it expires, and which segment's round trip is being timed.
 #[derive(Clone, Debug)]
 pub(crate) struct RetransmissionTimer {
     /// When it expires, in nanoseconds; `u64::MAX` while it is off.

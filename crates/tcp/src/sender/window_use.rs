@@ -1,8 +1,6 @@
-//! What is known of how much of the window was used.
-
 use crate::Window;
 
-/// See the module's head.
+/// Record of how much of the window was used.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WindowUse {
     /// True if the window was full at some time since `until` was set.

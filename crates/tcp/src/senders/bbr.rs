@@ -1,7 +1,3 @@
-//! A model of the path instead of losses: bandwidth and shortest round trip, probed in turn
-//!
-//! The rule is in `rules/bbr/`. It needs selective acknowledgements and pacing.
-
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::named::Named;
@@ -17,7 +13,9 @@ const DEFAULTS: Defaults = Defaults { timestamps: true, pacing: true, ..PLAIN };
 
 pub(super) const TABLE: [Parameter; COMMON_COUNT + 1] = join(common(DEFAULTS), RECOVERY);
 
-/// See the module's head.
+/// A model of the path instead of losses: bandwidth and shortest round trip, probed in turn
+///
+/// The rule is in `rules/bbr/`. It needs selective acknowledgements and pacing.
 pub static BBR: Named = Named {
     algorithm: Algorithm {
         name: "bbr",

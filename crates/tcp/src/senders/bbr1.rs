@@ -1,14 +1,12 @@
-//! BBR version 1, which is what Linux has: the greatest bandwidth and the shortest round trip of late, whatever is lost
-//!
-//! The rule is in `rules/bbr1/`. Its parameters are those of `bbr`.
-
 use vermilion_parameters::Algorithm;
 
 use super::bbr::TABLE;
 use crate::named::Named;
 use crate::rules::Bbr1;
 
-/// See the module's head.
+/// BBR version 1, which is what Linux has: the greatest bandwidth and the shortest round trip of late, whatever is lost
+///
+/// The rule is in `rules/bbr1/`. Its parameters are those of `bbr`.
 pub static BBR1: Named = Named {
     algorithm: Algorithm {
         name: "bbr1",

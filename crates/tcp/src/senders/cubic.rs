@@ -1,7 +1,3 @@
-//! The window follows a cubic function of the time since the last loss
-//!
-//! The rule is in `rules/cubic.rs`, that of Linux in `rules/linux_cubic.rs`, the slow start in `rules/hystart.rs`.
-
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::named::Named;
@@ -33,7 +29,9 @@ const OWN: [Parameter; 6] = [
     ),
 ];
 
-/// See the module's head.
+/// The window follows a cubic function of the time since the last loss
+///
+/// The rule is in `rules/cubic.rs`, that of Linux in `rules/linux_cubic.rs`, the slow start in `rules/hystart.rs`.
 pub static CUBIC: Named = Named {
     algorithm: Algorithm {
         name: "cubic",

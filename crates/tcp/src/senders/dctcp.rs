@@ -1,7 +1,3 @@
-//! The window falls in proportion to the fraction of marked segments
-//!
-//! The rule is in `rules/dctcp.rs`.
-
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::named::Named;
@@ -12,7 +8,9 @@ const OWN: [Parameter; 1] = [Parameter::number("mark_gain", "1", Some(0.0625), 0
     .above_minimum()
     .described("weight of a new fraction of marks in the average", "RFC 8257: g = 1/16")];
 
-/// See the module's head.
+/// The window falls in proportion to the fraction of marked segments
+///
+/// The rule is in `rules/dctcp.rs`.
 pub static DCTCP: Named = Named {
     algorithm: Algorithm {
         name: "dctcp",

@@ -1,7 +1,3 @@
-//! Less than best effort: gives way as soon as the queue is longer than it wants it
-//!
-//! The rule is in `rules/ledbat.rs`.
-
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::named::Named;
@@ -33,7 +29,9 @@ const OWN: [Parameter; 6] = [
         .described("least window, but for one of 1 after a timeout", "RFC 6817: MIN_CWND"),
 ];
 
-/// See the module's head.
+/// Less than best effort: gives way as soon as the queue is longer than it wants it
+///
+/// The rule is in `rules/ledbat.rs`.
 pub static LEDBAT: Named = Named {
     algorithm: Algorithm {
         name: "ledbat",

@@ -1,8 +1,3 @@
-//! Recovery that repairs several losses of one window, one per round trip
-//!
-//! Additive increase; the recovery is in `recovery/duplicates.rs`, that of the option set `linux` in
-//! `recovery/counted.rs`.
-
 use vermilion_parameters::Algorithm;
 
 use crate::Recovery;
@@ -10,7 +5,10 @@ use crate::named::Named;
 use crate::rules::Additive;
 use crate::table::{PLAIN, common};
 
-/// See the module's head.
+/// Recovery that repairs several losses of one window, one per round trip
+///
+/// Additive increase; the recovery is in `recovery/duplicates.rs`, that of the option set `linux` in
+/// `recovery/counted.rs`.
 pub static NEWRENO: Named = Named {
     algorithm: Algorithm {
         name: "newreno",

@@ -1,7 +1,3 @@
-//! DCTCP for the Internet: answers every mark, for queues that mark early
-//!
-//! The rule is in `rules/prague.rs`.
-
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::named::Named;
@@ -25,7 +21,9 @@ const OWN: [Parameter; 4] = [
     ),
 ];
 
-/// See the module's head.
+/// DCTCP for the Internet: answers every mark, for queues that mark early
+///
+/// The rule is in `rules/prague.rs`.
 pub static PRAGUE: Named = Named {
     algorithm: Algorithm {
         name: "prague",

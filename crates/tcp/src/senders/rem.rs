@@ -1,7 +1,3 @@
-//! A rate that follows from the price that marks tell
-//!
-//! The rule is in `rules/rem.rs`.
-
 use vermilion_parameters::{Algorithm, Parameter};
 
 use crate::named::Named;
@@ -39,7 +35,9 @@ const OWN: [Parameter; 7] = [
     ),
 ];
 
-/// See the module's head.
+/// A rate that follows from the price that marks tell
+///
+/// The rule is in `rules/rem.rs`.
 pub static REM: Named = Named {
     algorithm: Algorithm {
         name: "rem",

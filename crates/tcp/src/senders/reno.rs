@@ -1,7 +1,3 @@
-//! Fast retransmit and recovery that ends with the first new acknowledgement
-//!
-//! Additive increase; the recovery is in `recovery/duplicates.rs`.
-
 use vermilion_parameters::Algorithm;
 
 use crate::Recovery;
@@ -9,7 +5,9 @@ use crate::named::Named;
 use crate::rules::Additive;
 use crate::table::{PLAIN, common};
 
-/// See the module's head.
+/// Fast retransmit and recovery that ends with the first new acknowledgement
+///
+/// Additive increase; the recovery is in `recovery/duplicates.rs`.
 pub static RENO: Named = Named {
     algorithm: Algorithm {
         name: "reno",

@@ -1,15 +1,13 @@
-//! Recovery by selective acknowledgements: all losses of a window in one round trip
-//!
-//! Additive increase; the recoveries to choose from are in `recovery/selective.rs` (RFC 6675 and, by
-//! time, RFC 8985) and `recovery/sack1.rs` (ns-2).
-
 use vermilion_parameters::Algorithm;
 
 use crate::named::Named;
 use crate::rules::Additive;
 use crate::table::{COMMON_COUNT, PLAIN, RECOVERY, RULED_COUNT, common, join};
 
-/// See the module's head.
+/// Recovery by selective acknowledgements: all losses of a window in one round trip
+///
+/// Additive increase; the recoveries to choose from are in `recovery/selective.rs` (RFC 6675 and, by
+/// time, RFC 8985) and `recovery/sack1.rs` (ns-2).
 pub static SACK: Named = Named {
     algorithm: Algorithm {
         name: "sack",

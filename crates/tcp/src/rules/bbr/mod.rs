@@ -1,36 +1,3 @@
-//! BBR, version 3: the window and the pacing rate follow a model of the path instead of losses.
-//!
-//! Source: draft-ietf-ccwg-bbr (N. Cardwell, I. Swett, J. Beshay), in the version of August 2026
-//! with precautionary bandwidth probing. The model is what was delivered at most (`filters.rs`:
-//! bandwidth over two probing cycles, aggregation over ten rounds), the shortest round trip of ten
-//! seconds (`probe_rtt.rs`), and bounds learned from losses (`bounds.rs`): a long-term one on what is
-//! in the network, found while probing, and short-term ones on rate and volume, forgotten before
-//! each probe. The state machine (`state.rs`, `startup.rs`, `cycle.rs`) sets gains upon the model.
-//! Names of the draft are spelled out: `inflight_longterm` is [`Model::long_term_volume`],
-//! `full_bw_reached` is [`Model::filled`], and so on.
-//!
-//! Departures from the draft, and readings where it leaves room:
-//! 1. Segments are sent one by one: the send quantum is one segment, and there is no offload budget
-//!    (it would be below the least window of four segments).
-//! 2. Nothing is undone after a spurious recovery: no path here reorders, and a spurious timeout is
-//!    not detected.
-//! 3. The random part of the wait between probes is not drawn but mixed from the time and the count of
-//!    deliveries (`numbers.rs`): rules have no random stream, and flows that start at different times
-//!    must not probe together. The same run gives the same waits.
-//! 4. Lost segments are judged with the next acknowledgement, one for each: the one by which losses
-//!    became too many (`delivery_rate.rs`). For those that a timer finds that is a moment later.
-//! 5. The round trip is that of the timestamp echoed, which under delayed acknowledgements is of the
-//!    first segment covered, not of the last.
-//! 6. What is to be done before sending after an idle time happens with the first acknowledgement
-//!    after it; that flight is paced at the gain of its state instead of 1.
-//! 7. Startup's "six stretches lost" are six acknowledgements that reveal losses, as in Linux.
-//! 8. The bandwidth filter does not advance past a cycle without any sample, as in Linux.
-//! 9. The draft leaves marks open, but wants them treated as congestion where data is ECN-capable: here
-//!    one window's marks count as a loss in it, and as too many losses while probing. As with losses,
-//!    that slows BBR much less than Reno: what was delivered remains the floor.
-//! 10. Whether a probe has reached the long-term bound is asked of what was in the network before the
-//!     acknowledgement, as in Linux: after it there is always room for a segment.
-
 mod bounds;
 mod cycle;
 mod filters;
@@ -56,7 +23,40 @@ const PACING_SHARE: f64 = 0.99;
 /// Round trip before any is known, in nanoseconds, for the first pacing rate.
 const NOMINAL_ROUND_TRIP: u64 = 1_000_000;
 
-/// See the module's head. Boxed: it is many times larger than the other rules.
+/// BBR, version 3: the window and the pacing rate follow a model of the path instead of losses.
+///
+/// Source: draft-ietf-ccwg-bbr (N. Cardwell, I. Swett, J. Beshay), in the version of August 2026
+/// with precautionary bandwidth probing. The model is what was delivered at most (`filters.rs`:
+/// bandwidth over two probing cycles, aggregation over ten rounds), the shortest round trip of ten
+/// seconds (`probe_rtt.rs`), and bounds learned from losses (`bounds.rs`): a long-term one on what is
+/// in the network, found while probing, and short-term ones on rate and volume, forgotten before
+/// each probe. The state machine (`state.rs`, `startup.rs`, `cycle.rs`) sets gains upon the model.
+/// Names of the draft are spelled out: `inflight_longterm` is [`Model::long_term_volume`],
+/// `full_bw_reached` is [`Model::filled`], and so on.
+///
+/// Departures from the draft, and readings where it leaves room:
+/// 1. Segments are sent one by one: the send quantum is one segment, and there is no offload budget
+///    (it would be below the least window of four segments).
+/// 2. Nothing is undone after a spurious recovery: no path here reorders, and a spurious timeout is
+///    not detected.
+/// 3. The random part of the wait between probes is not drawn but mixed from the time and the count of
+///    deliveries (`numbers.rs`): rules have no random stream, and flows that start at different times
+///    must not probe together. The same run gives the same waits.
+/// 4. Lost segments are judged with the next acknowledgement, one for each: the one by which losses
+///    became too many (`delivery_rate.rs`). For those that a timer finds that is a moment later.
+/// 5. The round trip is that of the timestamp echoed, which under delayed acknowledgements is of the
+///    first segment covered, not of the last.
+/// 6. What is to be done before sending after an idle time happens with the first acknowledgement
+///    after it; that flight is paced at the gain of its state instead of 1.
+/// 7. Startup's "six stretches lost" are six acknowledgements that reveal losses, as in Linux.
+/// 8. The bandwidth filter does not advance past a cycle without any sample, as in Linux.
+/// 9. The draft leaves marks open, but wants them treated as congestion where data is ECN-capable: here
+///    one window's marks count as a loss in it, and as too many losses while probing. As with losses,
+///    that slows BBR much less than Reno: what was delivered remains the floor.
+/// 10. Whether a probe has reached the long-term bound is asked of what was in the network before the
+///     acknowledgement, as in Linux: after it there is always room for a segment.
+///
+/// Boxed: it is many times larger than the other rules.
 #[derive(Clone, Debug, Default)]
 pub struct Bbr(Box<Model>);
 

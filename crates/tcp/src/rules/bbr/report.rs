@@ -1,8 +1,6 @@
-//! What one acknowledgement tells, in the terms of the draft (RS and C). Segments, seconds.
-
 use crate::delivery_rate::LossSample;
 
-/// See the module's head.
+/// Report of one acknowledgement, in the terms of the draft (RS and C). Segments, seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Report {
     /// Now, in nanoseconds.

@@ -1,9 +1,7 @@
-//! The deliveries of the last round, in which losses are looked for.
-
 use super::report::Report;
 use crate::numbers::greater;
 
-/// See the module's head.
+/// The deliveries of the last round, in which losses are looked for.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct DeliverySignals {
     /// Greatest rate of the round (`BBR.bw_latest`).

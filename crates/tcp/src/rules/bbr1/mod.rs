@@ -1,22 +1,3 @@
-//! BBR, version 1, as Linux has it: the window and the pacing rate follow the greatest bandwidth and the shortest round
-//! trip of late, and losses hardly count.
-//!
-//! Source: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh and V. Jacobson, "BBR: Congestion-Based Congestion
-//! Control", ACM Queue 14(5), 2016; Linux 6.12, `tcp_bbr.c`, which is what people run. The bandwidth is the greatest of
-//! ten rounds (`maximum.rs`), the round trip the shortest of ten seconds; when these are over, only four segments are kept
-//! in the network for 200 ms. Startup sends at 2.89 times the bandwidth, until three rounds in a row have not brought a quarter
-//! more. Then it drains, and then it sends at 1.25, 0.75 and six times at 1 of the bandwidth, each for a round trip. The window
-//! is twice what the path holds, and three bursts more. In the first round of a recovery as much is sent as arrives.
-//! Where a policer seems to be at work, the rate is kept (`policer.rs`). Names of the kernel are spelled out.
-//!
-//! Departures:
-//! 1. The phase in which probing begins is not drawn but mixed from the time and the count of deliveries: rules have no
-//!    random stream, and flows that start at different times must not probe together.
-//! 2. What is to be done when sending begins after an idle time is not, and the first ten segments are spaced.
-//! 3. What a timeout takes for lost counts for the policer with the next acknowledgement.
-//! 4. Whether an acknowledgement was held back is not asked when the shortest round trip is too old.
-//! 5. To a near receiver no more leaves at once than to others.
-
 mod maximum;
 mod policer;
 #[cfg(test)]
@@ -91,7 +72,24 @@ struct Aggregation {
     rounds: u32,
 }
 
-/// See the module's head.
+/// BBR, version 1, as Linux has it: the window and the pacing rate follow the greatest bandwidth and the shortest round
+/// trip of late, and losses hardly count.
+///
+/// Source: N. Cardwell, Y. Cheng, C. S. Gunn, S. Hassas Yeganeh and V. Jacobson, "BBR: Congestion-Based Congestion
+/// Control", ACM Queue 14(5), 2016; Linux 6.12, `tcp_bbr.c`, which is what people run. The bandwidth is the greatest of
+/// ten rounds (`maximum.rs`), the round trip the shortest of ten seconds; when these are over, only four segments are kept
+/// in the network for 200 ms. Startup sends at 2.89 times the bandwidth, until three rounds in a row have not brought a quarter
+/// more. Then it drains, and then it sends at 1.25, 0.75 and six times at 1 of the bandwidth, each for a round trip. The window
+/// is twice what the path holds, and three bursts more. In the first round of a recovery as much is sent as arrives.
+/// Where a policer seems to be at work, the rate is kept (`policer.rs`). Names of the kernel are spelled out.
+///
+/// Departures:
+/// 1. The phase in which probing begins is not drawn but mixed from the time and the count of deliveries: rules have no
+///    random stream, and flows that start at different times must not probe together.
+/// 2. What is to be done when sending begins after an idle time is not, and the first ten segments are spaced.
+/// 3. What a timeout takes for lost counts for the policer with the next acknowledgement.
+/// 4. Whether an acknowledgement was held back is not asked when the shortest round trip is too old.
+/// 5. To a near receiver no more leaves at once than to others.
 #[derive(Clone, Debug)]
 pub struct Bbr1 {
     begun: bool,

@@ -1,9 +1,3 @@
-//! Whether a policer lets no more through than its tokens: then losses say what bandwidth does not.
-//!
-//! Source: Linux 6.12, `tcp_bbr.c` (`bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`), after Flach et al., "An
-//! Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016. Where two stretches of four rounds and more lose a fifth of
-//! what they deliver, at nearly the same rate, that rate is kept for 48 rounds.
-
 /// Rounds of a stretch, at least; four times as many at most.
 const ROUNDS: u32 = 4;
 /// Share of losses among deliveries from which a stretch is lossy: 50/256.
@@ -36,7 +30,11 @@ pub(super) struct Sign {
     pub(super) cycling: bool,
 }
 
-/// See the module's head.
+/// Detector of a policer that lets no more through than its tokens: then losses say what bandwidth does not.
+///
+/// Source: Linux 6.12, `tcp_bbr.c` (`bbr_lt_bw_sampling`, `bbr_lt_bw_interval_done`), after Flach et al., "An
+/// Internet-Wide Analysis of Traffic Policing", SIGCOMM 2016. Where two stretches of four rounds and more lose a fifth of
+/// what they deliver, at nearly the same rate, that rate is kept for 48 rounds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Policer {
     sampling: bool,
