@@ -87,7 +87,7 @@ def test_without_an_objective_it_is_the_knee_of_every_link():
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"tuning.constraints": ["flows.through.jain_index >= 0.5"]}, "no groups"),
+        ({"tuning.constraints": ["flows.through.jain_index >= 0.5"]}, "or of all flows"),
         (
             {"tuning.objective": {"name": "goodput-variation", "flows": "through"}},
             "all flows",
