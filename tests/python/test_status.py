@@ -320,7 +320,7 @@ class TestCommand:
         assert "does not exist" in refused(vermilion("status", tmp_path / "nothing.sqlite"))
         assert "does not exist" in refused(vermilion("status", f"--state-dir={tmp_path / 'no'}"))
         both = vermilion("status", odd, f"--state-dir={tmp_path}")
-        assert "both are given" in refused(both)
+        assert "--state-dir are both given" in refused(both)
 
     def test_a_journal_with_nonsense_in_it_is_refused(self, vermilion, journal):
         path, _ = journal
