@@ -459,11 +459,11 @@ def test_the_exit_code_tells_the_decision_where_it_is_asked_for(vermilion, tmp_p
 
 
 def test_a_front_has_no_decision_to_tell(vermilion, scenario, tmp_path):
-    assert "recommends nothing" in refused(vermilion(*QUICK, "--pareto", "--exit-code"))
+    assert "needs a recommendation" in refused(vermilion(*QUICK, "--pareto", "--exit-code"))
     path = tmp_path / "x.study"
     with Study(path) as study:
         tune_front(scenario, budget=2, study=study)
-    assert "recommends nothing" in refused(vermilion("tune", f"--study={path}", "--exit-code"))
+    assert "needs a recommendation" in refused(vermilion("tune", f"--study={path}", "--exit-code"))
 
 
 @pytest.mark.parametrize("profile", [None, "linux-red"])
