@@ -1,7 +1,7 @@
 //! What a queue reads of a packet's headers, and the one thing that it writes.
 
 use vermilion_aqm::{Colour, Ecn};
-use vermilion_monitor::{Fragment, Headers, LinkType, Transport};
+use vermilion_monitor::{Fragment, Headers, LinkType, Transport, flow_hash};
 
 use crate::checksum;
 
@@ -53,28 +53,15 @@ fn colour(packet: &[u8]) -> Colour {
 
 fn flow(headers: &Headers) -> u32 {
     let internet = &headers.internet;
-    let ports = match headers.transport {
-        _ if internet.fragment != Fragment::None => 0,
-        Ok(Transport::Tcp(tcp)) => {
-            u32::from(tcp.source_port) << 16 | u32::from(tcp.destination_port)
-        }
-        Ok(Transport::Udp(udp)) => {
-            u32::from(udp.source_port) << 16 | u32::from(udp.destination_port)
-        }
-        _ => 0,
+    let [source, destination] = match headers.transport {
+        _ if internet.fragment != Fragment::None => [0, 0],
+        Ok(Transport::Tcp(tcp)) => [tcp.source_port, tcp.destination_port],
+        Ok(Transport::Udp(udp)) => [udp.source_port, udp.destination_port],
+        _ => [0, 0],
     };
-    let mut hash = u64::from(ports) << 8 | u64::from(internet.protocol);
-    for address in [internet.source.bytes, internet.destination.bytes] {
-        for half in [&address[..8], &address[8..]] {
-            let word = half.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-            // The finaliser of SplitMix64, as for the random streams.
-            hash = (hash ^ word).wrapping_add(0x9e37_79b9_7f4a_7c15);
-            hash = (hash ^ (hash >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-            hash = (hash ^ (hash >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-            hash ^= hash >> 31;
-        }
-    }
-    hash as u32
+    let ports = u64::from(source) << 24 | u64::from(destination) << 8;
+    let ports = ports | u64::from(internet.protocol);
+    flow_hash(0, ports, [&internet.source, &internet.destination]) as u32
 }
 
 /// Sets the ECN field of an IP packet to "congestion experienced" (RFC 3168), and has IPv4's checksum

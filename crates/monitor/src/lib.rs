@@ -65,26 +65,24 @@ mod volumes;
 pub use capture::{CaptureError, CaptureReader, LARGEST_PACKET, Passage, read_ring_block};
 pub use configuration::{Configuration, ConfigurationError};
 pub use decode::{
-    Address, Flags, Fragment, Headers, Internet, LinkType, Tcp, Timestamps, Transport,
-    UNDECODED_CASES, Udp, Undecoded,
+    Address, Flags, Fragment, Headers, Internet, LinkType, Tcp, Timestamps, Transport, Udp,
+    Undecoded,
 };
 pub use departures::{Departed, Departures, WholeRoundTrip};
 pub use entrance::{Entrance, Stamped};
 pub use flows::{
-    BYTES_PER_FLOW, Direction, END_CASES, EcnNegotiation, End, Endpoint, FirstFlight, Flow, Key,
-    ORDER_CASES, Order, Protocol, STAGES, Sending, Stage, TRAFFIC_CASES, Traffic,
+    BYTES_PER_FLOW, Direction, EcnNegotiation, End, Endpoint, FirstFlight, Flow, Key, Order,
+    Protocol, STAGES, Sending, Stage, Traffic, flow_hash,
 };
 pub use histogram::{Durations, Histogram};
 pub use listener::Listener;
 pub use monitor::{Captured, Monitor};
-pub use round_trips::{
-    Durations as FlowDurations, Method, NOT_TIMED_CASES, NotTimed, Path, RoundTrip, SLOTS,
-};
+pub use round_trips::{Durations as FlowDurations, Method, NotTimed, Path, RoundTrip, SLOTS};
 pub use sizes::{BOUNDS as SIZE_BOUNDS, Sizes};
 pub use summary::{
     DirectionSummary, EcnFields, EndSummary, FlowRoundTrips, FlowSummary, Largest, Merged,
     RoundTripSummary, SizeBin, SizeSummary, Summary, TrafficSummary,
 };
 pub use tally::{Reason, Tally};
-pub use totals::{Amount, NOT_TRACKED_CASES, NOT_WHOLE_CASES, NotTracked, NotWhole, Totals};
+pub use totals::{Amount, NotTracked, NotWhole, Totals};
 pub use volumes::{Volume, Volumes};

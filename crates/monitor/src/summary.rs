@@ -7,16 +7,16 @@ use std::net::IpAddr;
 
 use serde::Serialize;
 
+use crate::Undecoded;
 use crate::flows::{
-    Direction, EcnNegotiation, End, Endpoint, Flow, ORDER_CASES, Order, Protocol, Sending, Traffic,
+    Direction, EcnNegotiation, End, Endpoint, Flow, Order, Protocol, Sending, Traffic,
 };
 use crate::histogram::Durations;
 use crate::listener::Listener;
-use crate::round_trips::{self, Method, NOT_TIMED_CASES, NotTimed, Path};
+use crate::round_trips::{self, Method, NotTimed, Path};
 use crate::sizes::{BOUNDS, Sizes};
 use crate::tally::Tally;
-use crate::totals::{Amount, NOT_TRACKED_CASES, NOT_WHOLE_CASES, NotTracked, NotWhole, Totals};
-use crate::{END_CASES, UNDECODED_CASES, Undecoded};
+use crate::totals::{Amount, NotTracked, NotWhole, Totals};
 
 const MILLISECOND: f64 = 1e6;
 const SECOND: f64 = 1e9;
@@ -146,7 +146,7 @@ pub struct Summary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresponsive_share: Option<f64>,
     /// Packets of which no more was read, by reason.
-    pub undecoded: Tally<Undecoded, UNDECODED_CASES>,
+    pub undecoded: Tally<Undecoded>,
     /// Pieces of IP packets.
     pub fragments: u64,
     /// IP packets by ECN field.
@@ -162,23 +162,23 @@ pub struct Summary {
     /// TCP segments of flows that were followed.
     pub segments: u64,
     /// Those with data by what they are.
-    pub order: Tally<Order, ORDER_CASES>,
+    pub order: Tally<Order>,
     /// How often data was acknowledged that the monitor had not seen.
     pub acknowledged_unseen: u64,
     /// Round trips in milliseconds.
     pub round_trips_ms: RoundTripSummary,
     /// Segments that gave no round trip, by reason.
-    pub not_timed: Tally<NotTimed, NOT_TIMED_CASES>,
+    pub not_timed: Tally<NotTimed>,
     /// Round trips beyond the monitor that became no whole one, by reason.
-    pub not_whole: Tally<NotWhole, NOT_WHOLE_CASES>,
+    pub not_whole: Tally<NotWhole>,
     /// Flows that were followed.
     pub flows_seen: u64,
     /// TCP connections whose opening was seen.
     pub openings: u64,
     /// Why flows are no longer followed.
-    pub ended: Tally<End, END_CASES>,
+    pub ended: Tally<End>,
     /// Packets of flows that there was no room to follow, by reason.
-    pub not_tracked: Tally<NotTracked, NOT_TRACKED_CASES>,
+    pub not_tracked: Tally<NotTracked>,
 }
 
 impl From<&Totals> for Summary {
@@ -285,7 +285,7 @@ pub struct DirectionSummary {
     /// Packets that are several.
     pub merged: Merged,
     /// TCP segments with data by what they are.
-    pub order: Tally<Order, ORDER_CASES>,
+    pub order: Tally<Order>,
     /// How often data was acknowledged that the monitor had not seen.
     pub acknowledged_unseen: u64,
     /// The most data under way at once, as the monitor saw it.
@@ -354,7 +354,7 @@ pub struct FlowSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub handshake_ms: Option<f64>,
     /// Segments that gave no round trip, by reason.
-    pub not_timed: Tally<NotTimed, NOT_TIMED_CASES>,
+    pub not_timed: Tally<NotTimed>,
     /// Traffic that the initiator sent.
     pub from_initiator: DirectionSummary,
     /// Traffic that the responder sent.

@@ -1,11 +1,13 @@
 //! Counts by reason: an enum whose every case has a name, and an array with a number for each.
 
-use std::marker::PhantomData;
+use std::fmt::Debug;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 /// An enum that can be counted by case. [`reasons!`](crate::tally::reasons) implements it.
 pub trait Reason: Copy + 'static {
+    /// A count for each case.
+    type Counts: Copy + Debug + Default + Eq + AsRef<[u64]> + AsMut<[u64]>;
     /// Every case, in the order in which they are declared.
     const ALL: &'static [Self];
     /// The name of the case in results; stable.
@@ -24,6 +26,7 @@ macro_rules! reasons {
         $vis enum $name { $($(#[$inner])* $case,)* }
 
         impl $crate::tally::Reason for $name {
+            type Counts = [u64; Self::ALL.len()];
             const ALL: &'static [Self] = &[$(Self::$case,)*];
             fn name(self) -> &'static str {
                 match self { $(Self::$case => $text,)* }
@@ -42,21 +45,11 @@ macro_rules! reasons {
 }
 pub(crate) use reasons;
 
-/// How often each case of `R` occurred. `CASES` is the number of its cases.
+/// How often each case of `R` occurred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Tally<R, const CASES: usize> {
-    counts: [u64; CASES],
-    reason: PhantomData<R>,
-}
+pub struct Tally<R: Reason>(R::Counts);
 
-impl<R: Reason, const CASES: usize> Tally<R, CASES> {
-    /// Nothing has occurred yet.
-    #[must_use]
-    pub const fn new() -> Self {
-        const { assert!(R::ALL.len() == CASES, "one count for each case") };
-        Self { counts: [0; CASES], reason: PhantomData }
-    }
-
+impl<R: Reason> Tally<R> {
     /// Counts one.
     #[inline]
     pub fn add(&mut self, reason: R) {
@@ -66,32 +59,32 @@ impl<R: Reason, const CASES: usize> Tally<R, CASES> {
     /// Counts several at once.
     #[inline]
     pub fn add_many(&mut self, reason: R, count: u64) {
-        self.counts[reason.index()] += count;
+        self.0.as_mut()[reason.index()] += count;
     }
 
     /// How often it occurred.
     #[must_use]
     pub fn get(&self, reason: R) -> u64 {
-        self.counts[reason.index()]
+        self.0.as_ref()[reason.index()]
     }
 
     /// All cases together.
     #[must_use]
     pub fn total(&self) -> u64 {
-        self.counts.iter().sum()
+        self.0.as_ref().iter().sum()
     }
 }
 
-impl<R: Reason, const CASES: usize> Default for Tally<R, CASES> {
+impl<R: Reason> Default for Tally<R> {
     fn default() -> Self {
-        Self::new()
+        Self(R::Counts::default())
     }
 }
 
 /// An object with a key for every case, those that never occurred included: that is knowledge too.
-impl<R: Reason, const CASES: usize> Serialize for Tally<R, CASES> {
+impl<R: Reason> Serialize for Tally<R> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(CASES))?;
+        let mut map = serializer.serialize_map(Some(R::ALL.len()))?;
         for &reason in R::ALL {
             map.serialize_entry(reason.name(), &self.get(reason))?;
         }

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use crate::decode::{UNDECODED_CASES, Undecoded};
-use crate::flows::{END_CASES, End, ORDER_CASES, Order, TRAFFIC_CASES, Traffic};
+use crate::decode::Undecoded;
+use crate::flows::{End, Order, Traffic};
 use crate::histogram::{Durations, Histogram};
-use crate::round_trips::{NOT_TIMED_CASES, NotTimed, Path};
+use crate::round_trips::{NotTimed, Path};
 use crate::sizes::Sizes;
-use crate::tally::{Tally, reasons};
+use crate::tally::{Reason, Tally, reasons};
 
 reasons! {
     /// Why a beyond round trip did not become part of a whole one.
@@ -33,9 +33,6 @@ reasons! {
     }
 }
 
-/// The number of cases of [`NotWhole`].
-pub const NOT_WHOLE_CASES: usize = 8;
-
 reasons! {
     /// Why a packet of a flow was not counted for a flow.
     pub enum NotTracked {
@@ -45,9 +42,6 @@ reasons! {
         Full = "table-full",
     }
 }
-
-/// The number of cases of [`NotTracked`].
-pub const NOT_TRACKED_CASES: usize = 2;
 
 /// The share of a kind of traffic.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -76,9 +70,9 @@ pub struct Totals {
     /// The latest time that any packet had.
     pub last: Option<u64>,
     /// IP packets by kind of traffic.
-    pub traffic: [Amount; TRAFFIC_CASES],
+    pub traffic: [Amount; Traffic::ALL.len()],
     /// Packets of which no more was read, by reason.
-    pub undecoded: Tally<Undecoded, UNDECODED_CASES>,
+    pub undecoded: Tally<Undecoded>,
     /// Pieces of IP packets, first ones included.
     pub fragments: u64,
     /// IP packets by ECN field: Not-ECT, ECT(1), ECT(0), CE.
@@ -92,7 +86,7 @@ pub struct Totals {
     /// TCP segments of flows that are followed.
     pub segments: u64,
     /// Those with data by what they are.
-    pub order: Tally<Order, ORDER_CASES>,
+    pub order: Tally<Order>,
     /// Segments with ECE and with CWR, but for those of handshakes and of accurate ECN.
     pub ece: u64,
     /// See `ece`.
@@ -102,17 +96,17 @@ pub struct Totals {
     /// Round trips that were taken, by [`Path`].
     pub round_trips: [Histogram; 3],
     /// Segments that gave no round trip, by reason.
-    pub not_timed: Tally<NotTimed, NOT_TIMED_CASES>,
+    pub not_timed: Tally<NotTimed>,
     /// Round trips beyond the monitor that became no whole one, by reason.
-    pub not_whole: Tally<NotWhole, NOT_WHOLE_CASES>,
+    pub not_whole: Tally<NotWhole>,
     /// Flows that were followed.
     pub flows: u64,
     /// TCP connections whose opening was seen.
     pub openings: u64,
     /// Flows that are no longer followed, by reason.
-    pub ended: Tally<End, END_CASES>,
+    pub ended: Tally<End>,
     /// Packets that belong to no flow that is followed.
-    pub not_tracked: Tally<NotTracked, NOT_TRACKED_CASES>,
+    pub not_tracked: Tally<NotTracked>,
 }
 
 impl Totals {

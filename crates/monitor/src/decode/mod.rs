@@ -12,7 +12,7 @@ pub use address::Address;
 pub use internet::{Fragment, Internet};
 pub use link::LinkType;
 pub use tcp::{Flags, Tcp, Timestamps};
-pub use undecoded::{UNDECODED_CASES, Undecoded};
+pub use undecoded::Undecoded;
 
 /// Payload of an IP packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

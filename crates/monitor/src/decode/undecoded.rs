@@ -21,6 +21,3 @@ reasons! {
         BadTransport = "bad-transport-header",
     }
 }
-
-/// The number of cases of [`Undecoded`].
-pub const UNDECODED_CASES: usize = 7;

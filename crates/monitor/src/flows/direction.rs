@@ -25,9 +25,6 @@ reasons! {
     }
 }
 
-/// The number of cases of [`Order`].
-pub const ORDER_CASES: usize = 7;
-
 /// The packets that a sender sent before anything of its data had been acknowledged.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FirstFlight {
@@ -77,7 +74,7 @@ pub struct Direction {
     /// How many packets those merged were, at least.
     pub merged_from: u64,
     /// Segments with data by what they are.
-    pub order: Tally<Order, ORDER_CASES>,
+    pub order: Tally<Order>,
     /// How often data was acknowledged that the monitor had not seen.
     pub acknowledged_unseen: u64,
     /// The most data that was under way at once, as the monitor saw it.

@@ -3,8 +3,8 @@ use serde::Serialize;
 use super::direction::{Direction, Sending};
 use super::key::{Key, Protocol};
 use crate::decode::Tcp;
-use crate::round_trips::{Method, NOT_TIMED_CASES, NotTimed};
-use crate::tally::{Tally, reasons};
+use crate::round_trips::{Method, NotTimed};
+use crate::tally::{Reason, Tally, reasons};
 
 reasons! {
     /// How far a flow has come; each stage has its own time after which a silent flow is forgotten.
@@ -22,7 +22,7 @@ reasons! {
 }
 
 /// The number of cases of [`Stage`].
-pub const STAGES: usize = 4;
+pub const STAGES: usize = Stage::ALL.len();
 
 reasons! {
     /// Why a flow is no longer followed.
@@ -39,9 +39,6 @@ reasons! {
         InputEnded = "input-ended",
     }
 }
-
-/// The number of cases of [`End`].
-pub const END_CASES: usize = 5;
 
 reasons! {
     /// Kind of traffic a packet belongs to, by whether its sender can be expected to slow down.
@@ -70,9 +67,6 @@ impl Traffic {
         }
     }
 }
-
-/// The number of cases of [`Traffic`].
-pub const TRAFFIC_CASES: usize = 4;
 
 /// True if a connection uses ECN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -142,7 +136,7 @@ pub struct Flow {
     /// and the SYNs are long gone.
     pub acknowledged_selectively: [bool; 2],
     /// Segments that gave no round trip, by reason.
-    pub not_timed: Tally<NotTimed, NOT_TIMED_CASES>,
+    pub not_timed: Tally<NotTimed>,
     /// From the initiator, and from the responder.
     pub directions: [Direction; 2],
 }
@@ -164,7 +158,7 @@ impl Flow {
             handshake: Handshake::default(),
             quic: false,
             acknowledged_selectively: [false; 2],
-            not_timed: Tally::new(),
+            not_timed: Tally::default(),
             directions: Default::default(),
         }
     }

@@ -60,17 +60,25 @@ impl Key {
             | u64::from(self.upper.port)
             | u64::from(self.protocol == Protocol::Udp) << 32
             | u64::from(self.lower.address.version_6) << 33;
-        let mut state = fold(seed ^ ports, 0x9e37_79b9_7f4a_7c15);
-        for address in [&self.lower.address, &self.upper.address] {
-            let (low, high) = address.bytes.split_at(8);
-            let word = |half: &[u8]| half.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
-            state = fold(state ^ word(low), seed ^ 0xd1b5_4a32_d192_ed03);
-            if address.version_6 {
-                state = fold(state ^ word(high), seed ^ 0x94d0_49bb_1331_11eb);
-            }
-        }
-        state
+        flow_hash(seed, ports, [&self.lower.address, &self.upper.address])
     }
+}
+
+/// The hash of what packets of one flow have in common: the two addresses, and ports and protocol in 40 bits or less.
+/// Nobody can choose addresses that collide who does not know the seed.
+#[inline]
+#[must_use]
+pub fn flow_hash(seed: u64, ports: u64, addresses: [&Address; 2]) -> u64 {
+    let mut state = fold(seed ^ ports, 0x9e37_79b9_7f4a_7c15);
+    for address in addresses {
+        let (low, high) = address.bytes.split_at(8);
+        let word = |half: &[u8]| half.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        state = fold(state ^ word(low), seed ^ 0xd1b5_4a32_d192_ed03);
+        if address.version_6 {
+            state = fold(state ^ word(high), seed ^ 0x94d0_49bb_1331_11eb);
+        }
+    }
+    state
 }
 
 /// Multiplies and adds the two halves of the product.

@@ -8,8 +8,8 @@ mod table;
 mod whole_round_trips;
 
 pub(crate) use connection::Segment;
-pub use direction::{Direction, FirstFlight, ORDER_CASES, Order, Sending};
-pub use flow::{END_CASES, EcnNegotiation, End, Flow, STAGES, Stage, TRAFFIC_CASES, Traffic};
-pub use key::{End as Endpoint, Key, Protocol};
+pub use direction::{Direction, FirstFlight, Order, Sending};
+pub use flow::{EcnNegotiation, End, Flow, STAGES, Stage, Traffic};
+pub use key::{End as Endpoint, Key, Protocol, flow_hash};
 pub use table::BYTES_PER_FLOW;
 pub(crate) use table::{Place, Table};

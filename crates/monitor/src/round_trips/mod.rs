@@ -73,9 +73,6 @@ reasons! {
     }
 }
 
-/// The number of cases of [`NotTimed`].
-pub const NOT_TIMED_CASES: usize = 17;
-
 /// How a connection's round trips are taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
