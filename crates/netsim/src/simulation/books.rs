@@ -37,8 +37,8 @@ impl Simulation {
         });
         let lines = self.lines.packets().map(|(end, packet)| {
             let group = self.flows[packet.flow() as usize].group as usize;
-            let received = packet.time - self.groups[group].route.after_receipt;
-            (*packet, (end == End::WaitingReceiverAndBack).then_some(received))
+            let waits = end == End::WaitingReceiverAndBack;
+            (*packet, waits.then(|| packet.time - self.groups[group].route.after_receipt))
         });
         let elsewhere = self.access.packets().copied().chain(waiting.flatten());
         lines.chain(elsewhere.map(|packet| (packet, None)))

@@ -72,10 +72,12 @@ impl Simulation {
         }
         let mut arrivals = Vec::new();
         for (awaiting, packet) in self.lines.packets() {
+            if awaiting != End::WaitingReceiverAndBack || packet.sequence() == 0 {
+                continue;
+            }
             let group = self.flows[packet.flow() as usize].group;
             let received = packet.time - self.groups[group as usize].route.after_receipt;
-            let is_new = self.delays.counted_until <= received && received < end;
-            if awaiting == End::WaitingReceiverAndBack && packet.sequence() > 0 && is_new {
+            if self.delays.counted_until <= received && received < end {
                 arrivals.push((received, packet.stamp().number(), packet));
             }
         }
