@@ -38,8 +38,9 @@ impl AccessRate {
         Self { rate, full_size, full_time: transmission(full_size, rate) }
     }
 
+    /// Nanoseconds for a packet of `size` bytes.
     #[inline]
-    fn time(&self, size: u32) -> u64 {
+    pub fn time(&self, size: u32) -> u64 {
         if size == self.full_size { self.full_time } else { transmission(size, self.rate) }
     }
 }

@@ -58,6 +58,16 @@ impl AnyLink {
         either!(self, it => it.close_window(now, into));
     }
 
+    /// From `now` on [`AnyLink::since_mark`] counts.
+    pub fn mark(&mut self, now: u64) {
+        either!(self, it => it.mark(now));
+    }
+
+    /// Measurements since the mark, if there is one.
+    pub fn since_mark(&mut self, now: u64) -> Option<LinkWindow> {
+        either!(self, it => it.since_mark(now))
+    }
+
     /// Changes how the wire loses packets accepted from now on.
     pub fn set_loss(&mut self, model: LossModel) {
         either!(self, it => it.set_loss(model));

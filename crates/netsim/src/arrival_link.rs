@@ -84,7 +84,7 @@ impl ArrivalLink {
                 link.rate_schedule.as_ref(),
                 link.trace.as_ref(),
             ),
-            books: LinkBooks::new(discipline.average_queue()),
+            books: LinkBooks::new(link.books, discipline.average_queue()),
             discipline,
             values,
             coin,
@@ -227,6 +227,19 @@ impl ArrivalLink {
         self.catch_up(now);
         let in_service = (self.in_service.end, self.queue_bytes);
         self.books.close_window(now, &self.transmitter, in_service, into);
+    }
+
+    /// From `now` on [`ArrivalLink::since_mark`] counts.
+    pub fn mark(&mut self, now: u64) {
+        self.catch_up(now);
+        self.books.mark(now, &self.transmitter, (self.in_service.end, self.queue_bytes));
+    }
+
+    /// Measurements since the mark, if there is one.
+    pub fn since_mark(&mut self, now: u64) -> Option<LinkWindow> {
+        self.catch_up(now);
+        let in_service = (self.in_service.end, self.queue_bytes);
+        self.books.since_mark(now, &self.transmitter, in_service)
     }
 
     /// Totals since time 0, up to `now`.

@@ -50,6 +50,12 @@ impl Schedule {
         })
     }
 
+    /// Adds an event that is not before the next.
+    pub fn add(&mut self, time: u64, event: Control) {
+        let place = self.events[self.position..].partition_point(|each| *each < (time, event));
+        self.events.insert(self.position + place, (time, event));
+    }
+
     /// Takes the next event.
     pub fn pop(&mut self) -> Option<Control> {
         match self.events.get(self.position) {

@@ -435,6 +435,16 @@ impl DepartureLink {
         self.link.close_window(now, into);
     }
 
+    /// From `now` on [`DepartureLink::since_mark`] counts.
+    pub fn mark(&mut self, now: u64) {
+        self.link.mark(now);
+    }
+
+    /// Measurements since the mark, if there is one.
+    pub fn since_mark(&mut self, now: u64) -> Option<LinkWindow> {
+        self.link.since_mark(now)
+    }
+
     /// Totals since time 0, up to `now`.
     pub fn ledger(&mut self, now: u64) -> Ledger {
         self.link.ledger(now)

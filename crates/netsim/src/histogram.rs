@@ -63,6 +63,32 @@ impl Distribution {
         }
     }
 
+    /// Takes out everything that `earlier` holds, which was a part of it; the maximum stays.
+    pub fn subtract(&mut self, earlier: &Self) {
+        self.sum -= earlier.sum;
+        for (mine, theirs) in self.buckets.iter_mut().zip(&earlier.buckets) {
+            *mine -= theirs;
+        }
+    }
+
+    /// Values that these parts of the weight, ascending, do not exceed: [`Distribution::quantile`] of each; and the weight.
+    pub fn quantiles<const N: usize>(&self, fractions: [f64; N]) -> Option<([f64; N], u64)> {
+        let weight = self.weight();
+        let mut wanted = fractions.iter().map(|fraction| wanted(weight, *fraction)).peekable();
+        let (mut found, mut place, mut seen) = ([0.0; N], 0, 0);
+        for (bucket, filed) in self.buckets.iter().enumerate() {
+            seen += filed;
+            while wanted.next_if(|wanted| seen >= *wanted).is_some() {
+                found[place] = middle_of(bucket).min(self.maximum as f64);
+                place += 1;
+            }
+            if place == N {
+                break;
+            }
+        }
+        (weight > 0).then_some((found, weight))
+    }
+
     /// Forgets everything, keeping the memory.
     pub fn clear(&mut self) {
         self.buckets.fill(0);
@@ -109,9 +135,7 @@ impl Distribution {
     /// Smallest value that at least `fraction` of the weight does not exceed.
     #[must_use]
     pub fn quantile(&self, fraction: f64) -> Option<f64> {
-        // 0.07 * 100 is a hair above 7 in floating point, which is not to ask for the 8th value.
-        let exact = self.weight() as f64 * fraction * (1.0 - 4.0 * f64::EPSILON);
-        let wanted = exact.ceil().max(1.0) as u64;
+        let wanted = wanted(self.weight(), fraction);
         let mut seen = 0;
         let bucket = self.buckets.iter().position(|weight| {
             seen += weight;
@@ -119,6 +143,13 @@ impl Distribution {
         })?;
         Some(middle_of(bucket).min(self.maximum as f64))
     }
+}
+
+/// Part of the weight that a value with at least this fraction of it has not above it.
+fn wanted(weight: u64, fraction: f64) -> u64 {
+    // 0.07 * 100 is a hair above 7 in floating point, which is not to ask for the 8th value.
+    let exact = weight as f64 * fraction * (1.0 - 4.0 * f64::EPSILON);
+    exact.ceil().max(1.0) as u64
 }
 
 #[inline]

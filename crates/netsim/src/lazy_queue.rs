@@ -31,8 +31,9 @@ const DIGIT_BITS: u32 = 8;
 const DIGITS: usize = 1 << DIGIT_BITS;
 /// Where the two digits of a key begin by which it is sorted.
 const CELL: u32 = u64::BITS - 2 * DIGIT_BITS;
-/// An epoch lasts two to the power of this nanoseconds at least, as many as these digits tell apart.
-const LEAST_SHIFT: u32 = 2 * DIGIT_BITS;
+/// An epoch lasts two to the power of this nanoseconds at least: in a data centre a wire takes a microsecond, and
+/// thousands of packets are on wires at a time.
+const LEAST_SHIFT: u32 = 4;
 /// And no more than to the power of this: half of a key is left for the place among the others.
 const GREATEST_SHIFT: u32 = 31;
 
@@ -409,7 +410,7 @@ mod tests {
 
     #[test]
     fn the_order_is_that_of_sorting_however_long_epochs_are() {
-        for shift in [16, 20, 31] {
+        for shift in [4, 10, 16, 20, 31] {
             // From far less than an epoch to far more than there are lists.
             for reach in [1, 10_000, 1 << 20, 1 << 24, 1 << 28, 1 << 40] {
                 let (mut queue, mut sorted) = (queue(shift), Vec::<Entry>::new());
@@ -499,7 +500,8 @@ mod tests {
         let few_short = [&[0; 20], &delays[..]].concat();
         assert_eq!(shift(20_000.0, &few_short), 24);
         assert_eq!(shift(1e9, &[0]), GREATEST_SHIFT);
-        assert_eq!(shift(1.0, &[]), LEAST_SHIFT);
+        assert_eq!(shift(0.1, &[]), LEAST_SHIFT);
+        assert_eq!(shift(0.1, &[1000; 3]), 7); // 150 ns on the packets' account, 128 of which are a power of two
         assert_eq!(shift(20_000.0, &[10 * millisecond; 3]), 23);
     }
 }

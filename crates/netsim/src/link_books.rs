@@ -1,5 +1,7 @@
 //! What is written down at a link, whichever way its packets wait.
 
+use serde::Deserialize;
+
 use crate::link_window::LinkWindow;
 use crate::queue_record::QueueRecord;
 use crate::transmitter::Transmitter;
@@ -25,31 +27,64 @@ pub struct Ledger {
     pub sojourn: u128,
 }
 
+/// How much is written down at a link.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Books {
+    /// Counts, sums over time, and the distributions of queue lengths and waiting times.
+    #[default]
+    Full,
+    /// Counts and sums over time: of the queue and of waiting times there is no more than the sum.
+    Counters,
+    /// What the run itself needs: results do not have the link.
+    None,
+}
+
 /// See the module's head.
 #[derive(Clone, Debug, Default)]
 pub struct LinkBooks {
+    /// Up to when the queue's statistics are complete.
+    accounted: u64,
+    /// Bytes whose transmission began in this window: whole numbers add up faster than the bits will.
+    bytes: u64,
     /// Measurements since the last window was closed; the queue's lengths are still in `queue`.
     pub window: LinkWindow,
-    queue: QueueRecord,
+    /// How long the queue had which length; only of full books.
+    queue: Option<QueueRecord>,
+    /// True of all but those that keep nothing.
+    keeps_sums: bool,
     /// Waiting in nanoseconds of the packets dropped from the queue in this window: the ledger has
     /// it, the metrics of sojourn, which are those of forwarded packets, do not.
     pub dropped_waiting: u128,
-    /// Up to when the queue's statistics are complete.
-    accounted: u64,
-    /// The discipline's own average, if it keeps one.
+    /// The discipline's own average, if it keeps one, and the books are full.
     average: Option<f64>,
     average_since: u64,
     window_begin: u64,
     bits_ahead: f64,
-    /// Bytes whose transmission began in this window: whole numbers add up faster than the bits will.
-    bytes: u64,
     ledger: Ledger,
+    /// Only where somebody has asked for it.
+    mark: Option<Box<Mark>>,
+}
+
+/// An instant from which on somebody wants to know what is measured.
+#[derive(Clone, Debug)]
+struct Mark {
+    /// The window that was not closed then, as it was.
+    before: LinkWindow,
+    /// What has been closed since.
+    closed: LinkWindow,
 }
 
 impl LinkBooks {
     /// Empty books at time 0; `average` is the discipline's own, if it keeps one.
-    pub fn new(average: Option<f64>) -> Self {
-        Self { average, ..Self::default() }
+    pub fn new(books: Books, average: Option<f64>) -> Self {
+        let is_full = books == Books::Full;
+        Self {
+            queue: is_full.then(QueueRecord::default),
+            keeps_sums: books != Books::None,
+            average: average.filter(|_| is_full),
+            ..Self::default()
+        }
     }
 
     /// So many packets and bytes have been waiting until `now`.
@@ -57,7 +92,11 @@ impl LinkBooks {
     pub fn hold_queue(&mut self, now: u64, packets: u32, bytes: u64) {
         let time = now - self.accounted;
         if time > 0 {
-            self.queue.hold(packets, bytes, time, &mut self.window);
+            if let Some(queue) = &mut self.queue {
+                queue.hold(packets, bytes, time, &mut self.window);
+            } else if self.keeps_sums {
+                self.window.backlog += u128::from(packets) * u128::from(time);
+            }
             self.accounted = now;
         }
     }
@@ -88,8 +127,12 @@ impl LinkBooks {
     #[inline]
     pub fn count_forwarded(&mut self, size: u32, waited: u64) {
         self.window.forwarded += 1;
-        self.window.sojourn.count(waited);
         self.bytes += u64::from(size);
+        if self.queue.is_some() {
+            self.window.sojourn.count(waited);
+        } else if self.keeps_sums {
+            self.window.waited += u128::from(waited);
+        }
     }
 
     /// So many packets that have waited for `waited` nanoseconds altogether are dropped by no decision
@@ -106,16 +149,13 @@ impl LinkBooks {
         &mut self,
         now: u64,
         transmitter: &Transmitter,
-        (end, given_after): (u64, u64),
+        in_service: (u64, u64),
         into: &mut [&mut LinkWindow],
     ) {
-        self.hold_average(now, self.average);
-        // Bits were counted when transmissions began: what lies ahead belongs to the next window.
-        let bits_ahead = transmitter.bits_ahead(now, end, given_after);
-        self.window.bits = self.bytes as f64 * 8.0 + (self.bits_ahead - bits_ahead);
-        self.window.capacity = transmitter.capacity(self.window_begin, now);
+        let bits_ahead = self.complete_window(now, transmitter, in_service);
         self.ledger = self.ledger();
-        for window in into {
+        let mark = self.mark.as_mut().map(|mark| &mut mark.closed);
+        for window in into.iter_mut().map(|window| &mut **window).chain(mark) {
             window.merge(&self.window);
         }
         self.window.clear();
@@ -124,9 +164,51 @@ impl LinkBooks {
         self.bits_ahead = bits_ahead;
     }
 
+    /// Makes the window say everything up to `now`: bits that lie ahead then. The rest as above.
+    fn complete_window(
+        &mut self,
+        now: u64,
+        transmitter: &Transmitter,
+        (end, given_after): (u64, u64),
+    ) -> f64 {
+        self.hold_average(now, self.average);
+        if let Some(queue) = &mut self.queue {
+            queue.file(&mut self.window);
+        }
+        // Bits were counted when transmissions began: what lies ahead belongs to the next window.
+        let bits_ahead = transmitter.bits_ahead(now, end, given_after);
+        self.window.bits = self.bytes as f64 * 8.0 + (self.bits_ahead - bits_ahead);
+        self.window.capacity = transmitter.capacity(self.window_begin, now);
+        bits_ahead
+    }
+
+    /// From `now` on [`LinkBooks::since_mark`] counts; the rest as above.
+    pub fn mark(&mut self, now: u64, transmitter: &Transmitter, in_service: (u64, u64)) {
+        self.complete_window(now, transmitter, in_service);
+        self.mark =
+            Some(Box::new(Mark { before: self.window.clone(), closed: LinkWindow::default() }));
+    }
+
+    /// Measurements since the mark, if there is one; the rest as above.
+    pub fn since_mark(
+        &mut self,
+        now: u64,
+        transmitter: &Transmitter,
+        in_service: (u64, u64),
+    ) -> Option<LinkWindow> {
+        self.complete_window(now, transmitter, in_service);
+        let mark = self.mark.as_ref()?;
+        let mut since = self.window.clone();
+        since.merge(&mark.closed);
+        since.subtract(&mark.before);
+        Some(since)
+    }
+
     /// Totals since time 0, up to where the queue has been accounted for.
     pub fn ledger(&mut self) -> Ledger {
-        self.queue.file(&mut self.window);
+        if let Some(queue) = &mut self.queue {
+            queue.file(&mut self.window);
+        }
         let (mut ledger, window) = (self.ledger, &self.window);
         ledger.arrivals += window.arrivals;
         ledger.forwarded += window.forwarded;
@@ -134,8 +216,8 @@ impl LinkBooks {
         ledger.drops += window.drops;
         ledger.marks += window.marks;
         ledger.losses += window.losses;
-        ledger.backlog += window.queue_packets.sum();
-        ledger.sojourn += window.sojourn.sum() + self.dropped_waiting;
+        ledger.backlog += window.queue_packets.sum() + window.backlog;
+        ledger.sojourn += window.sojourn.sum() + window.waited + self.dropped_waiting;
         ledger
     }
 }

@@ -10,7 +10,7 @@ const AVERAGE_STEPS: f64 = 256.0;
 /// Longest average queue that can be filed, in packets.
 pub const LARGEST_AVERAGE: f64 = (u32::MAX / AVERAGE_STEPS as u32) as f64;
 
-/// Everything measured at a link over a window.
+/// Everything measured at a link over a window; the distributions are empty where its books are not full.
 #[derive(Clone, Debug, Default)]
 pub struct LinkWindow {
     /// Packets waiting, weighted by time.
@@ -21,6 +21,10 @@ pub struct LinkWindow {
     pub average_queue: Distribution,
     /// Waiting times in nanoseconds of the packets whose transmission began.
     pub sojourn: Distribution,
+    /// Time integral of the packets waiting, in packet nanoseconds, that is in no distribution.
+    pub backlog: u128,
+    /// Waiting times in nanoseconds that are in no distribution, all together.
+    pub waited: u128,
     /// Packets offered to the queue.
     pub arrivals: u64,
     /// Packets whose transmission began.
@@ -82,6 +86,8 @@ impl LinkWindow {
         self.queue_bytes.merge(&other.queue_bytes);
         self.average_queue.merge(&other.average_queue);
         self.sojourn.merge(&other.sojourn);
+        self.backlog += other.backlog;
+        self.waited += other.waited;
         self.arrivals += other.arrivals;
         self.forwarded += other.forwarded;
         self.drops += other.drops;
@@ -93,12 +99,32 @@ impl LinkWindow {
         self.capacity += other.capacity;
     }
 
+    /// Takes out what an earlier window holds that is a part of this one.
+    pub fn subtract(&mut self, earlier: &Self) {
+        self.queue_packets.subtract(&earlier.queue_packets);
+        self.queue_bytes.subtract(&earlier.queue_bytes);
+        self.average_queue.subtract(&earlier.average_queue);
+        self.sojourn.subtract(&earlier.sojourn);
+        self.backlog -= earlier.backlog;
+        self.waited -= earlier.waited;
+        self.arrivals -= earlier.arrivals;
+        self.forwarded -= earlier.forwarded;
+        self.drops -= earlier.drops;
+        self.overflow_drops -= earlier.overflow_drops;
+        self.forced_drops -= earlier.forced_drops;
+        self.marks -= earlier.marks;
+        self.losses -= earlier.losses;
+        self.bits -= earlier.bits;
+        self.capacity -= earlier.capacity;
+    }
+
     /// Begins anew, keeping the memory.
     pub fn clear(&mut self) {
         self.queue_packets.clear();
         self.queue_bytes.clear();
         self.average_queue.clear();
         self.sojourn.clear();
+        (self.backlog, self.waited) = (0, 0);
         (self.arrivals, self.forwarded, self.drops) = (0, 0, 0);
         (self.overflow_drops, self.forced_drops, self.marks) = (0, 0, 0);
         self.losses = 0;

@@ -7,8 +7,10 @@
 
 use crate::link_window::LinkWindow;
 
-/// Lengths that are kept at once: queues whose lengths are the same up to multiples of it share a place.
+/// Lengths that are kept at once, at most: queues whose lengths are the same up to multiples of it share a place.
 const PLACES: usize = 256;
+/// And at first. All lengths so far have a place of their own while there are less than the most.
+const FIRST_PLACES: usize = 8;
 
 /// A length of the queue, and for how many nanoseconds it has been that since it was filed last.
 #[derive(Clone, Copy, Debug, Default)]
@@ -31,12 +33,12 @@ impl Held {
 /// See the module's head.
 #[derive(Clone, Debug)]
 pub struct QueueRecord {
-    held: Box<[Held; PLACES]>,
+    held: Vec<Held>,
 }
 
 impl Default for QueueRecord {
     fn default() -> Self {
-        Self { held: Box::new([Held::default(); PLACES]) }
+        Self { held: vec![Held::default(); FIRST_PLACES] }
     }
 }
 
@@ -44,19 +46,27 @@ impl QueueRecord {
     /// The queue has held so many packets and bytes for `time` nanoseconds more.
     #[inline(always)] // twice for every packet
     pub fn hold(&mut self, packets: u32, bytes: u64, time: u64, window: &mut LinkWindow) {
-        let held = &mut self.held[packets as usize % PLACES];
+        let place = packets as usize & (self.held.len() - 1);
+        let held = &mut self.held[place];
         if held.packets != packets {
-            Self::replace(held, packets, bytes, window);
-        } else if held.bytes != bytes {
+            return self.replace(Held { packets, bytes, time, time_before: 0 }, window);
+        }
+        if held.bytes != bytes {
             Self::change_bytes(held, bytes, window);
         }
         held.time += time;
     }
 
-    /// Another length takes the place.
+    /// Another length takes the place, or a new one.
     #[inline(never)]
-    fn replace(held: &mut Held, packets: u32, bytes: u64, window: &mut LinkWindow) {
-        let before = std::mem::replace(held, Held { packets, bytes, ..Held::default() });
+    fn replace(&mut self, next: Held, window: &mut LinkWindow) {
+        let length = next.packets as usize;
+        if length >= self.held.len() && self.held.len() < PLACES {
+            let places = (length + 1).next_power_of_two().min(PLACES);
+            self.held.resize(places, Held::default());
+        }
+        let place = length & (self.held.len() - 1);
+        let before = std::mem::replace(&mut self.held[place], next);
         if before.time > 0 {
             before.file(window);
         } // or else it is filed already: to add no time would still tell of so many bytes

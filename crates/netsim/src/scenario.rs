@@ -17,6 +17,7 @@ pub use crate::limits::{
     HIGHEST_RATE, LINK_MEASURES, LONGEST_DELAY, LONGEST_DURATION, MOST_FLOWS, MOST_LINKS,
     MOST_MEASURES, MOST_PROBES,
 };
+pub use crate::link_books::Books;
 use crate::loss::LossModel;
 use crate::round_trip::RoundTrips;
 use crate::scripted_losses::ScriptedLoss;
@@ -75,6 +76,9 @@ pub struct Link {
     /// How its wire loses packets; it loses none without it.
     #[serde(default)]
     pub loss: Option<LossModel>,
+    /// How much is written down here.
+    #[serde(default)]
+    pub books: Books,
 }
 
 /// A queue discipline and its parameters.
@@ -212,7 +216,7 @@ impl Scenario {
 
 impl Link {
     /// Return true if its rate varies by itself.
-    fn varies(&self) -> bool {
+    pub(crate) fn varies(&self) -> bool {
         self.rate_schedule.is_some() || self.trace.is_some()
     }
 }

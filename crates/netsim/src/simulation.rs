@@ -17,9 +17,11 @@ mod answers;
 #[cfg(test)]
 mod books;
 mod delays;
+mod forks;
 mod held;
 mod laid;
 mod load;
+mod logged;
 mod notes;
 mod observe;
 mod observer;
@@ -36,6 +38,7 @@ mod watch;
 
 pub use watch::{RouterCounters, SentByFlow};
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_parameters::ParameterError;
@@ -52,14 +55,18 @@ use crate::delay_lines::{DelayLines, FIRST_LINE};
 use crate::flow::{Flow, Tally};
 use crate::flow_delays::FlowDelays;
 use crate::group::Group;
+use crate::limits::LONGEST_DURATION;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
+use crate::record::Mark;
 use crate::scenario::Scenario;
 use crate::scripted_losses::Scripts;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
+use crate::transfer_log::TransferLog;
+use crate::ways::Ways;
 use crate::wheel::Division;
 use laid::Laid;
 use notes::Notes;
@@ -105,11 +112,11 @@ struct Measured {
     phases: Phases,
     /// Of each group's transfers.
     transfers: Vec<TransferBooks>,
-    /// Of each link.
-    totals: Vec<LinkWindow>,
+    /// Of each link. Forks share it, and the next two, until one of them comes to a boundary.
+    totals: Arc<Vec<LinkWindow>>,
     /// The same, of each phase.
-    phase_windows: Vec<Vec<LinkWindow>>,
-    snapshots: Vec<Snapshot>,
+    phase_windows: Arc<Vec<Vec<LinkWindow>>>,
+    snapshots: Arc<Vec<Snapshot>>,
     /// Of each link, what probes have read.
     series: Vec<Series>,
 }
@@ -122,9 +129,9 @@ impl Measured {
         let windows = vec![LinkWindow::default(); links];
         Self {
             transfers: TransferBooks::of(scenario, spans),
-            phase_windows: vec![windows.clone(); spans],
-            totals: windows,
-            snapshots: Vec::new(),
+            phase_windows: Arc::new(vec![windows.clone(); spans]),
+            totals: Arc::new(windows),
+            snapshots: Arc::default(),
             series: vec![Series::default(); links],
             phases,
         }
@@ -134,7 +141,7 @@ impl Measured {
 /// A network in motion.
 #[derive(Clone, Debug)]
 pub struct Simulation {
-    scenario: Scenario,
+    scenario: Arc<Scenario>,
     now: u64,
     events: u64,
     /// How many of them there are when packets are counted next.
@@ -151,12 +158,17 @@ pub struct Simulation {
     turns: Vec<u32>,
     groups: Vec<Group>,
     /// How the windows of each of the scenario's groups move; `None` without acknowledgements.
-    profiles: Vec<Option<Profile>>,
+    profiles: Arc<[Option<Profile>]>,
     /// The flows that the scenario names, and behind them places for transfers that come and go.
     flows: Vec<Flow>,
+    ways: Ways,
     answers: AcknowledgementPool,
     named_flows: usize,
     measured: Measured,
+    /// The flows' counts at an instant from which on somebody wants to know what is measured.
+    mark: Option<Arc<Mark>>,
+    /// Only where somebody asks for it.
+    transfer_log: Option<Box<TransferLog>>,
     monitor: Option<Vec<(u32, u64)>>,
     /// Only where somebody asks for some.
     notes: Option<Box<Notes>>,
@@ -175,11 +187,19 @@ impl Simulation {
     /// # Errors
     /// The first field of the scenario that cannot be used.
     pub fn new(scenario: Scenario, seed: u64) -> Result<Self, ParameterError> {
+        Self::build(scenario, seed, false)
+    }
+
+    /// The same for a run that has no end, if it `is_open`.
+    fn build(mut scenario: Scenario, seed: u64, is_open: bool) -> Result<Self, ParameterError> {
         scenario.check()?;
         let links = build_links(&scenario, seed)?;
         check_changes(&scenario, &links)?;
         let mut laid = Laid::of(&scenario, seed)?;
         load::check_expected(&scenario, &links, &laid.profiles)?;
+        if is_open {
+            scenario.duration_ns = LONGEST_DURATION;
+        }
         let measured = Measured::of(&scenario);
         let starts_and_stops = std::mem::take(&mut laid.events);
         let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);
@@ -219,19 +239,22 @@ impl Simulation {
             some_wait,
             links,
             turns,
+            ways: Ways::of(&groups, &flows),
             groups,
             named_flows: flows.len(),
             flows,
             answers: AcknowledgementPool::default(),
             measured,
+            mark: None,
+            transfer_log: None,
             monitor: None,
             notes: None,
             delays: FlowDelays::default(),
             observed: Observed::Nothing,
             some_pace: profiles.iter().flatten().any(|profile| profile.sender.pacing),
-            profiles,
+            profiles: profiles.into(),
             paused: false,
-            scenario,
+            scenario: Arc::new(scenario),
         }
     }
 
@@ -245,6 +268,7 @@ impl Simulation {
         let Sources { lines, some_wait, turns, calendar, timers } = sources;
         (self.lines, self.some_wait, self.turns) = (lines, some_wait, turns);
         (self.calendar, self.timers) = (calendar, timers);
+        self.ways = Ways::of(&self.groups, &self.flows);
     }
 
     /// Runs to the end, unless `cancel` becomes true.

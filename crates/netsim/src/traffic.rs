@@ -4,6 +4,7 @@
 //! seed, the group and the position alone, so that candidates compared under one seed meet the same
 //! traffic (the one exception is said in its name: `Arrivals::AfterPause`).
 
+mod bursts;
 mod open_loop;
 mod transfers;
 

@@ -257,7 +257,7 @@ impl<P: Packet> TurnLink<P> {
                 link.rate_schedule.as_ref(),
                 link.trace.as_ref(),
             ),
-            books: LinkBooks::new(queue.average_queue()),
+            books: LinkBooks::new(link.books, queue.average_queue()),
             standing: queue.standing(),
             coin,
             wire: LossyWire::new(link.loss, wire),
@@ -313,6 +313,18 @@ impl<P: Packet> TurnLink<P> {
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.turns.hold_queue(now);
         self.turns.books.close_window(now, &self.turns.transmitter, (self.turns.end, 0), into);
+    }
+
+    /// From `now` on [`TurnLink::since_mark`] counts.
+    pub fn mark(&mut self, now: u64) {
+        self.turns.hold_queue(now);
+        self.turns.books.mark(now, &self.turns.transmitter, (self.turns.end, 0));
+    }
+
+    /// Measurements since the mark, if there is one.
+    pub fn since_mark(&mut self, now: u64) -> Option<LinkWindow> {
+        self.turns.hold_queue(now);
+        self.turns.books.since_mark(now, &self.turns.transmitter, (self.turns.end, 0))
     }
 
     /// Measurements since the last window was closed.

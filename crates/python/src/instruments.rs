@@ -125,6 +125,27 @@ pub fn take_windows<'py>(
     Ok(columns)
 }
 
+/// The transfers so far, as arrays; what is not known is NaN.
+pub fn transfers<'py>(
+    python: Python<'py>,
+    simulation: &Simulation,
+) -> PyResult<(Bound<'py, PyDict>, bool)> {
+    let (rows, cut) = simulation.transfers();
+    let columns = PyDict::new(python);
+    columns.set_item("group", PyArray1::from_iter(python, rows.iter().map(|row| row.group)))?;
+    columns
+        .set_item("bytes", PyArray1::from_iter(python, rows.iter().map(|row| row.bytes as i64)))?;
+    type Row = vermilion_netsim::TransferRow;
+    let seconds = |of: fn(&Row) -> f64| {
+        PyArray1::from_iter(python, rows.iter().map(move |row| of(row) * 1e-9))
+    };
+    columns.set_item("start_s", seconds(|row| row.began as f64))?;
+    let took = |row: &Row| row.took.map_or(f64::NAN, |took| took as f64);
+    columns.set_item("completion_time_s", seconds(took))?;
+    columns.set_item("ideal_time_s", seconds(|row| row.ideal))?;
+    Ok((columns, cut))
+}
+
 /// The raw distributions: of each link and each group two, by name.
 pub fn raw_distributions<'py>(
     python: Python<'py>,

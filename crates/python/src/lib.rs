@@ -8,6 +8,7 @@ mod convert;
 mod errors;
 mod instruments;
 mod interface_monitor;
+mod kept;
 #[cfg(target_os = "linux")]
 mod link;
 mod monitor;
@@ -34,6 +35,8 @@ mod _core {
     use super::errors::ParameterError;
     #[pymodule_export]
     use super::interface_monitor::InterfaceMonitor;
+    #[pymodule_export]
+    use super::kept::Kept;
     #[cfg(target_os = "linux")]
     #[pymodule_export]
     use super::link::{Link, capture_head, capture_packets};

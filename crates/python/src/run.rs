@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use vermilion_netsim::batch::{Batch, Job};
 use vermilion_netsim::{Results, Scenario, Simulation};
+use vermilion_parameters::ParameterError;
 
 use crate::convert;
 use crate::errors::{interrupted, refused};
@@ -46,6 +47,16 @@ pub fn run<'py>(
     let results = simulation.conclude(true);
     session.map_or(Ok(()), |session| session.check(python))?;
     convert::outcome(python, &results, &simulation)
+}
+
+/// Number of the link of that name.
+pub fn link_of(simulation: &Simulation, name: &str) -> PyResult<usize> {
+    let scenario = simulation.scenario();
+    scenario.link_index(name).ok_or_else(|| {
+        let names: Vec<_> = scenario.links.iter().map(|link| &*link.name).collect();
+        let accepted = format!("a link of the scenario: {}", names.join(", "));
+        refused(ParameterError::new("link", format!("\"{name}\""), accepted))
+    })
 }
 
 /// Advances a simulation on a thread of its own while this one listens to signals; one that calls

@@ -6,10 +6,9 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use vermilion_netsim::trace::CaptureWriter;
-use vermilion_parameters::ParameterError;
 
 use crate::errors::refused;
-use crate::run::advance;
+use crate::run::{advance, link_of};
 use crate::session::Session;
 use crate::{convert, instruments};
 
@@ -41,12 +40,7 @@ pub struct Simulation {
 
 impl Simulation {
     fn link(&self, name: &str) -> PyResult<usize> {
-        let scenario = self.inner.scenario();
-        scenario.link_index(name).ok_or_else(|| {
-            let names: Vec<_> = scenario.links.iter().map(|link| &*link.name).collect();
-            let accepted = format!("a link of the scenario: {}", names.join(", "));
-            refused(ParameterError::new("link", format!("\"{name}\""), accepted))
-        })
+        link_of(&self.inner, name)
     }
 
     /// Raises what has gone wrong in a discipline in Python.
@@ -186,6 +180,11 @@ impl Simulation {
     /// The windows since the last call.
     fn take_windows<'py>(&mut self, python: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         instruments::take_windows(python, &mut self.inner)
+    }
+
+    /// The transfers so far, and whether some were left out because there may not be more.
+    fn transfers<'py>(&self, python: Python<'py>) -> PyResult<(Bound<'py, PyDict>, bool)> {
+        instruments::transfers(python, &self.inner)
     }
 
     /// The raw distributions so far.

@@ -1,5 +1,6 @@
 //! The networks that the benchmarks simulate, as the core reads them.
 
+mod many_links;
 mod usual;
 mod varying_load;
 
@@ -192,5 +193,14 @@ pub const ROWS: &[Row] = &[
     }),
     row("scale-fq-codel-differing", "the same, round trips differ", || {
         usual::hundred_thousand("newreno", &json!({}), "fq-codel", true)
+    }),
+    row("row-1", "40 SACK flows over one link", || many_links::row(1)),
+    row("row-10", "the same over 10 links in a row", || many_links::row(10)),
+    row("row-100", "the same over 100 links in a row", || many_links::row(100)),
+    row("leaf-spine-32", "DCTCP, 32 hosts, 96 links of 100 Gbit/s", || {
+        many_links::leaf_spine(2, 4000)
+    }),
+    row("leaf-spine-320", "DCTCP, 320 hosts, 960 links of 100 Gbit/s", || {
+        many_links::leaf_spine(20, 400)
     }),
 ];

@@ -21,6 +21,7 @@ impl Simulation {
     /// The first field of it that cannot be used.
     pub fn observe(&mut self, observation: &Observation) -> Result<(), ParameterError> {
         observation.check(&self.scenario)?;
+        observation.transfers.map_or(Ok(()), |choice| self.log_transfers(&choice))?;
         let scenario = &self.scenario;
         let packets = observation.packets.as_ref();
         let packets = packets.map(|choice| PacketTrace::new(scenario, choice)).transpose();

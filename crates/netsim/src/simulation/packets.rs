@@ -267,8 +267,7 @@ impl Simulation {
             return;
         };
         flow.in_flight -= 1;
-        source.delivered_bytes += u64::from(packet.size());
-        source.delivered_packets += 1;
+        source.on_arrived(self.now, packet.sent, packet.size());
     }
 
     /// Lets a sender send all it may, and looks after its timer and its end.
@@ -362,9 +361,7 @@ impl Simulation {
 
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
     fn offer<O: Observer>(&mut self, packet: Packet, back: bool) {
-        let route = &self.groups[self.flows[packet.flow() as usize].group as usize].route;
-        let path = if back { &route.backward } else { &route.forward };
-        let hop = path[packet.hop() as usize];
+        let hop = self.ways.hop(packet.flow(), back, packet.hop().into());
         let link = &mut self.links[hop.link as usize];
         let (lines, calendar) = (&mut self.lines, &mut self.calendar);
         let surroundings = (lines, calendar, &mut self.notes, &self.answers);

@@ -1,5 +1,7 @@
 //! What happens at times known beforehand: starts and stops, changes, probes, ends of spans.
 
+use std::sync::Arc;
+
 use vermilion_parameters::{ParameterError, Values};
 
 use super::{CONTROL, Simulation};
@@ -7,6 +9,7 @@ use crate::calendar::NEVER;
 use crate::control::Control;
 use crate::flow::{SENDER, Source};
 use crate::phases::Span;
+use crate::scenario::Traffic;
 use crate::timers::timer_of;
 
 impl Simulation {
@@ -37,7 +40,11 @@ impl Simulation {
         if flow.awaited < u32::MAX {
             let books = self.groups[flow.group as usize].number as usize;
             self.measured.transfers[books].counts.begun += 1;
+            if let Traffic::Transfer { size_bytes } = self.scenario.flows[books].traffic {
+                self.log_beginning(number, size_bytes);
+            }
         }
+        let flow = &mut self.flows[number as usize];
         match &mut flow.source {
             Source::Window(connection) => {
                 let group = self.groups[flow.group as usize].number as usize;
@@ -84,11 +91,7 @@ impl Simulation {
         let change = self.scenario.changes[index].clone();
         let link = self.scenario.link_index(&change.link).expect("changes were checked");
         if let Some(rate) = change.rate_bit_per_s {
-            self.close_windows();
-            let (now, changed) = (self.now, &mut self.links[link]);
-            self.lines.change(&mut self.calendar, |lines| changed.set_rate(now, rate, lines));
-            self.note_new_rate(link);
-            self.enter_turn(link);
+            self.change_rate(link, rate);
         }
         if let Some(delay) = change.delay_ns {
             let (now, changed) = (self.now, &mut self.links[link]);
@@ -102,6 +105,15 @@ impl Simulation {
             let accepted = self.take_parameters(link, values);
             debug_assert!(accepted.is_ok(), "changes were checked");
         }
+    }
+
+    /// Link `link` sends at another rate from now on.
+    pub(super) fn change_rate(&mut self, link: usize, rate: u64) {
+        self.close_windows();
+        let (now, changed) = (self.now, &mut self.links[link]);
+        self.lines.change(&mut self.calendar, |lines| changed.set_rate(now, rate, lines));
+        self.note_new_rate(link);
+        self.enter_turn(link);
     }
 
     /// New parameters for the queue of link `link`, with what they do to the packets that wait there.
@@ -135,7 +147,7 @@ impl Simulation {
         self.count_unheard(end);
         self.close_windows();
         let snapshot = self.snapshot(end, &unheard);
-        self.measured.snapshots.push(snapshot);
+        Arc::make_mut(&mut self.measured.snapshots).push(snapshot);
     }
 
     /// Adds what was measured since the last boundary to the spans it belongs to.
@@ -144,14 +156,13 @@ impl Simulation {
         let covers = |span: &Span| span.begin < now && now <= span.end;
         let in_total = covers(&self.measured.phases.total);
         let phase = self.measured.phases.phases.iter().position(covers);
+        let mut totals = in_total.then(|| Arc::make_mut(&mut self.measured.totals));
+        let mut phases =
+            phase.map(|phase| &mut Arc::make_mut(&mut self.measured.phase_windows)[phase]);
         for (index, link) in self.links.iter_mut().enumerate() {
-            let mut into = Vec::new();
-            if in_total {
-                into.push(&mut self.measured.totals[index]);
-            }
-            if let Some(phase) = phase {
-                into.push(&mut self.measured.phase_windows[phase][index]);
-            }
+            let windows = [totals.as_deref_mut(), phases.as_deref_mut()];
+            let mut into: Vec<_> =
+                windows.into_iter().flatten().map(|windows| &mut windows[index]).collect();
             link.close_window(now, &mut into);
         }
         for books in &mut self.measured.transfers {

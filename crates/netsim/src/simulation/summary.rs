@@ -11,7 +11,7 @@ use crate::phases::Span;
 use crate::results::{
     GroupMetrics, LedgerResults, LinkMetrics, LinkResults, Quantiles, Results, Spans,
 };
-use crate::scenario::{FlowGroup, Traffic};
+use crate::scenario::{Books, FlowGroup, Traffic};
 use crate::transfer_books::TransferMetrics;
 
 impl Simulation {
@@ -65,7 +65,7 @@ impl Simulation {
             .enumerate()
             .filter(|(_, span)| !span.is_empty())
             .collect();
-        let mut links = BTreeMap::new();
+        let (mut links, mut packets_forwarded) = (BTreeMap::new(), 0);
         for index in 0..self.links.len() {
             let metrics = |window: &LinkWindow, span: Span| {
                 let queued = |time| self.at(time).map_or(0, |snapshot| snapshot.queued[index]);
@@ -84,7 +84,11 @@ impl Simulation {
                     .collect(),
             };
             let ledger = self.ledger(index);
-            links.insert(self.scenario.links[index].name.clone(), LinkResults { spans, ledger });
+            packets_forwarded += ledger.forwarded;
+            let link = &self.scenario.links[index];
+            if link.books != Books::None {
+                links.insert(link.name.clone(), LinkResults { spans, ledger });
+            }
         }
         let stops = self.stops();
         let metrics = |group, phase, span| self.group_metrics(group, phase, span, &stops, each);
@@ -100,7 +104,6 @@ impl Simulation {
         self.count_starved(&mut groups, phases.len());
         let names = self.scenario.flows.iter().map(|group| group.name.clone());
         let flows = names.zip(groups).collect();
-        let packets_forwarded = links.values().map(|link| link.ledger.forwarded).sum();
         Results { packets_forwarded, events: self.events + self.late_turns(), links, flows }
     }
 

@@ -47,6 +47,7 @@ impl Simulation {
             return;
         };
         self.measured.transfers[books].counts.begun += 1;
+        self.log_beginning(place, transfer.bytes);
         self.send(place);
     }
 
@@ -54,8 +55,9 @@ impl Simulation {
     #[inline(always)] // for one caller, who should not have to copy the flow for it
     fn place(&mut self, flow: Flow) -> Option<u32> {
         self.take_all_turns(self.now); // what they drop may leave a place
-        let books = self.books_of(flow.group);
+        let (books, group) = (self.books_of(flow.group), flow.group);
         if let Some(place) = self.measured.transfers[books].vacant.pop() {
+            self.ways.set(place, group);
             self.flows[place as usize] = flow;
             self.begin_observing(place as usize);
             return Some(place);
@@ -66,6 +68,7 @@ impl Simulation {
         }
         self.flows.push(flow);
         self.timers.grow(self.flows.len());
+        self.ways.set(place as u32, group);
         self.access.grow(self.flows.len());
         self.begin_observing(place);
         Some(place as u32)
@@ -87,6 +90,9 @@ impl Simulation {
         let group = flow.group;
         let books = self.books_of(group);
         self.measured.transfers[books].window.add(received - first);
+        if let Some(log) = &mut self.transfer_log {
+            log.complete(number, received - first);
+        }
     }
 
     /// The sender of a flow has nothing left to send or to wait for; may be said more than once.

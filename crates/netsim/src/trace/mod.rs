@@ -22,7 +22,9 @@ pub use connections::{Connection, Connections};
 pub use distributions::{RawDistribution, RawDistributions};
 pub use flow_choice::FlowChoice;
 pub use legend::{Causes, Legend};
-pub use observation::{DistributionChoice, MOST_RECORDS, Observation, PacketChoice, WindowChoice};
+pub use observation::{
+    DistributionChoice, MOST_RECORDS, Observation, PacketChoice, TransferChoice, WindowChoice,
+};
 pub use packets::PacketTrace;
 pub use record::{PacketEvent, PacketRecord, Place, Reason};
 pub use table::packet_table;

@@ -23,6 +23,24 @@ pub struct Observation {
     /// Waiting times, delays, gaps between drops.
     #[serde(default)]
     pub distributions: Option<DistributionChoice>,
+    /// Transfers.
+    #[serde(default)]
+    pub transfers: Option<TransferChoice>,
+}
+
+/// How many transfers.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TransferChoice {
+    /// Transfers after which no further one is written down.
+    pub most: u64,
+}
+
+impl TransferChoice {
+    /// Refuses more of them than there can be.
+    pub(crate) fn check(&self) -> Result<(), ParameterError> {
+        within("transfers.most", self.most, 1, MOST_RECORDS, "transfers")
+    }
 }
 
 /// Which packets, and where they are seen.

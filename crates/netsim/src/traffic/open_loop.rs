@@ -1,5 +1,6 @@
 //! Open-loop traffic: packets that are sent whatever happens to them.
 
+use super::bursts::Bursts;
 use crate::calendar::NEVER;
 use crate::random::{Purpose, Stream};
 use crate::scenario::{FlowGroup, PacketSize, Traffic};
@@ -25,6 +26,8 @@ pub struct OpenLoop {
     pub delivered_bytes: u64,
     /// Packets that reached the end.
     pub delivered_packets: u64,
+    /// On times by themselves, only where somebody asks for them.
+    pub bursts: Option<Box<Bursts>>,
 }
 
 /// On times, during which packets are sent at equal intervals, and off times.
@@ -65,6 +68,7 @@ impl OpenLoop {
             stop: u64::MAX,
             delivered_bytes: 0,
             delivered_packets: 0,
+            bursts: None,
         })
     }
 
@@ -95,12 +99,33 @@ impl OpenLoop {
             self.mean_size
         };
         let gap = match &mut self.on_off {
-            Some(on_off) => on_off.gap(self.mean_gap, &mut self.stream),
+            Some(on_off) => {
+                let gap = on_off.gap(self.mean_gap, &mut self.stream);
+                if let Some(bursts) = &mut self.bursts {
+                    bursts.on_sent(self.next, size, gap > self.mean_gap);
+                }
+                gap
+            }
             None if self.poisson => self.stream.exponential(self.mean_gap),
             None => self.mean_gap,
         };
         self.wait(gap);
         size
+    }
+
+    /// A packet of `size` bytes that left at `sent` reaches the end at `now`.
+    #[inline]
+    pub fn on_arrived(&mut self, now: u64, sent: u64, size: u32) {
+        self.delivered_bytes += u64::from(size);
+        self.delivered_packets += 1;
+        if let Some(bursts) = &mut self.bursts {
+            bursts.on_arrived(now, sent);
+        }
+    }
+
+    /// Has on times written down, so many at the most, if it has any.
+    pub fn keep_bursts(&mut self, most: usize) {
+        self.bursts = self.on_off.as_ref().map(|_| Box::new(Bursts::new(most)));
     }
 
     /// The next packet leaves `gap` nanoseconds later.
