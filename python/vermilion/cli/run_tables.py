@@ -106,7 +106,8 @@ def print_result(scenario: Scenario, result: Result, *, everything: bool = False
     screen = console()
     title = scenario.title or scenario.origin
     screen.print(f"{title}  (seed {result.seed})", markup=False, style="bold")
-    windows = _windows(result.link(result.links[0]))
+    first = result.link(result.links[0]) if result.links else result.flows(result.groups[0])
+    windows = _windows(first)
     link_rows, flow_rows = (
         [row for row in rows if everything or row[1] not in _DETAILS]
         for rows in (LINK_ROWS, FLOW_ROWS)

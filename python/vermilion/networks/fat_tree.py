@@ -20,6 +20,7 @@ def fat_tree(
     rate: str = "1 Gbit/s",
     delay: str = "5 us",
     queue: object = "drop-tail",
+    books: str = "full",
     title: str = "",
     **table: object,
 ) -> HostNetwork:
@@ -35,6 +36,7 @@ def fat_tree(
         rate: of every link.
         delay: one way, of every link.
         queue: as for :meth:`Network.link`.
+        books: what is measured at every link: ``full``, ``counters`` or ``none``.
         title: of the scenario.
         table: ``duration`` and the other keys of :class:`Network`.
 
@@ -65,7 +67,7 @@ def fat_tree(
 
     names = [f"host{number}" for number in range(1, hosts + 1)]
     network = HostNetwork(title or f"Fat tree of {hosts} hosts", names, route, **table)
-    network.add_links(_cables(ports), rate=rate, delay=delay, queue=queue)
+    network.add_links(_cables(ports), rate=rate, delay=delay, queue=queue, books=books)
     return network
 
 

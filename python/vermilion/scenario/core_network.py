@@ -148,6 +148,7 @@ class CoreLink:
         loss: how its wire loses packets; ``None`` if it loses none.
         rate_schedule: rates that follow a schedule.
         trace: recorded delivery opportunities.
+        books: how much is written down: ``full``, ``counters`` or ``none``.
     """
 
     name: str
@@ -157,6 +158,7 @@ class CoreLink:
     loss: Data | None = None
     rate_schedule: Data | None = None
     trace: Data | None = None
+    books: str = "full"
 
     @property
     def limit(self) -> ParameterValue:
@@ -196,7 +198,8 @@ class CoreLink:
             rates["trace"] = self.trace
         before = members({"name": self.name, **rates, "delay_ns": self.delay_ns})
         queue = members({"discipline": self.queue.discipline})
-        after = members({"loss": self.loss})
+        books = {} if self.books == "full" else {"books": self.books}
+        after = members({"loss": self.loss, **books})
         return f'{{{before}, "queue": {{{queue}, "parameters": ', f"}}, {after}}}"
 
     @classmethod

@@ -124,6 +124,7 @@ def _link(scenario: WrittenScenario, name: str, link: Link) -> CoreLink:
         loss=None if link.loss is None else link.loss.to_core(),
         rate_schedule=schedule_to_core(link),
         trace=trace,
+        books=link.books,
     )
 
 

@@ -293,6 +293,9 @@ def _check_tuning(scenario: WrittenScenario) -> None:
         check_searchable(path, parameter)
     if tuning.objective.link is not None:
         _check_links("tuning.objective.link", [tuning.objective.link], scenario.links)
+        if (books := scenario.links[tuning.objective.link].books) != "full":
+            accepted = '"full", since tuning.objective measures this link'
+            raise FieldError(f"links.{tuning.objective.link}.books", books, accepted)
     for path in tuning.space:
         if tuning.parameters and path not in tuning.parameters:
             accepted = (

@@ -220,6 +220,9 @@ class Link(Table):
     delay: Delay = Field(description="one-way propagation delay after the queue, s")
     queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')
     loss: Loss | None = None
+    books: Literal["full", "counters", "none"] = Field(
+        default="full", description="how much is written down at the link"
+    )
 
     @model_validator(mode="after")
     def _check_rate(self) -> Link:

@@ -112,6 +112,10 @@ _OPTIONAL_METRICS: Final = {
         "runs measure it only with flow_delays=True, and tunings with "
         "vermilion.objectives.CalledFunction(FUNCTION, needs_flow_delays=True)",
     ),
+    **dict.fromkeys(
+        ("queue_packets", "queue_bytes", "average_queue_packets", "sojourn_ms"),
+        'nothing was measured, the discipline has none, or the link has not books = "full"',
+    ),
     "sojourn_distribution_ms": "runs measure it only with distributions=True",
     "each": "only a single run has single flows, and only where they do not come and go",
 }
