@@ -23,11 +23,12 @@ GROUPS: Final = {
         "Network",
         "ScenarioError",
     ),
-    "Runs": ("run", "run_many", "Result", "RunFigure", "run_figure"),
+    "Runs": ("run", "run_many", "Result", "Simulation", "RunFigure", "run_figure"),
     "Instruments": (
         "FlowSeries",
         "PacketTrace",
         "RawDistributions",
+        "Transfers",
         "packet_predicate",
         "unregister_packet_predicate",
         "PacketPredicateError",

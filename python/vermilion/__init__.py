@@ -42,7 +42,13 @@ if TYPE_CHECKING:
     from vermilion.scenario.own_predicate import packet_predicate, unregister_packet_predicate
     from vermilion.scenario.plugins import load_plugins
     from vermilion.simulate import Result, Sweep, frames, grid, run, run_many, sweep
-    from vermilion.simulate.instruments import FlowSeries, PacketTrace, RawDistributions
+    from vermilion.simulate.instruments import (
+        FlowSeries,
+        PacketTrace,
+        RawDistributions,
+        Transfers,
+    )
+    from vermilion.simulate.kept import Simulation
     from vermilion.tuning import (
         Front,
         FrontPoint,
@@ -88,10 +94,12 @@ __all__ = [
     "ScenarioError",
     "Seeds",
     "SettingInForce",
+    "Simulation",
     "Study",
     "StudyError",
     "StudyRecord",
     "Sweep",
+    "Transfers",
     "TuningPlan",
     "TuningSession",
     "Verdict",
@@ -150,10 +158,12 @@ _HOMES = {
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
     "Seeds": ("vermilion.tuning", "Seeds"),
     "SettingInForce": ("vermilion.online.entries", "SettingInForce"),
+    "Simulation": ("vermilion.simulate.kept", "Simulation"),
     "Study": ("vermilion.tuning", "Study"),
     "StudyError": ("vermilion.tuning", "StudyError"),
     "StudyRecord": ("vermilion.tuning", "StudyRecord"),
     "Sweep": ("vermilion.simulate", "Sweep"),
+    "Transfers": ("vermilion.simulate.instruments", "Transfers"),
     "TuningPlan": ("vermilion.tuning", "TuningPlan"),
     "TuningSession": ("vermilion.tuning", "TuningSession"),
     "Verdict": ("vermilion.scenario.own_discipline", "Verdict"),

@@ -17,6 +17,7 @@ __all__ = [
     "CaptureMonitor",
     "Coin",
     "InterfaceMonitor",
+    "Kept",
     "Link",
     "NamedVerdict",
     "Packet",
@@ -588,6 +589,55 @@ def capture_packets(notes: Sequence[bytes], most: int) -> tuple[bytes, int]:
     """Return notes of packets as bytes of a capture file, and how many packets those are."""
 
 @final
+class Kept:
+    """A network that is kept: it stands before an instant, of which nothing has happened yet.
+
+    Raises:
+        ParameterError: The first field of the scenario that cannot be used.
+    """
+
+    def __new__(cls, scenario: str, seed: int) -> Kept: ...
+    @property
+    def now_ns(self) -> int:
+        """That instant, in nanoseconds."""
+
+    def extend(self, until_ns: int) -> None:
+        """Process every event before ``until_ns``.
+
+        Raises:
+            ParameterError: A time that is past, or later than any run's end.
+        """
+
+    def fork(self) -> Kept:
+        """Return a copy that goes on by itself, and whose record begins here."""
+
+    def mark(self) -> None:
+        """Let the record begin here."""
+
+    def record(self) -> dict[str, float]:
+        """Return a few figures of what was measured since the mark, by their paths."""
+
+    def set_queue(self, link: str, parameters: str) -> None:
+        """Replace parameters of a queue now; those not named stay.
+
+        Raises:
+            ParameterError: A value that the discipline refuses; then nothing has changed.
+        """
+
+    def queue_parameters(self, link: str) -> str:
+        """Return every parameter of a queue in force, as a JSON object."""
+
+    def set_rate(self, link: str, rate_bit_per_s: int) -> None:
+        """Change the rate of a link now.
+
+        Raises:
+            ParameterError: A rate that is not accepted, or a link whose rate varies by itself.
+        """
+
+    def result(self) -> str:
+        """Return the metrics of a run that ends here, as a JSON object."""
+
+@final
 class Simulation:
     """A network that is advanced step by step.
 
@@ -672,6 +722,13 @@ class Simulation:
 
     def take_windows(self) -> dict[str, NDArray[Any]]:
         """Return the rows of flow series since the last call, as columns."""
+
+    def transfers(self) -> tuple[dict[str, NDArray[Any]], bool]:
+        """Return the transfers so far, if they are observed, and whether some were left out.
+
+        ``group``, ``start_s``, ``bytes``, ``completion_time_s`` (NaN while it is under way) and
+        ``ideal_time_s``, which is that of an empty network.
+        """
 
     def raw_distributions(self) -> dict[str, dict[str, Any]]:
         """Return the raw distributions so far, by ``links.NAME.sojourn`` and so on."""

@@ -23,7 +23,13 @@ def test_every_program_is_listed_and_tested():
     programs = {each.stem for each in FOLDER.glob("*.py")}
     page = (FOLDER / "README.md").read_text(encoding="utf-8")
     assert {name for name in programs if f"({name}.py)" in page} == programs
-    assert programs == {"red_oscillates", "fair_comparison", "tuned_queue", "kept_tuned"}
+    assert programs == {
+        "red_oscillates",
+        "fair_comparison",
+        "tuned_queue",
+        "kept_tuned",
+        "race_by_forks",
+    }
 
 
 def test_red_oscillates_and_stops(capsys, tmp_path):
@@ -53,3 +59,10 @@ def test_a_network_is_kept_tuned(capsys):
     out = capsys.readouterr().out
     assert " applied " in out
     assert "kept tuned: 95 %" in out
+
+
+def test_a_race_by_forks_has_a_winner_near_the_target(capsys):
+    example("race_by_forks").main(settings=8)
+    *_, last = capsys.readouterr().out.splitlines()
+    assert " 1 left; {'min_threshold':" in last
+    assert abs(float(last.split()[-1]) - 30.0) < 15.0

@@ -89,6 +89,15 @@ DistributionsFile = Annotated[
         "Write histograms of queueing and one-way delays and drop gaps, as CSV.",
     ),
 ]
+TransfersFile = Annotated[
+    str | None,
+    _option(
+        "--transfers",
+        "FILE",
+        "Write every transfer with its start, size, completion time and slowdown: .csv, .parquet "
+        "or .json.",
+    ),
+]
 FlentFile = Annotated[
     str | None,
     _option(
@@ -124,6 +133,7 @@ class InstrumentOptions:
     packets_time: str | None
     most_packets: int | None
     distributions: str | None
+    transfers: str | None
     windows: bool
     flent: str | None
 
@@ -146,13 +156,15 @@ class InstrumentOptions:
             if given and not there:
                 message = f"{option} needs {needed}"
                 raise UserError(message)
-        if plant != "simulator" and (self._has_series or packets or self.distributions):
+        recorded = self._has_series or packets or self.distributions or self.transfers
+        if plant != "simulator" and recorded:
             message = (
-                "--flow-series, --flent, --packets, --distributions and --windows: "
+                "--flow-series, --flent, --packets, --distributions, --transfers and --windows: "
                 "expected --plant simulator"
             )
             raise UserError(message)
-        for name in ("packets", "distributions", "flent"):
+        _check_transfers(self.transfers)
+        for name in ("packets", "distributions", "transfers", "flent"):
             if getattr(self, name) == STANDARD_OUTPUT:
                 message = f'--{name}: "-" is not accepted; expected a file name'
                 raise UserError(message)
@@ -183,7 +195,12 @@ class InstrumentOptions:
         """
         from vermilion.scenario import ScenarioError
         from vermilion.simulate.extras import MissingPackageError
-        from vermilion.simulate.instruments import FlowSeries, PacketTrace, RawDistributions
+        from vermilion.simulate.instruments import (
+            FlowSeries,
+            PacketTrace,
+            RawDistributions,
+            Transfers,
+        )
         from vermilion.simulate.instruments.recorded import check_instruments
         from vermilion.simulate.tables import check_format
 
@@ -201,6 +218,8 @@ class InstrumentOptions:
             )
         if self.distributions is not None:
             chosen.append(RawDistributions(links=list(scenario.links), flows=list(scenario.flows)))
+        if self.transfers is not None:
+            chosen.append(Transfers())
         try:
             check_instruments([*chosen, trace] if trace else chosen, scenario)
             if self.flow_series not in {None, STANDARD_OUTPUT}:
@@ -239,6 +258,14 @@ class InstrumentOptions:
         if self.distributions is not None and result.raw_distributions is not None:
             with output_file("--distributions", self.distributions) as text:
                 result.raw_distributions.write_csv(text)
+        if self.transfers is not None and result.transfers is not None:
+            try:
+                result.transfers.write(self.transfers)
+            except OSError as error:
+                message = f"--transfers: {self.transfers}: {error.strerror}"
+                raise UserError(message) from None
+            if not result.transfers.complete:
+                note(f"--transfers ended after {len(result.transfers):,} transfers")
         if series is not None and not series.complete:
             note(f"--flow-series ended after {len(series):,} rows; choose fewer flows")
         if packets is not None and not packets.complete:
@@ -286,3 +313,20 @@ class InstrumentOptions:
             message = f'--packets-time: "{self.packets_time}" is not accepted; expected {accepted}'
             raise UserError(message)
         return first, last
+
+
+def _check_transfers(path: str | None) -> None:
+    """Refuse before the run a file of transfers that could not be written after it.
+
+    Raises:
+        UserError: another ending, or Parquet without pyarrow.
+    """
+    from vermilion.simulate.extras import MissingPackageError
+    from vermilion.simulate.instruments.transfers import FORMATS
+    from vermilion.simulate.tables import check_format
+
+    try:
+        check_format(path or "", FORMATS)
+    except (MissingPackageError, ValueError) as error:
+        message = f"--transfers: {error}"
+        raise UserError(message) from None

@@ -94,6 +94,7 @@ def run(
     packets_time: instruments.PacketsTime = None,
     most_packets: instruments.MostPackets = None,
     distributions: instruments.DistributionsFile = None,
+    transfers: instruments.TransfersFile = None,
     windows: instruments.Windows = False,
     flent: instruments.FlentFile = None,
 ) -> int:
@@ -111,6 +112,7 @@ def run(
         packets_time,
         most_packets,
         distributions,
+        transfers,
         windows,
         flent,
     )
@@ -121,6 +123,7 @@ def run(
         flow_series=flow_series,
         packets=packets,
         distributions=distributions,
+        transfers=transfers,
         flent=flent,
     )
     wanted.check(figure=figure is not None, plant=plant)

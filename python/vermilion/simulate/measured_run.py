@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.instruments.flow_series import FlowSeriesData
     from vermilion.simulate.instruments.packet_trace import PacketTraceData
     from vermilion.simulate.instruments.raw_distributions import RawDistributionsData
+    from vermilion.simulate.instruments.transfers import TransfersData
     from vermilion.simulate.result_data import GroupMetrics, Ledger, LinkMetrics, ResultData
 
     Series = Mapping[str, NDArray[np.float64]]
@@ -99,6 +100,11 @@ class MeasuredRun:
     def raw_distributions(self) -> RawDistributionsData | None:
         """Every queueing delay, delay and gap, if it had a :class:`~vermilion.RawDistributions`."""
         return self._recorded.raw_distributions
+
+    @property
+    def transfers(self) -> TransfersData | None:
+        """Transfers one by one, if the run had a :class:`~vermilion.Transfers`."""
+        return self._recorded.transfers
 
     @property
     def seed(self) -> int:

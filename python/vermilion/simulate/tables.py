@@ -17,8 +17,8 @@ FORMATS: Final = ("csv", "parquet")
 """Formats of tables."""
 
 
-def format_of(path: str | os.PathLike[str]) -> str:
-    """The format that a file's name asks for: one of :data:`FORMATS`.
+def format_of(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> str:
+    """The format that a file's name asks for: one of ``formats``.
 
     A name without a suffix, such as that of a pipe, is CSV.
 
@@ -26,20 +26,21 @@ def format_of(path: str | os.PathLike[str]) -> str:
         ValueError: another suffix.
     """
     suffix = Path(path).suffix.lower().removeprefix(".") or "csv"
-    if suffix not in FORMATS:
-        message = f'"{Path(path).name}" is not accepted; expected a name ending in .csv or .parquet'
+    if suffix not in formats:
+        endings = " or ".join(", ".join(f".{each}" for each in formats).rsplit(", ", 1))
+        message = f'"{Path(path).name}" is not accepted; expected a name ending in {endings}'
         raise ValueError(message)
     return suffix
 
 
-def check_format(path: str | os.PathLike[str]) -> None:
+def check_format(path: str | os.PathLike[str], formats: Sequence[str] = FORMATS) -> None:
     """Refuse, before the run, a format that could not be written after it.
 
     Raises:
         ValueError: a suffix that is none of the formats.
         MissingPackageError: Parquet without pyarrow.
     """
-    if format_of(path) == "parquet":
+    if format_of(path, formats) == "parquet":
         optional("pyarrow", "Parquet files")
 
 

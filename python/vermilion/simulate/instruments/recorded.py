@@ -15,6 +15,7 @@ from vermilion.simulate.instruments.raw_distributions import (
     RawDistributionsData,
     raw_distributions_of,
 )
+from vermilion.simulate.instruments.transfers import Transfers, TransfersData, transfers_of
 from vermilion.simulate.interrupting import Stepper
 
 if TYPE_CHECKING:
@@ -25,10 +26,15 @@ if TYPE_CHECKING:
     from vermilion._core import Simulation
     from vermilion.scenario import Scenario
 
-    Instrument = FlowSeries | PacketTrace | RawDistributions
+    Instrument = FlowSeries | PacketTrace | RawDistributions | Transfers
 
 _STEPS: Final = 200
-_PARTS: Final = {FlowSeries: "windows", PacketTrace: "packets", RawDistributions: "distributions"}
+_PARTS: Final = {
+    FlowSeries: "windows",
+    PacketTrace: "packets",
+    RawDistributions: "distributions",
+    Transfers: "transfers",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,13 @@ class Recorded:
         flow_series: windows over time.
         packets: packets one by one.
         raw_distributions: queueing delays, delays, gaps between drops.
+        transfers: transfers one by one.
     """
 
     flow_series: FlowSeriesData | None = None
     packets: PacketTraceData | None = None
     raw_distributions: RawDistributionsData | None = None
+    transfers: TransfersData | None = None
 
 
 def check_listed(instruments: object, scenario: Scenario) -> None:
@@ -135,6 +143,9 @@ def recorded_run(
         )
         if RawDistributions in chosen
         else None,
+        transfers=transfers_of(simulation.transfers(), groups, seed)
+        if Transfers in chosen
+        else None,
     )
 
 
@@ -146,7 +157,7 @@ def _kind(instrument: object, chosen: Collection[type]) -> type:
     """
     kind = type(instrument)
     if kind not in _PARTS:
-        accepted = "FlowSeries, PacketTrace or RawDistributions"
+        accepted = "FlowSeries, PacketTrace, RawDistributions or Transfers"
         raise FieldError("instruments", kind.__name__, accepted)
     if kind in chosen:
         raise FieldError("instruments", kind.__name__, "one of each kind")
