@@ -1,17 +1,13 @@
 //! What a congestion control in Python looks at: the acknowledgement, the sign of congestion, the window.
 //!
 //! One of each is made for the flows of a group and shown anew with every call, so that an
-//! acknowledgement costs no allocation. The numbers are atomic only because Python's objects may be
-//! seen from any thread; one thread at a time runs a simulation, and nothing is ordered by them.
-
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+//! acknowledgement costs no allocation.
 
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
 use vermilion_tcp::rule::Acknowledged;
 
-/// In the place of a time that there is not.
-const NEVER: u64 = u64::MAX;
+use crate::shown::Shown;
 
 /// Largest window in packets: more than sequence numbers can tell apart would mean nothing.
 pub const LARGEST_WINDOW: f64 = 1e9;
@@ -19,173 +15,65 @@ pub const LARGEST_WINDOW: f64 = 1e9;
 /// Highest pacing rate in packets a second: one in a nanosecond.
 const HIGHEST_RATE: f64 = 1e9;
 
-fn some(time: u64) -> Option<u64> {
-    (time != NEVER).then_some(time)
-}
-
-/// A number that is seen from any thread.
-#[derive(Debug, Default)]
-struct Number(AtomicU64);
-
-impl Number {
-    #[inline]
-    fn get(&self) -> f64 {
-        f64::from_bits(self.0.load(Relaxed))
-    }
-
-    #[inline]
-    fn set(&self, number: f64) {
-        self.0.store(number.to_bits(), Relaxed);
-    }
-}
-
 /// News that an acknowledgement has told.
-#[pyclass(frozen, module = "vermilion._core")]
+#[pyclass(frozen, get_all, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Acknowledgement {
-    now: AtomicU64,
-    delivered: AtomicU32,
-    counted: Number,
-    marked: AtomicU32,
-    lost: AtomicU32,
-    round_trip: AtomicU64,
-    smoothed_round_trip: AtomicU64,
-    forward_delay: AtomicU64,
-    unacknowledged: AtomicU32,
-    highest: AtomicU32,
-    in_flight: AtomicU32,
-    in_recovery: AtomicBool,
-    /// Not a number where it is not known.
-    delivery_rate: Number,
-    application_limited: AtomicBool,
-}
-
-#[pymethods]
-impl Acknowledgement {
-    #[getter]
-    fn now(&self) -> u64 {
-        self.instant()
-    }
-
-    #[getter]
-    fn delivered(&self) -> u32 {
-        self.delivered.load(Relaxed)
-    }
-
-    #[getter]
-    fn counted(&self) -> f64 {
-        self.counted.get()
-    }
-
-    #[getter]
-    fn marked(&self) -> u32 {
-        self.marked.load(Relaxed)
-    }
-
-    #[getter]
-    fn lost(&self) -> u32 {
-        self.lost.load(Relaxed)
-    }
-
-    #[getter]
-    fn round_trip(&self) -> Option<u64> {
-        some(self.round_trip.load(Relaxed))
-    }
-
-    #[getter]
-    fn smoothed_round_trip(&self) -> Option<u64> {
-        some(self.smoothed_round_trip.load(Relaxed))
-    }
-
-    #[getter]
-    fn forward_delay(&self) -> Option<u64> {
-        some(self.forward_delay.load(Relaxed))
-    }
-
-    #[getter]
-    fn unacknowledged(&self) -> u32 {
-        self.unacknowledged.load(Relaxed)
-    }
-
-    #[getter]
-    fn highest(&self) -> u32 {
-        self.highest.load(Relaxed)
-    }
-
-    #[getter]
-    fn in_flight(&self) -> u32 {
-        self.in_flight.load(Relaxed)
-    }
-
-    #[getter]
-    fn in_recovery(&self) -> bool {
-        self.in_recovery.load(Relaxed)
-    }
-
-    #[getter]
-    fn delivery_rate(&self) -> Option<f64> {
-        Some(self.delivery_rate.get()).filter(|rate| !rate.is_nan())
-    }
-
-    #[getter]
-    fn application_limited(&self) -> bool {
-        self.application_limited.load(Relaxed)
-    }
+    now: Shown<u64>,
+    delivered: Shown<u32>,
+    counted: Shown<f64>,
+    marked: Shown<u32>,
+    lost: Shown<u32>,
+    round_trip: Shown<Option<u64>>,
+    smoothed_round_trip: Shown<Option<u64>>,
+    forward_delay: Shown<Option<u64>>,
+    unacknowledged: Shown<u32>,
+    highest: Shown<u32>,
+    in_flight: Shown<u32>,
+    in_recovery: Shown<bool>,
+    delivery_rate: Shown<Option<f64>>,
+    application_limited: Shown<bool>,
 }
 
 impl Acknowledgement {
     /// The instant of the last acknowledgement, in nanoseconds.
     pub fn instant(&self) -> u64 {
-        self.now.load(Relaxed)
+        self.now.get()
     }
 
     /// Shows an acknowledgement.
     #[inline]
     pub fn show(&self, event: &Acknowledged) {
-        self.now.store(event.now, Relaxed);
-        self.delivered.store(event.delivered, Relaxed);
+        self.now.set(event.now);
+        self.delivered.set(event.delivered);
         self.counted.set(event.counted);
-        self.marked.store(event.marked, Relaxed);
-        self.lost.store(event.lost, Relaxed);
-        self.round_trip.store(event.round_trip.unwrap_or(NEVER), Relaxed);
-        self.smoothed_round_trip.store(event.smoothed_round_trip.unwrap_or(NEVER), Relaxed);
-        self.forward_delay.store(event.forward_delay.unwrap_or(NEVER), Relaxed);
-        self.unacknowledged.store(event.unacknowledged, Relaxed);
-        self.highest.store(event.highest, Relaxed);
-        self.in_flight.store(event.in_network, Relaxed);
-        self.in_recovery.store(event.in_recovery, Relaxed);
-        let rate = event.rate.and_then(|sample| sample.rate);
-        self.delivery_rate.set(rate.unwrap_or(f64::NAN));
+        self.marked.set(event.marked);
+        self.lost.set(event.lost);
+        self.round_trip.set(event.round_trip);
+        self.smoothed_round_trip.set(event.smoothed_round_trip);
+        self.forward_delay.set(event.forward_delay);
+        self.unacknowledged.set(event.unacknowledged);
+        self.highest.set(event.highest);
+        self.in_flight.set(event.in_network);
+        self.in_recovery.set(event.in_recovery);
+        self.delivery_rate.set(event.rate.and_then(|sample| sample.rate));
         let limited = event.rate.is_some_and(|sample| sample.application_limited);
-        self.application_limited.store(limited, Relaxed);
+        self.application_limited.set(limited);
     }
 }
 
 /// A sign of congestion.
-#[pyclass(frozen, module = "vermilion._core")]
+#[pyclass(frozen, get_all, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Reduction {
-    now: AtomicU64,
-    base: Number,
-}
-
-#[pymethods]
-impl Reduction {
-    #[getter]
-    fn now(&self) -> u64 {
-        self.now.load(Relaxed)
-    }
-
-    #[getter]
-    fn base(&self) -> f64 {
-        self.base.get()
-    }
+    now: Shown<u64>,
+    base: Shown<f64>,
 }
 
 impl Reduction {
     /// Shows a sign of congestion.
     pub fn show(&self, now: u64, base: f64) {
-        self.now.store(now, Relaxed);
+        self.now.set(now);
         self.base.set(base);
     }
 }
@@ -194,22 +82,20 @@ impl Reduction {
 #[pyclass(frozen, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Window {
-    size: Number,
-    threshold: Number,
-    cap: Number,
-    /// Not a number where there is none.
-    pacing_rate: Number,
+    #[pyo3(get)]
+    size: Shown<f64>,
+    #[pyo3(get)]
+    threshold: Shown<f64>,
+    #[pyo3(get)]
+    cap: Shown<f64>,
+    #[pyo3(get)]
+    pacing_rate: Shown<Option<f64>>,
     /// True if an acknowledgement is being looked at.
-    writable: AtomicBool,
+    writable: Shown<bool>,
 }
 
 #[pymethods]
 impl Window {
-    #[getter]
-    fn size(&self) -> f64 {
-        self.size.get()
-    }
-
     #[setter]
     fn set_size(&self, packets: f64) -> PyResult<()> {
         self.check_writable("size")?;
@@ -218,11 +104,6 @@ impl Window {
         }
         self.size.set(packets);
         Ok(())
-    }
-
-    #[getter]
-    fn threshold(&self) -> f64 {
-        self.threshold.get()
     }
 
     #[setter]
@@ -236,18 +117,8 @@ impl Window {
     }
 
     #[getter]
-    fn cap(&self) -> f64 {
-        self.cap.get()
-    }
-
-    #[getter]
     fn in_slow_start(&self) -> bool {
         self.size.get() < self.threshold.get()
-    }
-
-    #[getter]
-    fn pacing_rate(&self) -> Option<f64> {
-        self.rate()
     }
 
     #[setter]
@@ -256,7 +127,7 @@ impl Window {
             let accepted = "packets a second above 0 and at most 1e9, or None";
             return Err(refused("window.pacing_rate", rate, accepted));
         }
-        self.pacing_rate.set(rate.unwrap_or(f64::NAN));
+        self.pacing_rate.set(rate);
         Ok(())
     }
 }
@@ -272,8 +143,8 @@ impl Window {
         self.size.set(window.congestion);
         self.threshold.set(window.slow_start_threshold);
         self.cap.set(window.cap);
-        self.pacing_rate.set(rate.unwrap_or(f64::NAN));
-        self.writable.store(writable, Relaxed);
+        self.pacing_rate.set(rate);
+        self.writable.set(writable);
     }
 
     /// Size and threshold as they are now.
@@ -281,17 +152,17 @@ impl Window {
     pub fn take(&self, window: &mut vermilion_tcp::Window) {
         window.congestion = self.size.get();
         window.slow_start_threshold = self.threshold.get();
-        self.writable.store(false, Relaxed);
+        self.writable.set(false);
     }
 
     /// The rate that was set, in packets a second.
     #[inline]
     pub fn rate(&self) -> Option<f64> {
-        Some(self.pacing_rate.get()).filter(|rate| !rate.is_nan())
+        self.pacing_rate.get()
     }
 
     fn check_writable(&self, name: &str) -> PyResult<()> {
-        if self.writable.load(Relaxed) {
+        if self.writable.get() {
             return Ok(());
         }
         Err(PyAttributeError::new_err(format!(

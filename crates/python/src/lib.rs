@@ -19,6 +19,7 @@ mod own_predicate;
 mod registered;
 mod run;
 mod session;
+mod shown;
 mod simulation;
 mod tables;
 mod views;

@@ -1,147 +1,82 @@
 //! What a discipline in Python looks at: the packet, the queue and the coin.
 //!
 //! One of each is made for a discipline and shown anew with every packet, so that a packet costs no
-//! allocation. The numbers are atomic only because Python's objects may be seen from any thread; one
-//! thread at a time runs a simulation, and nothing is ordered by them.
+//! allocation.
 
-use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use vermilion_aqm::{Arrival, Departure, Ecn};
 
-/// In the place of an instant that there is not.
-const NEVER: u64 = u64::MAX;
+use crate::shown::Shown;
 
 /// The packet that a decision is about.
-#[pyclass(frozen, module = "vermilion._core")]
+#[pyclass(frozen, get_all, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Packet {
-    arrived: AtomicU64,
-    size: AtomicU32,
-    flow: AtomicU32,
-    ecn: AtomicU8,
-    colour: AtomicU8,
+    arrived: Shown<u64>,
+    size: Shown<u32>,
+    flow: Shown<u32>,
+    ecn: Shown<u8>,
+    colour: Shown<u8>,
 }
 
 #[pymethods]
 impl Packet {
-    #[getter]
-    fn arrived(&self) -> u64 {
-        self.arrived.load(Relaxed)
-    }
-
-    #[getter]
-    fn size(&self) -> u32 {
-        self.size.load(Relaxed)
-    }
-
-    #[getter]
-    fn flow(&self) -> u32 {
-        self.flow.load(Relaxed)
-    }
-
-    #[getter]
-    fn ecn_capable(&self) -> bool {
-        self.is_ecn_capable()
-    }
-
-    #[getter]
-    fn ecn(&self) -> u8 {
-        self.ecn.load(Relaxed)
-    }
-
-    #[getter]
-    fn colour(&self) -> u8 {
-        self.colour.load(Relaxed)
-    }
-}
-
-impl Packet {
     /// Return true if it may be marked.
+    #[getter(ecn_capable)]
     pub fn is_ecn_capable(&self) -> bool {
-        self.ecn.load(Relaxed) != Ecn::NotCapable as u8
+        self.ecn.get() != Ecn::NotCapable as u8
     }
 }
 
 /// The queue that a packet meets, or leaves behind.
-#[pyclass(frozen, module = "vermilion._core")]
+#[pyclass(frozen, get_all, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Queue {
-    now: AtomicU64,
-    packets: AtomicU32,
-    bytes: AtomicU64,
-    empty_since: AtomicU64,
-    idle_since: AtomicU64,
-}
-
-#[pymethods]
-impl Queue {
-    #[getter]
-    fn now(&self) -> u64 {
-        self.instant()
-    }
-
-    #[getter]
-    fn packets(&self) -> u32 {
-        self.packets.load(Relaxed)
-    }
-
-    #[getter]
-    fn bytes(&self) -> u64 {
-        self.bytes.load(Relaxed)
-    }
-
-    #[getter]
-    fn empty_since(&self) -> Option<u64> {
-        some(self.empty_since.load(Relaxed))
-    }
-
-    #[getter]
-    fn idle_since(&self) -> Option<u64> {
-        some(self.idle_since.load(Relaxed))
-    }
+    now: Shown<u64>,
+    packets: Shown<u32>,
+    bytes: Shown<u64>,
+    empty_since: Shown<Option<u64>>,
+    idle_since: Shown<Option<u64>>,
 }
 
 impl Queue {
     /// The instant of the last decision, in nanoseconds.
     pub fn instant(&self) -> u64 {
-        self.now.load(Relaxed)
+        self.now.get()
     }
-}
-
-fn some(instant: u64) -> Option<u64> {
-    (instant != NEVER).then_some(instant)
 }
 
 /// Shows a packet that arrives, and the queue that it meets.
 pub fn show_arrival(packet: &Packet, queue: &Queue, arrival: &Arrival) {
-    packet.arrived.store(arrival.now, Relaxed);
-    packet.size.store(arrival.size, Relaxed);
-    packet.flow.store(arrival.flow, Relaxed);
-    packet.ecn.store(arrival.ecn as u8, Relaxed);
-    packet.colour.store(arrival.colour as u8, Relaxed);
-    queue.now.store(arrival.now, Relaxed);
-    queue.packets.store(arrival.queue_packets, Relaxed);
-    queue.bytes.store(arrival.queue_bytes, Relaxed);
+    packet.arrived.set(arrival.now);
+    packet.size.set(arrival.size);
+    packet.flow.set(arrival.flow);
+    packet.ecn.set(arrival.ecn as u8);
+    packet.colour.set(arrival.colour as u8);
+    queue.now.set(arrival.now);
+    queue.packets.set(arrival.queue_packets);
+    queue.bytes.set(arrival.queue_bytes);
     let is_empty = arrival.queue_packets == 0;
-    queue.empty_since.store(if is_empty { arrival.empty_since } else { NEVER }, Relaxed);
-    queue.idle_since.store(arrival.idle_since.unwrap_or(NEVER), Relaxed);
+    queue.empty_since.set(is_empty.then_some(arrival.empty_since));
+    queue.idle_since.set(arrival.idle_since);
 }
 
 /// Shows a packet whose turn it is, and the queue that it leaves behind.
 pub fn show_departure(packet: &Packet, queue: &Queue, departure: &Departure) {
-    packet.arrived.store(departure.arrived, Relaxed);
-    packet.size.store(departure.size, Relaxed);
-    packet.flow.store(departure.flow, Relaxed);
-    packet.ecn.store(departure.ecn as u8, Relaxed);
-    packet.colour.store(departure.colour as u8, Relaxed);
-    queue.now.store(departure.now, Relaxed);
-    queue.packets.store(departure.queue_packets, Relaxed);
-    queue.bytes.store(departure.queue_bytes, Relaxed);
+    packet.arrived.set(departure.arrived);
+    packet.size.set(departure.size);
+    packet.flow.set(departure.flow);
+    packet.ecn.set(departure.ecn as u8);
+    packet.colour.set(departure.colour as u8);
+    queue.now.set(departure.now);
+    queue.packets.set(departure.queue_packets);
+    queue.bytes.set(departure.queue_bytes);
     let is_empty = departure.queue_packets == 0;
-    queue.empty_since.store(if is_empty { departure.now } else { NEVER }, Relaxed);
-    queue.idle_since.store(NEVER, Relaxed);
+    queue.empty_since.set(is_empty.then_some(departure.now));
+    queue.idle_since.set(None);
 }
 
 /// Numbers that are drawn ahead: as many as one packet may take.

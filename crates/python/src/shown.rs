@@ -1,0 +1,76 @@
+//! Numbers that Python looks at, from any thread.
+//!
+//! They are atomic only because of that; one thread at a time runs a simulation, and nothing is ordered by them.
+
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+use pyo3::prelude::*;
+
+/// A number that fits into 64 bits.
+pub trait Bits: Copy {
+    fn to_bits(self) -> u64;
+    fn from_bits(bits: u64) -> Self;
+}
+
+macro_rules! bits {
+    ($($number:ty: $it:ident => $to:expr, $bits:ident => $from:expr;)*) => {
+        $(impl Bits for $number {
+            #[inline]
+            fn to_bits(self) -> u64 {
+                let $it = self;
+                $to
+            }
+
+            #[inline]
+            fn from_bits($bits: u64) -> Self {
+                $from
+            }
+        })*
+    };
+}
+bits! {
+    u8: it => u64::from(it), bits => bits as u8;
+    u32: it => u64::from(it), bits => bits as u32;
+    u64: it => it, bits => bits;
+    bool: it => u64::from(it), bits => bits != 0;
+    f64: it => it.to_bits(), bits => f64::from_bits(bits);
+    // The greatest time stands for none.
+    Option<u64>: it => it.unwrap_or(u64::MAX), bits => (bits != u64::MAX).then_some(bits);
+    // What is not a number stands for none.
+    Option<f64>: it => it.unwrap_or(f64::NAN).to_bits(), bits => {
+        Some(f64::from_bits(bits)).filter(|number| !number.is_nan())
+    };
+}
+
+/// A number that can be shown anew.
+#[derive(Debug)]
+pub struct Shown<T>(AtomicU64, PhantomData<fn() -> T>);
+
+impl<T> Default for Shown<T> {
+    fn default() -> Self {
+        Self(AtomicU64::new(0), PhantomData)
+    }
+}
+
+impl<T: Bits> Shown<T> {
+    #[inline]
+    pub fn get(&self) -> T {
+        T::from_bits(self.0.load(Relaxed))
+    }
+
+    #[inline]
+    pub fn set(&self, number: T) {
+        self.0.store(number.to_bits(), Relaxed);
+    }
+}
+
+impl<'py, T: Bits + IntoPyObject<'py>> IntoPyObject<'py> for &Shown<T> {
+    type Target = T::Target;
+    type Output = T::Output;
+    type Error = T::Error;
+
+    fn into_pyobject(self, py: Python<'py>) -> Result<T::Output, T::Error> {
+        self.get().into_pyobject(py)
+    }
+}
