@@ -2,6 +2,7 @@ use vermilion_parameters::{Bytes, Packets, ParameterError, Probability, Settings
 
 use crate::line::{Kept, Line};
 use crate::red::{Red, RedSettings};
+use crate::scheduler::waits_in;
 use crate::{
     Arrival, Coin, Discipline, DropKind, DropReason, Dropped, LinkFacts, Listed, Packet, Queue,
     Scheduler, Sent, Verdict,
@@ -126,17 +127,7 @@ impl<P: Packet> Discipline for Choke<P> {
 }
 
 impl<P: Packet> Queue<P> for Choke<P> {
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    fn bytes(&self) -> u64 {
-        self.line.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.line.each(look);
-    }
+    waits_in!(line);
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for Choke<P> {

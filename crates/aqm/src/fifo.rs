@@ -3,6 +3,7 @@
 
 use crate::discipline::answered_by;
 use crate::line::Line;
+use crate::scheduler::waits_in;
 use crate::{Arrival, Coin, Decide, Discipline, Dropped, Packet, Queue, Scheduler, Sent, Verdict};
 
 /// First-in, first-out queue of packets of type `P`, guarded by a discipline.
@@ -53,19 +54,7 @@ impl<P, D: Discipline> Discipline for Fifo<P, D> {
 }
 
 impl<P: Packet, D: Discipline> Queue<P> for Fifo<P, D> {
-    #[inline]
-    fn len(&self) -> usize {
-        self.line.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.line.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.line.each(look);
-    }
+    waits_in!(line);
 }
 
 impl<P: Packet, C: Coin, D: Decide<C>> Scheduler<P, C> for Fifo<P, D> {

@@ -2,6 +2,7 @@ use vermilion_parameters::{Bytes, Packets, ParameterError, Settings, settings};
 
 use crate::codel::{CodelLaw, Configuration, Control};
 use crate::flow_queues::{FlowQueues, FlowTurns};
+use crate::scheduler::waits_in;
 use crate::{
     Coin, Departure, Discipline, DropReason, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
     Sent, Verdict,
@@ -80,19 +81,7 @@ impl<P: Packet> Discipline for FqCodel<P> {
 }
 
 impl<P: Packet> Queue<P> for FqCodel<P> {
-    #[inline]
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.queues.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.queues.each(look);
-    }
+    waits_in!(queues);
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for FqCodel<P> {

@@ -2,6 +2,7 @@ use vermilion_parameters::{ParameterError, Settings, settings};
 
 use crate::flow_queues::{FlowQueues, FlowTurns};
 use crate::pie::{Configuration, Controller, PieLaw};
+use crate::scheduler::waits_in;
 use crate::{
     Arrival, Coin, Departure, Discipline, Dropped, LinkFacts, Listed, Packet, Queue, Scheduler,
     Sent, Verdict,
@@ -71,19 +72,7 @@ impl<P: Packet> Discipline for FqPie<P> {
 }
 
 impl<P: Packet> Queue<P> for FqPie<P> {
-    #[inline]
-    fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    #[inline]
-    fn bytes(&self) -> u64 {
-        self.queues.bytes()
-    }
-
-    fn each(&self, look: &mut impl FnMut(&P)) {
-        self.queues.each(look);
-    }
+    waits_in!(queues);
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for FqPie<P> {

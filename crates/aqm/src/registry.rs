@@ -62,19 +62,6 @@ macro_rules! registry {
         }
 
         impl AnyDiscipline {
-            /// Builds the discipline called `name` from checked settings; `None` if there is none, or
-            /// it keeps packets.
-            fn build(
-                name: &str,
-                settings: &Settings,
-                link: LinkFacts,
-            ) -> Option<Result<Self, ParameterError>> {
-                $(if name == $discipline::ALGORITHM.name {
-                    return Some($discipline::new(settings.read(), link).map(Self::$discipline));
-                })*
-                None
-            }
-
             /// The description of the discipline in force.
             #[must_use]
             pub fn algorithm(&self) -> &'static Algorithm {
@@ -202,12 +189,12 @@ impl AnyDiscipline {
         values: &Values,
         link: LinkFacts,
     ) -> Result<(Self, Settings), ParameterError> {
-        let settings = Settings::resolve(find(name)?, values)?;
-        let Some(discipline) = Self::build(name, &settings, link) else {
+        let (queue, settings) = AnyScheduler::<NoPacket>::from_values(name, values, link)?;
+        let discipline = queue.into_discipline().map_err(|_| {
             let accepted = "a discipline in front of a first-in, first-out queue";
-            return Err(ParameterError::new("discipline", format!("\"{name}\""), accepted));
-        };
-        Ok((discipline?, settings))
+            ParameterError::new("discipline", format!("\"{name}\""), accepted)
+        })?;
+        Ok((discipline, settings))
     }
 
     /// Decides over one arriving packet where departures are not watched, and says what the average queue is now:

@@ -98,3 +98,23 @@ pub trait Visit<P: Packet> {
     /// Does it.
     fn visit<Q: Scheduler<P, Self::Coin>>(self, queue: &mut Q) -> Self::Output;
 }
+
+/// Generates a [`Queue`] whose packets wait in one of its fields.
+macro_rules! waits_in {
+    ($place:ident) => {
+        #[inline]
+        fn len(&self) -> usize {
+            self.$place.len()
+        }
+
+        #[inline]
+        fn bytes(&self) -> u64 {
+            self.$place.bytes()
+        }
+
+        fn each(&self, look: &mut impl FnMut(&P)) {
+            self.$place.each(look);
+        }
+    };
+}
+pub(crate) use waits_in;
