@@ -5,20 +5,18 @@ import vermilion
 TARGET = 30.0  # packets
 
 
-def main(settings: int = 32, stretch_s: float = 0.5) -> None:
+def main(settings: int = 16, stretch_s: float = 0.5) -> None:
     """Prints which setting leads after each round.
 
     Args:
         settings: how many begin.
         stretch_s: seconds for which each settles, and half of those of the first round.
     """
-    network = vermilion.Simulation("varying-load", seed=1).extend(10.0)
+    network = vermilion.Simulation("varying-load", seed=1).extend(4.0)
     racing = {}
     for number in range(settings):
-        setting = {
-            "min_threshold": 2 + number % 8 * 4,
-            "max_probability": 0.02 * 2 ** (number // 8),
-        }
+        low, share = 4 + number % 4 * 8, 0.02 * 2 ** (number // 4)
+        setting = {"min_threshold": low, "max_probability": share}
         fork = network.fork().set_queue("bottleneck", max_threshold=90, **setting)
         racing[fork.extend(stretch_s).mark()] = setting
     while len(racing) > 1:

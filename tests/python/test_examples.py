@@ -62,7 +62,7 @@ def test_a_network_is_kept_tuned(capsys):
 
 
 def test_a_race_by_forks_has_a_winner_near_the_target(capsys):
-    example("race_by_forks").main(settings=8)
+    example("race_by_forks").main()
     *_, last = capsys.readouterr().out.splitlines()
     assert " 1 left; {'min_threshold':" in last
     assert abs(float(last.split()[-1]) - 30.0) < 15.0

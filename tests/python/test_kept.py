@@ -69,6 +69,7 @@ def test_forks_under_other_settings_differ_and_leave_the_network_alone(scenario)
     assert short[mean] < same[mean]
     assert fast[goodput] > 1.5 * same[goodput]
     assert network.queue("bottleneck")["limit"] == 100
+    assert short == network.fork().set_queue("bottleneck", limit=10).extend(2).record()
     assert network.record() == {}
     assert network.mark().extend(2).record() == same
 

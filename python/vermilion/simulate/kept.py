@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Final, Self, cast
 
 from vermilion.scenario.errors import FieldError, ScenarioError, did_you_mean, from_core
 from vermilion.scenario.quantities import RATE, TIME, Quantity
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from vermilion._core import Kept
     from vermilion.scenario import Scenario
-    from vermilion.scenario.algorithms import ParameterValue
+    from vermilion.scenario.algorithms import Algorithm, ParameterValue
 
 _NANOSECONDS: Final = 1_000_000_000
 _STRETCH: Final = Quantity(TIME, minimum=0.0, maximum=LONGEST_DURATION_S)
@@ -93,7 +93,8 @@ class Simulation:
 
         Args:
             link: its name.
-            parameters: by name, as the scenario has them: ``limit="50 packets"``.
+            parameters: by name, as the scenario has them, ``limit="50 packets"``, or numbers in the
+                units of the discipline's table.
 
         Raises:
             ScenarioError: a link, a parameter or a value that is not accepted; nothing has changed.
@@ -101,7 +102,7 @@ class Simulation:
         self._check_link(link)
         algorithm = self.scenario.links[link].queue.algorithm
         try:
-            values = {name: algorithm.parse_one(name, each) for name, each in parameters.items()}
+            values = {name: _parsed(algorithm, name, each) for name, each in parameters.items()}
             algorithm.check_order({**self.queue(link), **values})
         except FieldError as error:
             raise self._refused(f"links.{link}.queue.{error.field}", error) from None
@@ -189,3 +190,20 @@ class Simulation:
 
     def _refused(self, field: str, error: FieldError) -> ScenarioError:
         return ScenarioError(field, error.value, error.accepted, self.scenario.origin)
+
+
+def _parsed(algorithm: Algorithm, name: str, value: object) -> ParameterValue:
+    """A value in its table's unit, from a number of that unit or a text.
+
+    Raises:
+        FieldError: an unknown name or a value that is not accepted.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or name not in algorithm.parameters:
+        return algorithm.parse_one(name, value)
+    try:
+        return algorithm.parse_one(
+            name, algorithm.parameters[name].exact_text(cast("float", value))
+        )
+    except FieldError as error:
+        raise FieldError(name, value, error.accepted) from None
