@@ -52,8 +52,10 @@ build: $(CORE) $(LABORATORY) ## set up .venv, build the core in release mode, in
 
 test: test-rust test-python ## set up and run the tests of both languages, which takes minutes; what takes longer: evidence
 
+# Examples are compiled and run by the tests already.
 test-rust: $(RUNTIME) | tools
-	cargo test --locked --workspace
+	cargo test --locked --workspace --lib --tests
+	cargo test --locked --workspace --doc
 
 # The slowest are shown, so that what has become slow is noticed.
 PYTEST := $(BIN)/python -m pytest --numprocesses auto --maxprocesses 8 --dist worksteal --durations 12 --durations-min 3
