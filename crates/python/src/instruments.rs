@@ -137,7 +137,7 @@ pub fn transfers<'py>(
         .set_item("bytes", PyArray1::from_iter(python, rows.iter().map(|row| row.bytes as i64)))?;
     type Row = vermilion_netsim::TransferRow;
     let seconds = |of: fn(&Row) -> f64| {
-        PyArray1::from_iter(python, rows.iter().map(move |row| of(row) * 1e-9))
+        PyArray1::from_iter(python, rows.iter().map(move |row| of(row) / 1e9))
     };
     columns.set_item("start_s", seconds(|row| row.began as f64))?;
     let took = |row: &Row| row.took.map_or(f64::NAN, |took| took as f64);
