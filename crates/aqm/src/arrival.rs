@@ -139,33 +139,6 @@ pub enum Verdict {
     },
 }
 
-/// Fate of a packet that arrives where nothing makes room for it: a [`Verdict`] without its reason.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Admission {
-    /// See [`Verdict::Accept`].
-    Accepted,
-    /// See [`Verdict::Mark`].
-    Marked,
-    /// See [`Verdict::Drop`].
-    Dropped,
-}
-
-impl Verdict {
-    /// The verdict over a packet that arrives; why it is dropped, if it is, is written to `reason`. In one piece the
-    /// two would have to be put together in memory, where reading them back at once is slow.
-    #[inline(always)] // for every packet
-    pub(crate) fn admission(self, reason: &mut DropReason) -> Admission {
-        match self {
-            Self::Accept | Self::MakeRoom { .. } => Admission::Accepted,
-            Self::Mark => Admission::Marked,
-            Self::Drop(why) => {
-                *reason = why;
-                Admission::Dropped
-            }
-        }
-    }
-}
-
 /// Facts that a discipline may know of the link behind its queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LinkFacts {

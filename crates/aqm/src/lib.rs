@@ -90,7 +90,7 @@ mod vred;
 mod wred;
 
 pub use adaptive_red::{AdaptiveRed, AdaptiveRedSettings};
-pub use arrival::{Admission, Arrival, Coin, DropKind, DropReason, LinkFacts, Verdict};
+pub use arrival::{Arrival, Coin, DropKind, DropReason, LinkFacts, Verdict};
 pub use avq::{Avq, AvqSettings};
 pub use blue::{Blue, BlueSettings};
 pub use choke::{Choke, ChokeSettings};

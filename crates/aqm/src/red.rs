@@ -108,11 +108,11 @@ impl DecayingAverage {
     }
 
     /// "else: m <- f(time - q_time), avg <- (1 - w)^m avg"
-    #[inline]
-    pub(crate) fn decay(&mut self, arrival: &Arrival) {
-        let empty_for = arrival.now - arrival.empty_since.max(self.decayed_until);
+    #[inline(never)] // few packets find the queue empty, and much would have to be kept meanwhile
+    pub(crate) fn decay(&mut self, now: u64, empty_since: u64) {
+        let empty_for = now - empty_since.max(self.decayed_until);
         self.value *= (1.0 - self.weight).powf(empty_for as f64 / self.typical_transmission);
-        self.decayed_until = arrival.now;
+        self.decayed_until = now;
     }
 }
 
@@ -146,7 +146,7 @@ impl Discipline for Red {
 }
 
 impl<C: Coin> Decide<C> for Red {
-    #[inline]
+    #[inline(always)] // what it is told need not be written to memory then
     fn on_arrival(&mut self, arrival: &Arrival, coin: &mut C) -> Verdict {
         self.update_average(arrival);
         let verdict = self.choose(arrival, coin);
@@ -170,12 +170,12 @@ impl Red {
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)] // as above
     pub(crate) fn update_average(&mut self, arrival: &Arrival) {
         if arrival.queue_packets > 0 {
             self.average.step(f64::from(arrival.queue_packets));
         } else {
-            self.average.decay(arrival);
+            self.average.decay(arrival.now, arrival.empty_since);
         }
     }
 
@@ -206,7 +206,7 @@ impl Red {
     }
 
     /// Decides over a packet, the buffer left out of account.
-    #[inline]
+    #[inline(always)] // as above
     pub(crate) fn choose(&mut self, arrival: &Arrival, coin: &mut impl Coin) -> Verdict {
         if self.average.value < self.set.min_threshold.0 {
             self.count = 0.0;

@@ -4,11 +4,10 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::discipline::answered_by;
 use crate::{
-    AdaptiveRed, Admission, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure,
-    Discipline, DropReason, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline,
-    ForeignFactory, Fq, FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red,
-    Packet, PdRed, Pi, Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent,
-    Standing, Step, Verdict, Visit, Vred, Wred,
+    AdaptiveRed, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure, Discipline,
+    DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, Fq, FqCodel, FqPie,
+    LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue, Red,
+    RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Standing, Step, Verdict, Visit, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -195,45 +194,6 @@ impl AnyDiscipline {
             ParameterError::new("discipline", format!("\"{name}\""), accepted)
         })?;
         Ok((discipline, settings))
-    }
-
-    /// Decides over one arriving packet where departures are not watched, and says what the average queue is now:
-    /// both by one look at which discipline it is. `reason` is why, if the packet is dropped.
-    ///
-    /// The two disciplines that most networks have are asked first and in place. For them what the packet and the
-    /// queue are need not be written to memory.
-    #[inline(always)] // for every packet
-    pub fn admit<C: Coin>(
-        &mut self,
-        arrival: &Arrival,
-        coin: &mut C,
-        reason: &mut DropReason,
-    ) -> (Admission, Option<f64>) {
-        match self {
-            Self::DropTail(it) => (it.on_arrival(arrival, coin).admission(reason), None),
-            Self::Red(it) => {
-                let admission = it.on_arrival(arrival, coin).admission(reason);
-                (admission, it.average_queue())
-            }
-            _ => {
-                let arrival = *arrival; // only here it is written
-                self.admit_by_call(&arrival, coin, reason)
-            }
-        }
-    }
-
-    /// The same for any discipline.
-    #[inline(never)] // much code, which others should not pay for
-    fn admit_by_call<C: Coin>(
-        &mut self,
-        arrival: &Arrival,
-        coin: &mut C,
-        reason: &mut DropReason,
-    ) -> (Admission, Option<f64>) {
-        whichever_discipline!(self, it => {
-            let admission = it.on_arrival(arrival, coin).admission(reason);
-            (admission, it.average_queue())
-        })
     }
 }
 

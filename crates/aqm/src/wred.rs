@@ -180,7 +180,7 @@ impl Wred {
     #[inline]
     fn update_average(&mut self, arrival: &Arrival) -> f64 {
         if arrival.queue_packets == 0 {
-            self.average.decay(arrival);
+            self.average.decay(arrival.now, arrival.empty_since);
         }
         self.average.step(if self.set.byte_mode {
             arrival.queue_bytes as f64 / self.set.mean_packet_size.0

@@ -6,10 +6,9 @@
 //! ([`ArrivalLink::catch_up`]). Only a change of rate or of delay moves instants already given; it
 //! re-times the packets that are waiting.
 
-use std::collections::VecDeque;
 use std::iter::zip;
 
-use vermilion_aqm::{Admission, AnyDiscipline, Arrival, Discipline, DropReason, LinkFacts};
+use vermilion_aqm::{AnyDiscipline, Arrival, Decide, Discipline, DropReason, LinkFacts, Verdict};
 use vermilion_parameters::{ParameterError, Values};
 
 use crate::calendar::NEVER;
@@ -21,6 +20,7 @@ use crate::loss::{LossModel, LossyWire};
 use crate::packet::{Half, Packet};
 use crate::propagation::Propagation;
 use crate::random::Stream;
+use crate::ring::Ring;
 use crate::scenario;
 use crate::transmitter::Transmitter;
 
@@ -52,7 +52,7 @@ pub struct ArrivalLink {
     values: Values,
     coin: Stream,
     wire: LossyWire,
-    waiting: VecDeque<Waiting>,
+    waiting: Ring<Waiting>,
     /// When the first of these begins its transmission, [`NEVER`] if there is none.
     next_start: u64,
     in_service: InService,
@@ -89,7 +89,7 @@ impl ArrivalLink {
             values,
             coin,
             wire: LossyWire::new(link.loss, wire),
-            waiting: VecDeque::new(),
+            waiting: Ring::default(),
             next_start: NEVER,
             in_service: InService::default(),
             began: 0,
@@ -104,35 +104,76 @@ impl ArrivalLink {
     /// dropped or will be lost on the wire, and whether it is marked.
     ///
     /// The whole packet is not needed here; handing it over would force it into memory, from
-    /// where reading it back at once is slow.
-    #[inline(always)] // where nearly every packet comes from; see below
+    /// where reading it back at once is slow. So it is with what the two disciplines that most networks have are told.
+    #[inline(always)] // where nearly every packet comes from
     pub fn offer(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
         self.catch_up(now);
-        let (size, queue_packets) = (packet.size(), self.waiting.len() as u32);
+        let arrival = self.arrival(now, packet);
+        match &mut self.discipline {
+            AnyDiscipline::Red(it) => {
+                let verdict = it.on_arrival(&arrival, &mut self.coin);
+                let average = it.average_queue();
+                self.follow(&arrival, line, verdict, average)
+            }
+            AnyDiscipline::DropTail(it) => {
+                let verdict = it.on_arrival(&arrival, &mut self.coin);
+                self.follow(&arrival, line, verdict, None)
+            }
+            _ => self.offer_to_others(now, packet, line),
+        }
+    }
+
+    /// The same for who is asked for packets of several kinds: much code in it would make all of them slower.
+    #[inline(never)]
+    pub fn offer_by_call(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
+        self.offer(now, packet, line)
+    }
+
+    /// The same under any discipline, once departures are accounted for.
+    #[inline(never)] // much code, which those two should not pay for
+    fn offer_to_others(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
+        let arrival = self.arrival(now, packet);
+        let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
+        let average = self.discipline.average_queue();
+        self.follow(&arrival, line, verdict, average)
+    }
+
+    #[inline(always)] // as above
+    fn arrival(&self, now: u64, packet: Half) -> Arrival {
         let free_at = self.transmitter.free_at();
-        let arrival = Arrival {
+        Arrival {
             now,
-            size,
+            size: packet.size(),
             flow: packet.direction(),
             ecn: packet.ecn(),
             colour: packet.colour(),
-            queue_packets,
+            queue_packets: self.waiting.len() as u32,
             queue_bytes: self.queue_bytes,
             empty_since: self.empty_since,
             idle_since: (free_at <= now).then_some(free_at),
-        };
-        let (admission, average) =
-            self.discipline.admit(&arrival, &mut self.coin, &mut self.last_drop);
+        }
+    }
+
+    /// Does what the discipline, whose average is `average` now, has decided over a packet that has been offered.
+    #[inline(always)] // as above
+    fn follow(
+        &mut self,
+        &Arrival { now, size, flow, queue_packets, .. }: &Arrival,
+        line: u32,
+        verdict: Verdict,
+        average: Option<f64>,
+    ) -> (u64, bool) {
         self.books.hold_average(now, average);
         self.books.window.arrivals += 1;
-        if admission == Admission::Dropped {
-            self.books.window.count_drop(self.last_drop);
+        if let Verdict::Drop(reason) = verdict {
+            self.last_drop = reason;
+            self.books.window.count_drop(reason);
             return (NEVER, false);
         }
-        let marked = admission == Admission::Marked;
+        let marked = verdict == Verdict::Mark;
         self.books.window.marks += u64::from(marked);
         if let Some(traffic) = &mut self.traffic {
-            traffic.accept(packet.direction(), size, queue_packets);
+            traffic.accept(flow, size, queue_packets);
         }
         let line = if self.wire.loses() { LOST } else { line };
         let (start, end) = self.transmitter.send(now, size);
@@ -341,7 +382,7 @@ impl ArrivalLink {
             note(self.in_service.line, given_after, self.waiting.front().map(|next| next.start));
         }
         for (packet, next) in
-            zip(&self.waiting, self.waiting.iter().skip(1).map(Some).chain([None]))
+            zip(self.waiting.iter(), self.waiting.iter().skip(1).map(Some).chain([None]))
         {
             given_after -= u64::from(packet.size);
             note(packet.line, given_after, next.map(|next| next.start));
@@ -373,7 +414,7 @@ impl ArrivalLink {
         }
         self.transmitter.replace(rate, self.in_service.end);
         let mut start = self.in_service.end;
-        for packet in &mut self.waiting {
+        for packet in self.waiting.iter_mut() {
             packet.start = start;
             start = self.transmitter.transmit(start, packet.size);
             moved.push((packet.line, start + self.propagation.delay()));

@@ -9,7 +9,10 @@
 //! the lesser of two numbers, and has no branch that a processor could guess wrongly. Who wins is as good
 //! as random where many sources are equally busy.
 //!
-//! Of few sources all times are compared at once: one round trip over one link makes three, and most
+//! One source has most of the events where all packets are on one line, or on lines that stand together. It meets
+//! the winner of the others, so that its next event is compared once.
+//!
+//! Of few others all times are compared at once: one round trip over one link makes three, and most
 //! networks that are simulated are such. Of more, each number of players has a piece of code of its own: how many
 //! matches there are is known to it, and that every place is one of the tournament's need not be checked. Up to
 //! some hundreds, it is a part of whoever asks for it with [`Calendar::set_likely_more`].
@@ -28,6 +31,9 @@ pub const MOST_SOURCES: usize = 1 << SOURCE_BITS;
 /// Later than any run: all that is due then or later is alike.
 const LATEST: u64 = u64::MAX >> SOURCE_BITS;
 const _: () = assert!(LONGEST_DURATION < LATEST);
+
+/// The source that meets the winner of all others.
+pub const BUSIEST: usize = 1;
 
 /// So many sources are few.
 const FEW: usize = 4;
@@ -49,6 +55,10 @@ enum Keys {
 pub struct Calendar {
     /// The least of all keys: a time, and in the lowest bits its source.
     first: u64,
+    /// The key of the [`BUSIEST`] source.
+    busiest: u64,
+    /// The least of all others.
+    others: u64,
     keys: Keys,
 }
 
@@ -65,7 +75,7 @@ impl Calendar {
             65..=256 => Keys::UpTo256(Box::new([NEVER; 2 * 256])),
             _ => Keys::Many(vec![NEVER; 2 * leaves]),
         };
-        let mut calendar = Self { first: NEVER, keys };
+        let mut calendar = Self { first: NEVER, busiest: NEVER, others: NEVER, keys };
         (0..leaves).for_each(|source| calendar.set(source, NEVER));
         calendar
     }
@@ -80,26 +90,40 @@ impl Calendar {
     /// Sets the time of a source's earliest event.
     #[inline(always)] // for every event: the call was 1 % of a run
     pub fn set(&mut self, source: usize, time: u64) {
+        if source == BUSIEST {
+            return self.set_busiest(time);
+        }
         let key = key_of(source, time);
         if let Keys::Few(keys) = &mut self.keys {
             keys[source] = key;
-            self.first = keys[0].min(keys[1]).min(keys[2].min(keys[3]));
-            return;
+            self.others = keys[0].min(keys[2].min(keys[3]));
+        } else {
+            self.play(source, key);
         }
-        self.play(source, key);
+        self.first = self.others.min(self.busiest);
+    }
+
+    /// The same for the [`BUSIEST`] source.
+    #[inline(always)] // as above
+    pub fn set_busiest(&mut self, time: u64) {
+        self.busiest = key_of(BUSIEST, time);
+        self.first = self.others.min(self.busiest);
     }
 
     /// The same where there are likely more sources than a few.
     #[inline(always)] // as above
     pub fn set_likely_more(&mut self, source: usize, time: u64) {
+        if source == BUSIEST {
+            return self.set_busiest(time);
+        }
         let key = key_of(source, time);
-        self.first = match &mut self.keys {
+        self.others = match &mut self.keys {
             Keys::UpTo16(keys) => replay(keys, source, key),
             Keys::UpTo64(keys) => replay(keys, source, key),
             Keys::UpTo256(keys) => replay(keys, source, key),
-            Keys::Few(_) => return self.set(source, time),
-            Keys::Many(_) => return self.play(source, key),
+            Keys::Few(_) | Keys::Many(_) => return self.set(source, time),
         };
+        self.first = self.others.min(self.busiest);
     }
 
     /// A source of many has another key: its matches are played again.
@@ -117,7 +141,7 @@ impl Calendar {
                 }
             };
         }
-        self.first = match &mut self.keys {
+        self.others = match &mut self.keys {
             Keys::Few(_) => key, // is set without a match
             Keys::UpTo16(keys) => replay(keys, source, key),
             Keys::UpTo64(keys) => replay(keys, source, key),

@@ -3,10 +3,9 @@
 //! Only the head of a line competes in the [`Calendar`](crate::calendar::Calendar), so that the
 //! calendar's size is the number of stretches, not of packets in flight.
 
-use std::collections::VecDeque;
-
 use crate::calendar::NEVER;
 use crate::packet::Packet;
+use crate::ring::Ring;
 
 /// Next step of a packet at the end of a stretch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -39,7 +38,7 @@ pub struct DelayLine {
     pub link: Option<u32>,
     /// Delay beyond the link's own propagation, in nanoseconds.
     pub extra_delay: u64,
-    packets: VecDeque<Packet>,
+    packets: Ring<Packet>,
     /// When the last packet leaves, or left.
     last_time: u64,
 }
@@ -49,7 +48,7 @@ const _: () = assert!(size_of::<DelayLine>() == 64);
 impl DelayLine {
     /// An empty line.
     pub fn new(link: Option<u32>, end: End, extra_delay: u64) -> Self {
-        Self { end, link, extra_delay, packets: VecDeque::new(), last_time: 0 }
+        Self { end, link, extra_delay, packets: Ring::default(), last_time: 0 }
     }
 
     /// When the first packet leaves, [`NEVER`] if there is none.
@@ -116,7 +115,7 @@ impl DelayLine {
     /// Makes times ascend again after some were changed.
     pub fn restore_order(&mut self) {
         let mut last = 0;
-        for packet in &mut self.packets {
+        for packet in self.packets.iter_mut() {
             packet.time = packet.time.max(last);
             last = packet.time;
         }

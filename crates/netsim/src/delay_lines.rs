@@ -8,7 +8,7 @@
 //! Either way packets arrive in the same order: that of their times, at equal times that of the numbers
 //! of their lines, and on one line that in which they entered.
 
-use crate::calendar::{Calendar, MOST_SOURCES};
+use crate::calendar::{BUSIEST, Calendar, MOST_SOURCES};
 use crate::delay_line::{DelayLine, End};
 use crate::lazy_queue::{LazyQueue, Ranked};
 use crate::limits::MOST_LINKS;
@@ -16,7 +16,7 @@ use crate::packet::{Half, Packet};
 use crate::wheel::Due;
 
 /// The calendar's number of the first line, or of all of them together.
-pub const FIRST_LINE: usize = 1;
+pub const FIRST_LINE: usize = BUSIEST;
 
 /// More lines than this stand together: measured, with flows of as many round trips over one link.
 const MOST_APART: usize = 1000;
@@ -137,7 +137,7 @@ impl DelayLines {
         if STANDING == APART {
             calendar.set_likely_more(FIRST_LINE + source, next);
         } else {
-            calendar.set(FIRST_LINE + source, next);
+            calendar.set_busiest(next);
         }
         Some((end, packet))
     }

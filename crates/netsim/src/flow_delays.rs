@@ -32,6 +32,8 @@ struct Track {
     last: u64,
     /// Number of the packet that is sent next.
     next: u32,
+    /// The same when packets sent were counted last.
+    counted: u32,
     /// Number of the packet after the one that arrived last.
     expected: u32,
     /// Losses that are in no run yet.
@@ -40,7 +42,25 @@ struct Track {
 
 impl Track {
     fn new(way: Way) -> Self {
-        Self { way, last: NEVER, next: 0, expected: 0, losses: 0 }
+        Self { way, last: NEVER, next: 0, counted: 0, expected: 0, losses: 0 }
+    }
+}
+
+impl Track {
+    /// Counts those of a packet's predecessors that have been lost.
+    #[inline(never)] // for few packets
+    fn count_run(&mut self, number: u32, mask: u32, window: &mut PacketWindow) {
+        let missing = number.wrapping_sub(self.expected) & mask;
+        if 0 < missing && missing <= self.losses {
+            window.count_run(u64::from(missing));
+            self.losses -= missing;
+        }
+    }
+
+    /// Counts the packets that were sent since somebody counted them.
+    fn count_sent(&mut self, books: &mut [Books]) {
+        let sent = self.next.wrapping_sub(std::mem::replace(&mut self.counted, self.next));
+        books[self.way.group as usize].window.sent += u64::from(sent);
     }
 }
 
@@ -92,20 +112,20 @@ impl FlowDelays {
 
     /// The flow of that number begins, in a place of its own or in that of one that is over.
     pub fn begin(&mut self, flow: usize, way: Way) {
-        if flow < self.tracks.len() {
-            self.tracks[flow] = Track::new(way);
+        if let Some(track) = self.tracks.get_mut(flow) {
+            track.count_sent(&mut self.books);
+            *track = Track::new(way);
         } else {
             self.tracks.push(Track::new(way));
         }
     }
 
     /// A flow sends a packet: the number that it has to carry.
-    #[inline]
+    #[inline(always)] // for every packet
     pub fn on_sent(&mut self, flow: u32) -> u32 {
         let track = &mut self.tracks[flow as usize];
         let number = track.next;
         track.next = number.wrapping_add(1);
-        self.books[track.way.group as usize].window.sent += 1;
         number
     }
 
@@ -119,16 +139,12 @@ impl FlowDelays {
 
     /// The arrival of a packet is processed `after` nanoseconds after it was sent. Of its number the bits of `mask`
     /// are known.
-    #[inline]
+    #[inline(always)] // as above
     pub fn on_arrived(&mut self, flow: u32, (number, mask): (u32, u32), after: u64) {
         let track = &mut self.tracks[flow as usize];
         let window = &mut self.books[track.way.group as usize].window;
         if track.losses > 0 {
-            let missing = number.wrapping_sub(track.expected) & mask;
-            if 0 < missing && missing <= track.losses {
-                window.count_run(u64::from(missing));
-                track.losses -= missing;
-            }
+            track.count_run(number, mask, window);
         }
         track.expected = number.wrapping_add(1);
         let beyond = after.wrapping_sub(track.way.least) as i64;
@@ -143,6 +159,9 @@ impl FlowDelays {
 
     /// Adds what was collected since the last boundary to the spans it belongs to.
     pub fn close_windows(&mut self, in_total: bool, phase: Option<usize>) {
+        for track in &mut self.tracks {
+            track.count_sent(&mut self.books);
+        }
         for books in &mut self.books {
             if in_total {
                 books.total.merge(&books.window);
@@ -165,7 +184,10 @@ impl FlowDelays {
     /// Data packets of a group that the network holds.
     #[cfg(test)]
     pub fn held(&self, group: usize) -> i64 {
-        self.books[group].held + self.books[group].window.growth()
+        let sent = |it: &Track| i64::from(it.next.wrapping_sub(it.counted));
+        let tracks = self.tracks.iter().filter(|track| track.way.group as usize == group);
+        let books = &self.books[group];
+        books.held + books.window.growth() + tracks.map(sent).sum::<i64>()
     }
 }
 

@@ -14,20 +14,20 @@ pub struct Distribution {
 
 impl Distribution {
     /// Adds `value` once.
-    #[inline]
+    #[inline(always)] // for every packet, as what follows
     pub fn count(&mut self, value: u64) {
         self.sum += u128::from(value);
         self.file(value, 1);
     }
 
     /// Adds `value` with `weight`.
-    #[inline]
+    #[inline(always)]
     pub fn add(&mut self, value: u64, weight: u64) {
         self.sum += u128::from(value) * u128::from(weight);
         self.file(value, weight);
     }
 
-    #[inline]
+    #[inline(always)]
     fn file(&mut self, value: u64, weight: u64) {
         let bucket = bucket_of(value);
         match self.buckets.get_mut(bucket) {

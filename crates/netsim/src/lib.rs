@@ -45,6 +45,7 @@ mod queue_record;
 pub mod random;
 mod record;
 pub mod results;
+mod ring;
 pub mod round_trip;
 mod route;
 pub mod scenario;

@@ -21,10 +21,10 @@ pub struct PacketWindow {
     pub lost: u64,
     /// Delays of the packets that arrived, less the least possible, in nanoseconds.
     delays: Distribution,
-    /// How many those are, the sum of their squares, and the smallest.
+    /// How many those are, the sum of their squares, and the greatest complement of one: that of the smallest.
     delivered: u64,
     squares: u128,
-    minimum: u64,
+    complement: u64,
     /// Pairs of successive arrivals of one flow, and by how much their delays differ in all.
     pairs: u64,
     differences: u128,
@@ -36,9 +36,9 @@ pub struct PacketWindow {
 
 impl PacketWindow {
     /// A packet has arrived with a delay of `beyond` nanoseconds more than the least possible.
-    #[inline]
+    #[inline(always)] // for every packet
     pub fn count_arrival(&mut self, beyond: u64) {
-        self.minimum = if self.delivered == 0 { beyond } else { self.minimum.min(beyond) };
+        self.complement = self.complement.max(!beyond);
         self.delivered += 1;
         self.squares += u128::from(beyond) * u128::from(beyond);
         self.delays.count(beyond);
@@ -68,10 +68,9 @@ impl PacketWindow {
     /// Adds what another window holds.
     pub fn merge(&mut self, other: &Self) {
         if other.delivered > 0 {
-            let least = if self.delivered == 0 { u64::MAX } else { self.minimum };
-            self.minimum = least.min(other.minimum);
             self.delays.merge(&other.delays);
         }
+        self.complement = self.complement.max(other.complement);
         self.sent += other.sent;
         self.lost += other.lost;
         self.delivered += other.delivered;
@@ -117,8 +116,9 @@ impl PacketWindow {
         let count = u128::from(self.delivered);
         let sum = self.delays.sum();
         let milliseconds = |beyond: f64| (least as f64 + beyond) * MILLISECONDS;
-        let quantile =
-            |fraction| Some(milliseconds(self.delays.quantile(fraction)?.max(self.minimum as f64)));
+        let quantile = |fraction| {
+            Some(milliseconds(self.delays.quantile(fraction)?.max(!self.complement as f64)))
+        };
         // Whole numbers, because the difference of two large ones of them is exact.
         let spread = count
             .checked_mul(self.squares)

@@ -84,7 +84,7 @@ pub enum Interrupted {
 }
 
 /// Events between two looks at the request to stop.
-const EVENTS_BETWEEN_LOOKS: u32 = 8192;
+const EVENTS_BETWEEN_LOOKS: u64 = 8192;
 
 /// Sources of the calendar: what is known beforehand, the delay lines, the timers, the turns of links, the
 /// access links.
@@ -175,8 +175,8 @@ pub struct Simulation {
     /// Empty where nobody asks for them.
     delays: FlowDelays,
     observed: Observed,
-    /// True if some senders are paced.
-    some_pace: bool,
+    /// True if senders that have heard of a packet send by a call: some of them are paced, or round trips are watched.
+    sends_by_call: bool,
     /// True if the last advance ended early, because notes should be taken away.
     paused: bool,
 }
@@ -251,7 +251,7 @@ impl Simulation {
             notes: None,
             delays: FlowDelays::default(),
             observed: Observed::Nothing,
-            some_pace: profiles.iter().flatten().any(|profile| profile.sender.pacing),
+            sends_by_call: profiles.iter().flatten().any(|profile| profile.sender.pacing),
             profiles: profiles.into(),
             paused: false,
             scenario: Arc::new(scenario),
@@ -321,7 +321,8 @@ impl Simulation {
     ) -> Result<(), Interrupted> {
         let until = until.min(self.scenario.duration_ns);
         loop {
-            for _ in 0..EVENTS_BETWEEN_LOOKS {
+            let look = self.events + EVENTS_BETWEEN_LOOKS;
+            while self.events < look {
                 let (source, time) = self.calendar.next();
                 if time > until {
                     self.take_all_turns(until + 1);

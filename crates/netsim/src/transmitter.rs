@@ -80,7 +80,7 @@ impl Transmitter {
     }
 
     /// Sends `size` bytes that arrive at `arrival`, once all before them have been sent: when that begins and ends.
-    #[inline]
+    #[inline(always)] // for every packet
     pub fn send(&mut self, arrival: u64, size: u32) -> (u64, u64) {
         if self.varying.is_some() {
             return self.send_varying(arrival, size);
@@ -185,14 +185,14 @@ impl ConstantRate {
         Self { rate, size: 0, whole: 0, remainder: 0, carried: rate - 1, free_at: 0 }
     }
 
-    #[inline]
+    #[inline(always)] // as above
     fn transmit(&mut self, begin: u64, size: u32) -> u64 {
         self.free_at = (begin + self.time(size)).min(FAR);
         self.free_at
     }
 
     /// Nanoseconds for the next packet, of `size` bytes. Fractions are carried to the next.
-    #[inline]
+    #[inline(always)] // as above
     fn time(&mut self, size: u32) -> u64 {
         if size != self.size {
             self.take_size(size);

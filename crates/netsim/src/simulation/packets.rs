@@ -6,13 +6,16 @@ use super::Simulation;
 use super::notes::Notes;
 use super::observer::{Observer, observed};
 use super::turns::wait_for_turn;
+use crate::access::AccessLinks;
 use crate::acknowledgement_pool::AcknowledgementPool;
 use crate::any_link::AnyLink;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::End;
 use crate::delay_lines::DelayLines;
 use crate::delay_lines::standing::{ANY, APART};
-use crate::flow::{ANSWER, PACING, RECEIVER, SENDER, Source};
+use crate::flow::{ANSWER, Connection, PACING, RECEIVER, SENDER, Source};
+use crate::flow_delays::FlowDelays;
+use crate::group::Group;
 use crate::packet::{Half, NUMBER, Packet, Stamp};
 use crate::route::Hop;
 use crate::timers::{flow_of, timer_of};
@@ -39,16 +42,13 @@ impl Simulation {
     ) {
         let Some((end, packet)) = self.take_from_line::<STANDING>(source) else { return };
         // One after the other: a table to jump by takes longer where it is always the same.
-        let heard = if matches!(end, End::ReceiverAndBack) {
-            self.tell_and_hear::<O>(packet)
+        if matches!(end, End::ReceiverAndBack) {
+            self.tell_and_send::<STANDING, false, O>(packet);
         } else if SOME_WAIT && matches!(end, End::WaitingReceiverAndBack) {
-            self.tell_waiting_and_hear::<O>(packet)
+            self.tell_and_send::<STANDING, true, O>(packet);
         } else {
             let (times, rest) = packet.halves();
-            return self.on_end::<O>(end, times, rest);
-        };
-        if heard {
-            self.send_answering::<STANDING, O>(packet.flow());
+            self.on_end::<O>(end, times, rest);
         }
     }
 
@@ -65,16 +65,8 @@ impl Simulation {
     pub(super) fn on_end<O: Observer>(&mut self, end: End, times: Half, rest: Half) {
         let packet = Packet::of_halves(times, rest);
         match end {
-            End::ReceiverAndBack => {
-                if self.tell_and_hear::<O>(packet) {
-                    self.send_after::<O>(packet.flow(), 1);
-                }
-            }
-            End::WaitingReceiverAndBack => {
-                if self.tell_waiting_and_hear::<O>(packet) {
-                    self.send_after::<O>(packet.flow(), 1);
-                }
-            }
+            End::ReceiverAndBack => self.tell_and_send::<ANY, false, O>(packet),
+            End::WaitingReceiverAndBack => self.tell_and_send::<ANY, true, O>(packet),
             End::Link => self.offer::<O>(packet, false),
             End::ReturnLink => self.offer::<O>(packet, true),
             End::Receiver => self.on_data::<O>(packet),
@@ -93,46 +85,18 @@ impl Simulation {
         }
     }
 
-    /// Data reaches a receiver whose acknowledgement the sender has at once. Whether it has one.
+    /// Data reaches a receiver whose acknowledgement the sender has at once, and sends what it may then. A receiver that
+    /// may wait, if it `WAITS`, has got the data as much earlier as its acknowledgement takes.
     #[inline(always)] // for nearly every packet of most networks
-    fn tell_and_hear<O: Observer>(&mut self, mut packet: Packet) -> bool {
-        let now = self.now;
-        self.observe_receipt::<O>(&mut packet);
-        let flow = &mut self.flows[packet.flow() as usize];
-        let Source::Window(connection) = &mut flow.source else {
-            debug_assert!(false, "data reaches flow {}, which has no receiver", packet.flow());
-            return false;
-        };
-        let clock = connection.sender.clock();
-        let Some(answer) = connection.receiver.on_segment(now, &packet.to_segment(), clock) else {
-            flow.in_flight -= 1;
-            return false;
-        };
-        let complete = answer.next_expected >= flow.awaited;
-        connection.sender.on_acknowledgement(now, &answer);
-        if O::NOTES
-            && let Some(notes) = &mut self.notes
-        {
-            let group = &self.groups[flow.group as usize];
-            let size = group.acknowledgement_size;
-            notes.keep_answer_at_once(now, packet.flow(), connection, &group.route, size);
-        }
-        if complete {
-            let received = now - self.groups[flow.group as usize].route.after_receipt;
-            self.on_complete(packet.flow(), received, now);
-        }
-        true
-    }
-
-    /// Data has reached a receiver that may wait, when its acknowledgement would be at the sender. Whether it
-    /// is there.
-    #[inline(always)] // for nearly every packet of senders as Linux'
-    fn tell_waiting_and_hear<O: Observer>(&mut self, mut packet: Packet) -> bool {
+    fn tell_and_send<const STANDING: u8, const WAITS: bool, O: Observer>(
+        &mut self,
+        mut packet: Packet,
+    ) {
         let (now, number) = (self.now, packet.flow());
-        let group = &self.groups[self.flows[number as usize].group as usize];
-        let after_receipt = group.route.after_receipt;
-        let received = now - after_receipt;
-        if O::DELAYS && received < self.delays.counted_until {
+        let after_receipt =
+            |it: &Self| it.groups[it.flows[number as usize].group as usize].route.after_receipt;
+        let received = if WAITS { now - after_receipt(self) } else { now };
+        if WAITS && O::DELAYS && received < self.delays.counted_until {
             packet.sent = packet.stamp().sent();
         } else {
             self.observe_receipt::<O>(&mut packet);
@@ -140,28 +104,73 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let Source::Window(connection) = &mut flow.source else {
             debug_assert!(false, "data reaches flow {number}, which has no receiver");
-            return false;
+            return;
         };
-        let clock = connection.sender.clock();
-        let answer = connection.receiver.on_segment(received, &packet.to_segment(), clock);
-        let Some(answer) = answer else {
-            flow.in_flight -= 1;
-            let complete = connection.receiver.next_expected() >= flow.awaited;
-            let deadline = connection.receiver.deadline().saturating_add(after_receipt);
-            if complete {
-                self.on_complete(number, received, received);
-            }
-            // Without a way back it is the receiver's own.
-            let kind = if after_receipt > 0 { ANSWER } else { RECEIVER };
-            self.arm(timer_of(number, kind), deadline);
-            return false;
+        let Connection { sender, receiver } = connection;
+        let Some(answer) = receiver.on_segment(received, &packet.to_segment(), sender.clock())
+        else {
+            let (expected, deadline) = (receiver.next_expected(), receiver.deadline());
+            return self.on_held_back(number, received, expected, deadline);
         };
         let complete = answer.next_expected >= flow.awaited;
-        connection.sender.on_acknowledgement(now, &answer);
+        sender.on_acknowledgement(now, &answer);
+        if O::NOTES
+            && let Some(notes) = &mut self.notes
+        {
+            let group = &self.groups[flow.group as usize];
+            let size = group.acknowledgement_size;
+            notes.keep_answer_at_once(now, number, connection, &group.route, size);
+        }
+        if complete {
+            // What waits is complete when it is, and other data when the sender hears of it.
+            let known = if WAITS { received } else { now };
+            self.on_complete(number, now - after_receipt(self), known);
+            return self.send_after::<O>(number, 1);
+        }
+        if self.sends_by_call || O::NOTES {
+            // Nearly all segments of paced senders leave when a timer lets them. What sends them should not stand
+            // twice in a processor's cache of instructions, which is full with such senders.
+            return self.send_after::<O>(number, 1);
+        }
+        let sender = &mut connection.sender;
+        let last = (flow.last_segment, flow.last_size);
+        let mut met = Met::OnItsWay;
+        flow.in_flight -= 1;
+        let mut next = sender.next_sequence(now);
+        while let Some(sequence) = next {
+            met =
+                around!(self, now).send::<STANDING, O>(sender, last, flow.group, number, sequence);
+            flow.in_flight += u32::from(!matches!(met, Met::Lost));
+            next = sender.next_sequence(now);
+            // Where each is acknowledged, it is mostly one segment. A loop would keep ready what it asks for.
+            if !WAITS && next.is_some() {
+                return self.send_further::<O>(number, next);
+            }
+        }
+        let (deadline, finished, group) = (sender.deadline(), sender.finished(), flow.group);
+        self.arm(timer_of(number, SENDER), deadline);
+        if matches!(met, Met::Waiting) {
+            self.end_sending(group);
+        }
+        if finished {
+            self.on_finished(number);
+        }
+    }
+
+    /// Data has reached a receiver at `received`, which waits for more before it acknowledges, until `deadline` (both
+    /// in nanoseconds). It expects segment `expected` next.
+    #[inline(never)] // much of it is rare
+    fn on_held_back(&mut self, number: u32, received: u64, expected: u32, deadline: u64) {
+        let flow = &mut self.flows[number as usize];
+        flow.in_flight -= 1;
+        let complete = expected >= flow.awaited;
+        let after_receipt = self.groups[flow.group as usize].route.after_receipt;
         if complete {
             self.on_complete(number, received, received);
         }
-        true
+        // Without a way back it is the receiver's own.
+        let kind = if after_receipt > 0 { ANSWER } else { RECEIVER };
+        self.arm(timer_of(number, kind), deadline.saturating_add(after_receipt));
     }
 
     /// A packet reaches its receiver. It keeps when it was sent, but no more as which of its flow's.
@@ -181,17 +190,6 @@ impl Simulation {
                 self.delays.on_arrived(packet.flow(), number, after);
             }
         }
-    }
-
-    /// A sender that has heard of a packet which has left the network sends what it may.
-    #[inline(always)] // as above
-    fn send_answering<const STANDING: u8, O: Observer>(&mut self, number: u32) {
-        if self.some_pace {
-            // Nearly all segments of paced senders leave when a timer lets them. What sends them should not stand
-            // twice in a processor's cache of instructions, which is full with such senders.
-            return self.send_after::<O>(number, 1);
-        }
-        self.send_segments::<STANDING, O>(number, 1);
     }
 
     fn on_data<O: Observer>(&mut self, mut packet: Packet) {
@@ -278,61 +276,44 @@ impl Simulation {
     /// As [`Simulation::send`], after so many of the flow's packets have left the network.
     #[inline(never)]
     fn send_after<O: Observer>(&mut self, number: u32, gone: u32) {
-        self.send_segments::<ANY, O>(number, gone);
-    }
-
-    #[inline(always)] // as above
-    fn send_segments<const STANDING: u8, O: Observer>(&mut self, number: u32, gone: u32) {
-        let now = self.now;
         let flow = &mut self.flows[number as usize];
-        let group = &self.groups[flow.group as usize];
-        let hop = group.route.first;
         let Source::Window(connection) = &mut flow.source else {
             debug_assert!(false, "flow {number} may send, and has no sender");
             return;
         };
-        let sender = &mut connection.sender;
+        flow.in_flight -= gone;
         if let Some(samples) = &mut self.monitor
             // A sender is also asked to send when its pacing lets it, and then nothing has been timed.
-            && let Some(round_trip) = sender.take_last_round_trip()
+            && let Some(round_trip) = connection.sender.take_last_round_trip()
         {
             samples.push((number, round_trip));
         }
-        let link = &mut self.links[hop.link as usize];
-        flow.in_flight -= gone;
-        let sent_again = |sender: &Sender| sender.counters().retransmissions;
-        loop {
-            let before = if O::NOTES { sent_again(sender) } else { 0 };
-            let Some(mut segment) = sender.next_segment(now) else { break };
-            if O::DELAYS && segment.sequence > 0 {
-                segment.sent = Stamp::numbered(now, self.delays.on_sent(number));
-            }
-            let size = group.size_of(segment.sequence, (flow.last_segment, flow.last_size));
-            let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
-            if O::NOTES
-                && let Some(notes) = &mut self.notes
-            {
-                if sent_again(sender) > before {
-                    packet = packet.sent_again();
-                }
-                notes.keep_sending(&packet, &self.answers);
-            }
-            let waits = group.access.as_ref().is_some_and(|it| !self.access.pass(now, packet, it));
-            let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-            let surroundings = (lines, calendar, &mut self.notes, &self.answers);
-            if waits || meet::<STANDING, O>(link, now, packet, hop, surroundings) {
-                flow.in_flight += 1;
-            } else if O::DELAYS && segment.sequence > 0 {
-                self.delays.on_lost(number);
-            }
+        let next = connection.sender.next_sequence(self.now);
+        self.send_from::<O>(number, next);
+    }
+
+    /// A sender that has sent a segment sends all else that it may, from segment `next` on.
+    #[inline(never)]
+    fn send_further<O: Observer>(&mut self, number: u32, next: Option<u32>) {
+        self.send_from::<O>(number, next);
+    }
+
+    /// A sender sends all it may, from segment `next` on, if it has named one.
+    #[inline(always)] // for every packet of those that pace
+    fn send_from<O: Observer>(&mut self, number: u32, mut next: Option<u32>) {
+        let now = self.now;
+        let flow = &mut self.flows[number as usize];
+        let Source::Window(Connection { sender, .. }) = &mut flow.source else { return };
+        let (group, last) = (flow.group, (flow.last_segment, flow.last_size));
+        while let Some(sequence) = next {
+            let met = around!(self, now).send::<ANY, O>(sender, last, group, number, sequence);
+            flow.in_flight += u32::from(!matches!(met, Met::Lost));
+            next = sender.next_sequence(now);
         }
-        let deadline = sender.deadline();
-        let (finished, release) = (sender.finished(), sender.release());
-        let is_plain = matches!(link, AnyLink::AtArrival(_)) && group.access.is_none();
+        let (deadline, finished, release) =
+            (sender.deadline(), sender.finished(), sender.release());
         self.arm_sender(number, deadline, release);
-        if !is_plain {
-            self.end_sending(hop.link as usize);
-        }
+        self.end_sending(group);
         if O::NOTES {
             self.note_window(number);
         }
@@ -341,10 +322,11 @@ impl Simulation {
         }
     }
 
-    /// A sender has sent what it may, and some of it may wait: for the link of its host, or in a queue for its turn.
-    #[inline(never)]
-    fn end_sending(&mut self, link: usize) {
-        self.forget_dropped(link);
+    /// A sender of group `group` has sent what it may, and some of it may wait: for the link of its host, or in a queue
+    /// for its turn.
+    fn end_sending(&mut self, group: u32) {
+        let first = self.groups[group as usize].route.first.link;
+        self.forget_dropped(first as usize);
         if self.access.len() > 0 {
             self.calendar.set(self.access_source(), self.access.next_time());
         }
@@ -363,12 +345,12 @@ impl Simulation {
     fn offer<O: Observer>(&mut self, packet: Packet, back: bool) {
         let hop = self.ways.hop(packet.flow(), back, packet.hop().into());
         let link = &mut self.links[hop.link as usize];
-        let (lines, calendar) = (&mut self.lines, &mut self.calendar);
-        let surroundings = (lines, calendar, &mut self.notes, &self.answers);
-        if !meet::<ANY, O>(link, self.now, packet, hop, surroundings) {
-            return self.forget(&packet);
+        let lines = (&mut self.lines, &mut self.calendar, &mut self.notes, &self.answers);
+        match meet::<ANY, O>(link, self.now, packet, hop, false, lines) {
+            Met::OnItsWay => {}
+            Met::Waiting => self.forget_dropped(hop.link as usize),
+            Met::Lost => self.forget(&packet),
         }
-        self.forget_dropped(hop.link as usize);
     }
 
     /// A packet has been dropped or lost on its way.
@@ -415,7 +397,7 @@ impl Simulation {
         self.offer::<O>(packet, false);
     }
 
-    #[inline]
+    #[inline(always)] // for every acknowledgement
     pub(super) fn arm(&mut self, timer: u32, deadline: u64) {
         if self.timers.arm(timer, deadline) {
             self.calendar.set(self.timers_source(), deadline);
@@ -469,43 +451,135 @@ impl Simulation {
     }
 }
 
-/// Surroundings of a packet on its way.
-type Surroundings<'a> =
-    (&'a mut DelayLines, &'a mut Calendar, &'a mut Option<Box<Notes>>, &'a AcknowledgementPool);
+/// A network without its flows, as packets meet it at `now`.
+struct Around<'a> {
+    now: u64,
+    groups: &'a [Group],
+    links: &'a mut [AnyLink],
+    access: &'a mut AccessLinks,
+    lines: &'a mut DelayLines,
+    calendar: &'a mut Calendar,
+    answers: &'a AcknowledgementPool,
+    delays: &'a mut FlowDelays,
+    notes: &'a mut Option<Box<Notes>>,
+}
 
-/// A packet arrives at the queue of a link at `now`. Whether it is on its way; if not, it has been dropped or will be
-/// lost.
-#[inline(always)] // for every packet, which should not be written anywhere but to its line
+/// That of a simulation whose flows are borrowed.
+macro_rules! around {
+    ($it:ident, $now:ident) => {
+        Around {
+            now: $now,
+            groups: &$it.groups,
+            links: &mut $it.links,
+            access: &mut $it.access,
+            lines: &mut $it.lines,
+            calendar: &mut $it.calendar,
+            answers: &$it.answers,
+            delays: &mut $it.delays,
+            notes: &mut $it.notes,
+        }
+    };
+}
+use around;
+
+impl Around<'_> {
+    /// The sender of flow `number`, of group `group`, sends segment `sequence`, which it has named; `last`: its last one,
+    /// and the size of that.
+    #[inline(always)] // for every packet, which should not be written anywhere but to its line
+    fn send<const STANDING: u8, O: Observer>(
+        self,
+        sender: &mut Sender,
+        last: (u32, u32),
+        group: u32,
+        number: u32,
+        sequence: u32,
+    ) -> Met {
+        let group = &self.groups[group as usize];
+        let hop = group.route.first;
+        let before = if O::NOTES { sender.counters().retransmissions } else { 0 };
+        let mut segment = sender.send(sequence, self.now);
+        if O::DELAYS && sequence > 0 {
+            segment.sent = Stamp::numbered(self.now, self.delays.on_sent(number));
+        }
+        let size = group.size_of(sequence, last);
+        let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
+        if O::NOTES
+            && let Some(notes) = &mut *self.notes
+        {
+            if sender.counters().retransmissions > before {
+                packet = packet.sent_again();
+            }
+            notes.keep_sending(&packet, self.answers);
+        }
+        if let Some(access) = &group.access
+            && !self.access.pass(self.now, packet, access)
+        {
+            return Met::Waiting;
+        }
+        let link = &mut self.links[hop.link as usize];
+        let surroundings = (self.lines, self.calendar, self.notes, self.answers);
+        let met = meet::<STANDING, O>(link, self.now, packet, hop, true, surroundings);
+        if O::DELAYS && sequence > 0 && matches!(met, Met::Lost) {
+            self.delays.on_lost(number);
+        }
+        met
+    }
+}
+
+/// Outcome of a packet's arrival at a queue.
+enum Met {
+    /// It is on the line behind the link, already.
+    OnItsWay,
+    /// It waits for its turn, or has just been dropped for another.
+    Waiting,
+    /// It has been dropped, or will be lost on the wire.
+    Lost,
+}
+
+/// A packet arrives at the queue of a link at `now`, its sender's if it `is_first`.
+#[inline(always)] // as above
 fn meet<const STANDING: u8, O: Observer>(
     link: &mut AnyLink,
     now: u64,
     mut packet: Packet,
     hop: Hop,
-    (lines, calendar, notes, answers): Surroundings<'_>,
-) -> bool {
+    is_first: bool,
+    (lines, calendar, notes, answers): (
+        &mut DelayLines,
+        &mut Calendar,
+        &mut Option<Box<Notes>>,
+        &AcknowledgementPool,
+    ),
+) -> Met {
     if O::NOTES
         && let Some(notes) = notes
         && notes.keep_arrival(now, &mut packet, hop.link, answers)
     {
-        return false;
+        return Met::Lost;
     }
     match link {
         AnyLink::AtArrival(link) => {
             let before = if O::NOTES { link.verdicts() } else { [0; 2] };
-            let (sent, marked) = link.offer(now, packet.halves().1, hop.line);
+            let rest = packet.halves().1;
+            let (sent, marked) = if is_first {
+                link.offer(now, rest, hop.line)
+            } else {
+                link.offer_by_call(now, rest, hop.line)
+            };
             if O::NOTES
                 && let Some(notes) = notes
             {
                 notes.keep_verdict(now, &packet, (hop.link, link), before, answers);
             }
             if sent == NEVER {
-                return false;
+                return Met::Lost;
             }
             packet.next_hop();
             if marked {
                 packet.mark();
             }
             lines.push::<STANDING>(hop.line, packet, sent + link.delay(), calendar);
+            Met::OnItsWay
         }
         AnyLink::AtDeparture(link) => {
             packet.next_hop();
@@ -517,7 +591,7 @@ fn meet<const STANDING: u8, O: Observer>(
             {
                 notes.keep_mark(now, &packet, hop.link, answers);
             }
+            Met::Waiting
         }
     }
-    true
 }

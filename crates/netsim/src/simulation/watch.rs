@@ -31,6 +31,7 @@ impl Simulation {
     /// Keeps round-trip samples from now on, for [`Simulation::take_round_trips`].
     pub fn watch_round_trips(&mut self) {
         self.monitor.get_or_insert_default();
+        self.sends_by_call = true;
     }
 
     /// Round trips timed since the last call: flow and nanoseconds, queueing included.
