@@ -88,7 +88,7 @@ def test_step_marking_is_step():
 
 def test_a_scenario_that_is_nearly_named_does_not_drown_in_a_list(vermilion):
     said = refused(vermilion("scenarios", "varying"))
-    assert said.rstrip().endswith('(vermilion scenarios lists them) (did you mean "varying-load"?)')
+    assert said.rstrip().endswith('(did you mean "varying-load"?)')
 
 
 def test_an_atlas_without_a_rate_names_the_option(vermilion):

@@ -25,9 +25,9 @@ LABORATORY = ROOT / "python" / "vermilion_lab"
 
 # Which rooms a room may know. What it may know, it may know all of.
 ROOMS_BELOW = {
-    "files": set(),
-    "monitor": {"_core"},
-    "scenario": {"_core"},
+    "files": {"_core"},
+    "monitor": {"files", "_core"},
+    "scenario": {"files", "_core"},
     "networks": {"scenario"},
     "simulate": {"files", "scenario", "_core"},
     "objectives": {"simulate", "scenario"},
@@ -48,9 +48,10 @@ ROOMS_BELOW = {
         "_core",
     },
     "status": {"files", "monitor", "online", "routers", "_core"},
-    "twin": {"monitor", "report", "simulate", "scenario", "_core"},
+    "twin": {"files", "monitor", "report", "simulate", "scenario", "_core"},
     "report": {"files", "online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "advise": {
+        "files",
         "report",
         "tuning",
         "profiles",
@@ -86,8 +87,8 @@ LABORATORY_BELOW = {
     "interchange": set(),
     "kernel_plant": set(),
     "emulator_plant": {"kernel_plant"},
-    "papers": set(),
-    "atlas": set(),
+    "papers": {"package_digest"},
+    "atlas": {"package_digest"},
     "cli": {"atlas", "emulator_plant", "interchange", "kernel_plant", "papers"},
 }
 
@@ -302,12 +303,6 @@ def test_every_file_of_rust_tests_is_compiled(crate):
     programs = [tests / f"{name}.rs" for name in programs_of_tests(crate)]
     compiled = set().union(*(modules_of(program, tests) for program in programs))
     assert compiled == set(tests.rglob("*.rs"))
-
-
-def test_one_file_has_unsafe_code():
-    rust = (path for path in (ROOT / "crates").rglob("*.rs") if "target" not in path.parts)
-    unsafe = [path for path in rust if re.search(r"\bunsafe (\{|fn|impl|trait)", path.read_text())]
-    assert unsafe == [ROOT / "crates" / "netsim" / "src" / "prefetch.rs"]
 
 
 @pytest.mark.parametrize("discipline", [entry["name"] for entry in json.loads(_core.disciplines())])

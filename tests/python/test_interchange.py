@@ -372,7 +372,7 @@ def test_the_command_line_writes_what_python_writes(tmp_path, capsys):
         (["--flent", "-"], '--flent: "-" is not accepted; expected a file name'),
         (["--flent", "run.flent"], "--link (of --flent): none is not accepted; expected a link"),
         (["--flent", "run.flent", "--link", "no"], "--link (of --flent): no is not accepted"),
-        (["--flent", "run.flent", "--link", "radio", "--plant", "kernel"], "of the simulator"),
+        (["--flent", "run.flent", "--link", "radio", "--plant", "kernel"], "--plant simulator"),
         (["--probe", "1 s"], "--probe needs --series FILE or --flent FILE"),
         (["--flent", "no/such/run.flent", "--link", "radio"], "--flent: "),
     ],

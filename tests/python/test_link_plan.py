@@ -111,11 +111,11 @@ def test_a_plan_can_be_simulated():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rate", "1Mbit/s"], "there is no command"),
-        (["--rate", "1Mbit/s", "--"], "there is no command"),
+        (["--rate", "1Mbit/s"], "COMMAND is missing"),
+        (["--rate", "1Mbit/s", "--"], "COMMAND is missing"),
         (["--rate", "1Mbit/s", "--peer", "true", "--", "true"], "--isolated"),
         (["--rate", "1Mbit/s", "--reverse", "--", "true"], "--reverse"),
-        (["varying-load", "--rate", "1Mbit/s", "--", "true"], "--rate does not go with a scenario"),
+        (["varying-load", "--rate", "1Mbit/s", "--", "true"], "--rate is set by the scenario"),
         (["--rate", "1Mbit/s", "--jitter", "soon", "--", "true"], "--jitter"),
         (["--rate", "1Mbit/s", "--seed", "-1", "--", "true"], "seed: -1 is not accepted"),
         (["--", "true"], "rate"),

@@ -141,7 +141,7 @@ def test_a_queue_that_leaves_the_prediction_is_noticed_within_seconds():
     alarms = queue_alarms(watch, wandering_queue(45, 4, 10, 0.3, seed=3))
     assert alarms[0].watcher == "queue"
     assert alarms[0].time_s <= 3.0
-    assert "above the 30.0 packets the model predicted" in alarms[0].reason
+    assert "above the 30.0 packets predicted" in alarms[0].reason
 
 
 def test_an_error_the_outer_correction_handles_is_left_to_it():

@@ -482,7 +482,7 @@ def test_a_seed_serves_one_purpose():
     assert Seeds.counted(7, search=2, re_evaluation=1, comparison=3) == Seeds(
         (7, 8), (9,), (10, 11, 12)
     )
-    with pytest.raises(ValueError, match="only once"):
+    with pytest.raises(ValueError, match="no seed twice"):
         Seeds((1, 2), (2,), (3, 4))
     with pytest.raises(ValueError, match="at least 1 and 2"):
         Seeds((1,), (), (2,))

@@ -283,4 +283,4 @@ def test_a_front_of_objectives_from_python_goes_on_in_python_only(vermilion, tmp
     for _ in range(2):
         with Study(path) as study:
             tune_front(scenario, pair, budget=2, study=study)
-    assert "function in Python" in refused(vermilion("tune", f"--study={path}"))
+    assert "Python function" in refused(vermilion("tune", f"--study={path}"))

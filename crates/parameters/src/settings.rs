@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::typed::{Setting, TypedSettings};
 use crate::{Algorithm, Kind, Parameter, ParameterError, Value, Values};
 
 /// A complete, checked set of values for one algorithm.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settings {
-    values: BTreeMap<&'static str, Value>,
+    pub(crate) values: BTreeMap<&'static str, Value>,
 }
 
 impl Settings {
@@ -48,24 +47,6 @@ impl Settings {
         let default =
             |row: &Parameter| (row.name, check(row, None).expect("a default is accepted"));
         Self { values: rows.iter().map(default).collect() }
-    }
-
-    /// The typed settings of an algorithm or a part of it.
-    ///
-    /// # Panics
-    /// If they belong to another table.
-    #[must_use]
-    pub fn read<T: TypedSettings>(&self) -> T {
-        T::read(self)
-    }
-
-    /// A single typed setting.
-    ///
-    /// # Panics
-    /// If the table has none of that name and type.
-    #[must_use]
-    pub fn typed<T: Setting>(&self, name: &str) -> T {
-        T::read(self.values.get(name).unwrap_or_else(|| panic!("{name} is no parameter")))
     }
 
     /// A number that is never automatic.

@@ -51,6 +51,26 @@ pub trait AlgorithmSettings: TypedSettings {
     }
 }
 
+impl Settings {
+    /// The typed settings of an algorithm or a part of it.
+    ///
+    /// # Panics
+    /// If they belong to another table.
+    #[must_use]
+    pub fn read<T: TypedSettings>(&self) -> T {
+        T::read(self)
+    }
+
+    /// A single typed setting.
+    ///
+    /// # Panics
+    /// If the table has none of that name and type.
+    #[must_use]
+    pub fn typed<T: Setting>(&self, name: &str) -> T {
+        T::read(self.values.get(name).unwrap_or_else(|| panic!("{name} is no parameter")))
+    }
+}
+
 /// Declares number types: what a value is converted to, and whether it is whole.
 macro_rules! numbers {
     ($($number:ty: $whole:literal),*) => {

@@ -167,3 +167,15 @@ DOCUMENTS: dict[str, Any] = {
     }.items()
 }
 """The type of each command's document."""
+
+
+def read_json(command: str, text: str) -> Any:  # noqa: ANN401 - the command says which document
+    """Read what a command has written with ``--json``.
+
+    Raises:
+        KeyError: there is no such command.
+        pydantic.ValidationError: the text is no such document.
+    """
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(DOCUMENTS[command]).validate_json(text, strict=True)

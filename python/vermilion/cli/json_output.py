@@ -6,7 +6,7 @@ computed is absent, and there is no NaN.
 
 from __future__ import annotations
 
-from typing import Any, TextIO
+from typing import TextIO
 
 from vermilion.cli.endings import UserError
 from vermilion.cli.output import output_file
@@ -35,17 +35,3 @@ def save_json(target: str, document: object) -> None:
     """
     with output_file("--json", target) as file:
         write_json(file, document)
-
-
-def read_json(command: str, text: str) -> Any:  # noqa: ANN401 - the command says which document
-    """Read what a command has written with ``--json``.
-
-    Raises:
-        KeyError: there is no such command.
-        pydantic.ValidationError: the text is no such document.
-    """
-    from pydantic import TypeAdapter
-
-    from vermilion.cli.json_documents import DOCUMENTS
-
-    return TypeAdapter(DOCUMENTS[command]).validate_json(text, strict=True)

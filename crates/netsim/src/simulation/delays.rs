@@ -1,6 +1,8 @@
 //! The books of delay, jitter and loss, where a scenario asks for them.
 
 use super::Simulation;
+use super::observer::Observed;
+use crate::any_link::AnyLink;
 use crate::delay_line::{DelayLine, End};
 use crate::flow::{Flow, Source};
 use crate::flow_delays::{FlowDelays, Way};
@@ -46,6 +48,32 @@ fn way_of(group: &Group, least: u64) -> Way {
 }
 
 impl Simulation {
+    /// From now on delays are counted. Everything has to be still at its beginning.
+    pub(super) fn count_delays(&mut self) {
+        let phases = self.measured.phases.phases.len();
+        let (lines, flows) = (self.lines.each(), &self.flows);
+        self.delays = delay_books(&self.scenario, &self.groups, lines, flows, phases);
+        if self.observed == Observed::Nothing {
+            self.observed = Observed::Delays;
+        }
+    }
+
+    /// From now on notes are taken of packets. Everything has to be still at its beginning: receivers that may wait get
+    /// lines of their own for what they answer.
+    pub(super) fn take_notes(&mut self) {
+        if self.observed == Observed::Everything {
+            return;
+        }
+        self.observed = Observed::Everything;
+        self.part_receivers();
+        self.count_delays();
+        for link in &mut self.links {
+            if let AnyLink::AtDeparture(link) = link {
+                link.take_notes();
+            }
+        }
+    }
+
     /// A transfer has come to a place in the table of flows.
     pub(super) fn begin_delays(&mut self, place: usize) {
         if self.delays.are_kept() {

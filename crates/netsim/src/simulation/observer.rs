@@ -1,10 +1,6 @@
 //! Observers of single packets: types, so that what most packets do has a piece of code for each, and an observation
 //! that nobody asks for costs nothing.
 
-use super::Simulation;
-use super::delays::delay_books;
-use crate::any_link::AnyLink;
-
 /// Observations that are made of every packet.
 pub(super) trait Observer {
     /// True if delays, their jitter and losses are counted ([`crate::flow_delays`]).
@@ -57,31 +53,3 @@ macro_rules! observed {
     }};
 }
 pub(super) use observed;
-
-impl Simulation {
-    /// From now on delays are counted. Everything has to be still at its beginning.
-    pub(super) fn count_delays(&mut self) {
-        let phases = self.measured.phases.phases.len();
-        let (lines, flows) = (self.lines.each(), &self.flows);
-        self.delays = delay_books(&self.scenario, &self.groups, lines, flows, phases);
-        if self.observed == Observed::Nothing {
-            self.observed = Observed::Delays;
-        }
-    }
-
-    /// From now on notes are taken of packets. Everything has to be still at its beginning: receivers that may wait get
-    /// lines of their own for what they answer.
-    pub(super) fn take_notes(&mut self) {
-        if self.observed == Observed::Everything {
-            return;
-        }
-        self.observed = Observed::Everything;
-        self.part_receivers();
-        self.count_delays();
-        for link in &mut self.links {
-            if let AnyLink::AtDeparture(link) = link {
-                link.take_notes();
-            }
-        }
-    }
-}
