@@ -86,8 +86,8 @@ def _set_up(run: OnlineRun) -> str:
     return (
         f"The queue before the link {run.link} ({format_quantity(rate, RATE)}) is managed "
         f"by {link.queue.discipline}. Two copies of the network carry the same traffic "
-        "from the same seed: one keeps its setting, in the other Vermilion watches what "
-        f"a router can export and changes the setting where that {_aim(run)}."
+        "from the same seed. One keeps its setting. In the other Vermilion watches what "
+        f"a router can export, and changes the setting where that {_aim(run)}."
     )
 
 
