@@ -86,7 +86,7 @@ def sentences_in(file: Path) -> Iterator[str]:
 
 def names_keys(node: ast.AST) -> bool:
     """True for ``@document(...)``, which names the keys of a JSON object."""
-    return isinstance(node, ast.Call) and getattr(node.func, "id", "") == "document"
+    return isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("document")
 
 
 def main() -> int:
