@@ -116,6 +116,7 @@ def test_the_page_is_whole_and_fetches_nothing(drawn):
     assert "Jain" in page
 
 
+@pytest.mark.evidence
 def test_the_same_run_gives_the_same_bytes(drawn):
     figure = run_figure(*drawn)
     for kind in ("svg", "png", "html"):

@@ -10,7 +10,8 @@ import typer
 
 from vermilion.cli import main
 from vermilion.cli.application import application
-from vermilion.cli.json_documents import DOCUMENTS, read_json, write_json
+from vermilion.cli.json_documents import DOCUMENTS, read_json
+from vermilion.cli.json_output import write_json
 from vermilion_lab.cli.json_documents import DOCUMENTS as OF_LABORATORY
 
 ROOT = Path(__file__).parents[2]

@@ -266,6 +266,7 @@ def test_varying_load_has_a_robust_alternative_with_all_that_it_costs(found):
         assert (mine.key, mine.incumbent) == (other.key, other.incumbent)
 
 
+@pytest.mark.evidence
 def test_the_figures_of_the_robust_alternative_are_those_of_its_simulations(found):
     """Simulated again from its numbers alone."""
     scenario = vermilion.load_scenario("varying-load")
@@ -277,6 +278,7 @@ def test_the_figures_of_the_robust_alternative_are_those_of_its_simulations(foun
     assert sum(values) / len(values) == pytest.approx(found.sturdier.found.comparison.best.mean)
 
 
+@pytest.mark.evidence
 def test_text_page_and_json_show_it_beside_the_best(found):
     text = str(found)
     lost = len(found.sturdier.found.robustness.lost)
@@ -301,6 +303,7 @@ def test_text_page_and_json_show_it_beside_the_best(found):
     assert data["robustness"]["seeds"] == list(found.robustness.seeds)
 
 
+@pytest.mark.evidence
 def test_a_device_is_told_the_robust_alternative_too(found):
     command = found.sturdier.device.command
     assert command.startswith("tc qdisc")

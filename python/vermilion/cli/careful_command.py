@@ -25,6 +25,7 @@ RESULTS: Final = frozenset(
         "--figure",
         "--flent",
         "--flow-series",
+        "--transfers",
         "--json",
         "--maps",
         "--output",
