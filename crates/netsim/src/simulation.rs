@@ -251,7 +251,10 @@ impl Simulation {
             notes: None,
             delays: FlowDelays::default(),
             observed: Observed::Nothing,
-            sends_by_call: profiles.iter().flatten().any(|profile| profile.sender.pacing),
+            sends_by_call: profiles
+                .iter()
+                .flatten()
+                .any(|profile| profile.sender.common.sending.pacing),
             profiles: profiles.into(),
             paused: false,
             scenario: Arc::new(scenario),

@@ -81,7 +81,7 @@ fn senders() -> Vec<Case> {
         let takes_ecn = json!({"option_set": "linux", "ecn": true});
         cases.push(Case::new(format!("{name} linux ecn"), name, takes_ecn));
     }
-    for recovery in Recovery::CHOICES {
+    for recovery in Recovery::NAMES {
         for (label, more) in [
             ("", json!({})),
             (" reducing", json!({"proportional_rate_reduction": true})),

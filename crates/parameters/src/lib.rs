@@ -52,6 +52,27 @@ impl std::fmt::Display for Value {
     }
 }
 
+/// A default that stands in the place of a row's own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Preset {
+    /// A quantity in the unit of the table.
+    Number(f64),
+    /// On or off.
+    Switch(bool),
+    /// One of the names the table lists.
+    Choice(&'static str),
+}
+
+impl From<Preset> for Value {
+    fn from(preset: Preset) -> Self {
+        match preset {
+            Preset::Number(number) => Self::Number(number),
+            Preset::Switch(on) => Self::Switch(on),
+            Preset::Choice(name) => Self::Choice(name.to_owned()),
+        }
+    }
+}
+
 /// How a search should walk along a parameter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -174,6 +195,21 @@ impl Parameter {
     #[must_use]
     pub const fn only_with(mut self, choice: &'static str, name: &'static str) -> Self {
         self.only_with = Some((choice, name));
+        self
+    }
+
+    /// The same row with another default.
+    ///
+    /// # Panics
+    /// If that is of another kind, which ends the compilation of a table.
+    #[must_use]
+    pub const fn preset(mut self, preset: Preset) -> Self {
+        match (&mut self.kind, preset) {
+            (Kind::Number { default, .. }, Preset::Number(number)) => *default = Some(number),
+            (Kind::Switch { default }, Preset::Switch(on)) => *default = on,
+            (Kind::Choice { default, .. }, Preset::Choice(name)) => *default = name,
+            _ => panic!("the default is of another kind"),
+        }
         self
     }
 

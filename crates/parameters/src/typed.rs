@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::{Algorithm, Parameter, ParameterError, Settings, Value, Values};
+use crate::{Algorithm, Parameter, ParameterError, Preset, Settings, Value, Values};
 
 /// A type of which a single setting may be.
 pub trait Setting: Copy + Debug + PartialEq {
@@ -90,7 +90,7 @@ macro_rules! numbers {
         })*
     };
 }
-numbers!(f64: false, u32: true, u64: true);
+numbers!(f64: false, u8: true, u32: true, u64: true);
 
 /// Declares quantities, each with its unit.
 macro_rules! quantities {
@@ -161,13 +161,20 @@ impl<T: Setting> Setting for Option<T> {
 }
 
 /// Declares a type with a variant for each of a parameter's named alternatives.
+///
+/// Where several algorithms have the parameter, its row stands behind: `row name = Variant, meaning, source`. The type is
+/// then a part of their settings.
 #[macro_export]
 macro_rules! choices {
-    ($(#[$meta:meta])* pub $choice:ident { $($variant:ident = $name:literal),* $(,)? }) => {
+    (
+        $(#[$meta:meta])*
+        pub $choice:ident { $($(#[$about:meta])* $variant:ident = $name:literal),* $(,)? }
+        $(row $row:ident = $default:ident, $meaning:literal, $source:literal)?
+    ) => {
         $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $choice {
-            $(#[doc = concat!("`", $name, "`.")] $variant,)*
+            $($(#[$about])* #[doc = concat!("`", $name, "`.")] $variant,)*
         }
 
         impl $choice {
@@ -195,6 +202,27 @@ macro_rules! choices {
                 $crate::Value::Choice(self.name().to_owned())
             }
         }
+
+        $(
+            impl Default for $choice {
+                fn default() -> Self {
+                    Self::$default
+                }
+            }
+
+            impl $crate::TypedSettings for $choice {
+                const ROWS: &'static [$crate::Parameter] =
+                    &[$crate::row!(stringify!($row), Self, $default).described($meaning, $source)];
+
+                fn read(settings: &$crate::Settings) -> Self {
+                    settings.typed(stringify!($row))
+                }
+
+                fn write(self, values: &mut $crate::Values) {
+                    values.insert(stringify!($row).to_owned(), $crate::Setting::write(self));
+                }
+            }
+        )?
     };
 }
 
@@ -203,8 +231,9 @@ macro_rules! choices {
 /// A line is `name: type = default in [smallest, largest], source;`, its meaning in the comment above. `[> smallest`
 /// excludes the smallest value itself; `linear [low, high]` or `log [low, high]` says what a tuner searches, and how;
 /// `only_with (choice = "name")` where else the parameter does nothing. The default `automatic` belongs to an `Option`.
-/// Switches and [`choices!`](crate::choices) have no range. `..part: Type;` before all lines stands for the rows of
-/// settings that several algorithms have in common, which are declared likewise, without the head.
+/// Switches and [`choices!`](crate::choices) have no range; `of [Variant, ..]` says which of these are accepted, unless
+/// all are. `..part: Type;` before all lines stands for the rows of settings that several algorithms have in common,
+/// which are declared likewise, without the head; `..part: Type { name: Switch(true) };` gives them other defaults.
 ///
 /// ```
 /// use vermilion_parameters::{AlgorithmSettings, Packets, Parameter, Probability, settings};
@@ -234,11 +263,11 @@ macro_rules! settings {
         $(#[$meta:meta])*
         pub $settings:ident
         $($name:literal: $title:literal, $summary:literal, $cited:literal $(, $low:ident < $high:ident)*)?;
-        $(..$part:ident: $type_of_part:ty;)*
+        $(..$part:ident: $type_of_part:ty $({ $($preset:ident: $value:expr),* $(,)? })?;)*
         $(
             $(#[doc = $meaning:literal])*
             $field:ident: $type:ty = $default:tt
-            $(in $range:tt)? $(linear $linear:tt)? $(log $log:tt)? $(only_with ($choice:ident = $chosen:literal))?,
+            $(in $range:tt)? $(of $names:tt)? $(linear $linear:tt)? $(log $log:tt)? $(only_with ($choice:ident = $chosen:literal))?,
             $source:expr;
         )*
     ) => {
@@ -259,14 +288,21 @@ macro_rules! settings {
         impl $crate::TypedSettings for $settings {
             const ROWS: &'static [$crate::Parameter] = {
                 const OWN: &[$crate::Parameter] = &[$(
-                    $crate::row!(stringify!($field), $type, $default $(, $range)?)
+                    $crate::row!(stringify!($field), $type, $default $(, $range)? $(, of $names)?)
                         $(.searched($crate::bound!(0 $linear), $crate::bound!(1 $linear), $crate::Scale::Linear))?
                         $(.searched($crate::bound!(0 $log), $crate::bound!(1 $log), $crate::Scale::Log))?
                         $(.only_with(stringify!($choice), $chosen))?
                         .described($crate::typed::meaning(concat!($($meaning),*)), $source),
                 )*];
-                const PARTS: &[&[$crate::Parameter]] =
-                    &[$(<$type_of_part as $crate::TypedSettings>::ROWS,)* OWN];
+                #[allow(unused_imports, reason = "most parts have the defaults of their own rows")]
+                use $crate::Preset::{Choice, Number, Switch};
+                const PARTS: &[$crate::typed::Part] = &[
+                    $((
+                        <$type_of_part as $crate::TypedSettings>::ROWS,
+                        &[$($((stringify!($preset), $value)),*)?],
+                    ),)*
+                    (OWN, &[]),
+                ];
                 const ROWS: usize = $crate::typed::count(PARTS);
                 &$crate::typed::join::<ROWS>(PARTS)
             };
@@ -320,6 +356,13 @@ macro_rules! row {
     ($name:expr, $type:ty, $variant:ident) => {
         $crate::Parameter::choice($name, <$type>::$variant.name(), <$type>::NAMES)
     };
+    ($name:expr, $type:ty, $variant:ident, of [$($accepted:ident),*]) => {
+        $crate::Parameter::choice(
+            $name,
+            <$type>::$variant.name(),
+            &[$(<$type>::$accepted.name()),*],
+        )
+    };
     ($name:expr, $type:ty, automatic, $range:tt) => {
         $crate::typed::number::<$type>($name, None, $crate::bound!($range))
     };
@@ -368,13 +411,17 @@ pub const fn meaning(comment: &'static str) -> &'static str {
     comment.split_at(1).1
 }
 
+/// Rows, and other defaults for some of them.
+#[doc(hidden)]
+pub type Part = (&'static [Parameter], &'static [(&'static str, Preset)]);
+
 /// Rows of all parts together.
 #[doc(hidden)]
 #[must_use]
-pub const fn count(parts: &[&[Parameter]]) -> usize {
+pub const fn count(parts: &[Part]) -> usize {
     let (mut rows, mut part) = (0, 0);
     while part < parts.len() {
-        rows += parts[part].len();
+        rows += parts[part].0.len();
         part += 1;
     }
     rows
@@ -383,17 +430,42 @@ pub const fn count(parts: &[&[Parameter]]) -> usize {
 /// Rows of all parts, one after the other.
 #[doc(hidden)]
 #[must_use]
-pub const fn join<const ROWS: usize>(parts: &[&[Parameter]]) -> [Parameter; ROWS] {
+pub const fn join<const ROWS: usize>(parts: &[Part]) -> [Parameter; ROWS] {
     let mut rows = [Parameter::switch("", false); ROWS];
-    let (mut at, mut part) = (0, 0);
+    let (mut begin, mut part) = (0, 0);
     while part < parts.len() {
+        let (own, presets) = parts[part];
         let mut row = 0;
-        while row < parts[part].len() {
-            rows[at] = parts[part][row];
-            at += 1;
+        while row < own.len() {
+            rows[begin + row] = own[row];
             row += 1;
         }
+        let mut preset = 0;
+        while preset < presets.len() {
+            let (name, default) = presets[preset];
+            let row = begin + place(own, name);
+            rows[row] = rows[row].preset(default);
+            preset += 1;
+        }
+        begin += own.len();
         part += 1;
     }
     rows
+}
+
+/// Place of the row called `name`.
+const fn place(rows: &[Parameter], name: &str) -> usize {
+    let mut row = 0;
+    while !is_same(rows[row].name.as_bytes(), name.as_bytes()) {
+        row += 1;
+    }
+    row
+}
+
+const fn is_same(one: &[u8], other: &[u8]) -> bool {
+    match (one, other) {
+        ([], []) => true,
+        ([a, one @ ..], [b, other @ ..]) => *a == *b && is_same(one, other),
+        _ => false,
+    }
 }

@@ -10,8 +10,7 @@ use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_netsim::Scenario;
 use vermilion_netsim::scenario::Link;
 use vermilion_parameters::{Algorithm, ParameterError};
-use vermilion_tcp::foreign::check_table;
-use vermilion_tcp::registry::Profile;
+use vermilion_tcp::registry::{Profile, check_table};
 
 use crate::errors::refused;
 use crate::own_congestion_control::{RegisteredSender, Senders};

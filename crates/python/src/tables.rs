@@ -6,9 +6,8 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use serde::Serialize;
 use vermilion_parameters::{Algorithm, Description, Value};
-use vermilion_tcp::foreign::{COMMON, COMMON_ORDER};
-use vermilion_tcp::option_sets;
-use vermilion_tcp::registry::Profile;
+use vermilion_tcp::option_sets::{self, OptionSet};
+use vermilion_tcp::registry::{COMMON, Profile};
 
 use crate::registered;
 
@@ -42,7 +41,7 @@ pub fn disciplines() -> PyResult<String> {
 #[pyfunction]
 pub fn senders() -> PyResult<String> {
     let rows = Profile::algorithms().chain(registered::senders()).map(|algorithm| {
-        let sets = option_sets::NAMES.iter();
+        let sets = OptionSet::NAMES.iter();
         let sets = sets.map(|&name| (name, option_sets::in_set(algorithm, name).collect()));
         describe(algorithm, sets.collect())
     });
@@ -53,8 +52,7 @@ pub fn senders() -> PyResult<String> {
 #[pyfunction]
 pub fn common_sender_parameters() -> PyResult<String> {
     let [name, title, summary, source] = [""; 4];
-    let parameters = &COMMON;
-    let common = Algorithm { name, title, summary, source, parameters, ordered: &COMMON_ORDER };
+    let common = Algorithm { name, title, summary, source, ..COMMON };
     serde_json::to_string(&Description::from(&common))
         .map_err(|error| PyRuntimeError::new_err(error.to_string()))
 }

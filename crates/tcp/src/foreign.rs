@@ -11,21 +11,14 @@
 
 use std::fmt::Debug;
 
-use vermilion_parameters::{Algorithm, Kind, Parameter, ParameterError, Settings};
+use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
-use crate::table::{PLAIN, RULED_COUNT, ruled};
-
-/// Parameters that every table of such a sender has beside the parameters of its own rule.
-pub const COMMON: [Parameter; RULED_COUNT] = ruled(PLAIN);
-
-/// Pairs of them of which the first must be below the second.
-pub const COMMON_ORDER: [(&str, &str); 1] = [("minimum_timeout", "maximum_timeout")];
 
 /// Makes the rules of one name.
 pub trait ForeignSenders: Debug + Send + Sync {
-    /// Name, source and parameter table, which must be [complete](check_table).
+    /// Name, source and parameter table, which must be [complete](crate::registry::check_table).
     fn algorithm(&self) -> &'static Algorithm;
 
     /// Return true if its data is ECT(1).
@@ -87,67 +80,5 @@ impl WindowRule for Foreign {
 
     fn pacing_rate(&self) -> Option<f64> {
         (**self).pacing_rate()
-    }
-}
-
-/// Refuses a table without one of the [`COMMON`] parameters, or with another kind of it, and one whose
-/// recoveries are not all [known](crate::Recovery::CHOICES).
-///
-/// # Errors
-/// The first parameter that is missing or other than expected.
-pub fn check_table(parameters: &[Parameter]) -> Result<(), ParameterError> {
-    for common in &COMMON {
-        let found = parameters.iter().find(|row| row.name == common.name);
-        if !found.is_some_and(|row| is_as_narrow(&row.kind, &common.kind)) {
-            let accepted = "a table with the parameters that all senders have, none of them wider";
-            return Err(ParameterError::new("parameters", common.name, accepted));
-        }
-    }
-    Ok(())
-}
-
-/// Return true if whatever one kind accepts the other does.
-fn is_as_narrow(kind: &Kind, common: &Kind) -> bool {
-    match (kind, common) {
-        (Kind::Switch { .. }, Kind::Switch { .. }) => true,
-        (Kind::Choice { choices, .. }, Kind::Choice { choices: known, .. }) => {
-            choices.iter().all(|choice| known.contains(choice))
-        }
-        (
-            Kind::Number { minimum, maximum, integer, default, .. },
-            Kind::Number {
-                minimum: least, maximum: most, integer: whole, default: automatic, ..
-            },
-        ) => {
-            let decided = default.is_some() || automatic.is_none();
-            minimum >= least && maximum <= most && (*integer || !whole) && decided
-        }
-        _ => false,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_table_that_lacks_or_widens_what_all_senders_have_is_refused() {
-        let mut table = COMMON.to_vec();
-        table.push(Parameter::switch("own", true));
-        assert_eq!(check_table(&table), Ok(()));
-        for index in 0..RULED_COUNT {
-            let mut table = COMMON.to_vec();
-            table.remove(index);
-            assert!(check_table(&table).is_err(), "{}", COMMON[index].name);
-            let mut table = COMMON.to_vec();
-            match &mut table[index].kind {
-                Kind::Number { maximum, .. } => *maximum = f64::INFINITY,
-                Kind::Choice { choices, .. } => *choices = &["anything"],
-                kind @ Kind::Switch { .. } => {
-                    *kind = Kind::Choice { default: "no", choices: &["no"] }
-                }
-            }
-            assert!(check_table(&table).is_err(), "{}", COMMON[index].name);
-        }
     }
 }

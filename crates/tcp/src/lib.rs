@@ -39,7 +39,6 @@
 pub mod delivery_rate;
 pub mod foreign;
 mod host_clock;
-pub mod named;
 mod numbers;
 pub mod option_sets;
 mod receiver;
@@ -53,20 +52,20 @@ mod segment;
 mod sender;
 pub mod senders;
 pub mod sent;
-mod table;
 mod tick;
 mod timer_wheel;
 mod window;
 
 pub use foreign::{ForeignRule, ForeignSenders};
 pub use host_clock::HostClock;
-pub use receiver::{AcknowledgementPolicy, LinuxReceiver, Receiver};
-pub use recovery::{Recovery, RecoveryOptions, ReductionBound};
-pub use round_trip::{RoundTripEstimator, TimeoutEstimator, TimeoutFloor, TimerRules};
-pub use rule::WindowRule;
+pub use receiver::{Receiver, ReceiverSettings};
+pub use recovery::{Recovery, RecoveryDialect, RecoverySettings, ReductionBound};
+pub use round_trip::{RoundTripEstimator, TimeoutEstimator, TimeoutFloor, TimerSettings};
+pub use rule::{GrowthSettings, LossWindow, WindowRule};
 pub use rules::AnyRule;
 pub use segment::{Acknowledgement, KeptAcknowledgement, MOST_BLOCKS, SackBlocks, Segment};
 pub use sender::{
-    Counters, Ecn, EcnOptions, HandshakeLoss, LossWindow, Sender, SenderOptions, SenderState,
+    CommonSettings, Counters, Ecn, EcnFeedback, HandshakeLoss, HandshakeSettings, MarkSettings,
+    Sender, SenderOptions, SenderState, SendingSettings,
 };
-pub use window::Window;
+pub use window::{Window, WindowSettings};

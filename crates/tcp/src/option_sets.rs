@@ -2,20 +2,28 @@
 //!
 //! A set replaces defaults of the parameter table; what a user gives still wins.
 
-use vermilion_parameters::{Algorithm, Kind, Value, Values};
+use vermilion_parameters::Preset::{self, Choice, Number, Switch};
+use vermilion_parameters::{
+    Algorithm, AlgorithmSettings, Kind, ParameterError, Settings, TypedSettings, Value, Values,
+    choices,
+};
 
-/// Names of the sets; the first one changes nothing.
-pub const NAMES: &[&str] = &["own", "ns2-2001", "ns2", "linux"];
-
-/// A default that a set replaces.
-#[derive(Clone, Copy, Debug)]
-enum Preset {
-    Number(f64),
-    Switch(bool),
-    Choice(&'static str),
+choices! {
+    /// Whose defaults the other parameters have.
+    pub OptionSet {
+        /// Those of the table.
+        Own = "own",
+        /// ns-2 as the papers of 1999 to 2001 ran it.
+        Ns2Of2001 = "ns2-2001",
+        /// ns-2.35.
+        Ns2 = "ns2",
+        /// Linux 6.12.
+        Linux = "linux",
+    }
+    row option_set = Own,
+        "whose defaults the other parameters have: those of this table, of ns-2 in 2001, of ns-2.35, or of Linux",
+        "docs/senders.md"
 }
-
-use Preset::{Choice, Number, Switch};
 
 /// ns-2 as the papers of 1999 to 2001 ran it: before the changes of May 2001 (handshake, first
 /// window of two), November 2001 (limited transmit, headers), March 2002 (tick) and October 2004
@@ -64,6 +72,16 @@ const LINUX: &[(&str, Preset)] = &[
     ("compressed_acknowledgements", Switch(true)),
 ];
 
+impl OptionSet {
+    /// Settings of an algorithm that has such parameters, at the defaults of the set.
+    #[must_use]
+    pub fn settings<S: AlgorithmSettings>(self) -> S {
+        let mut values = Values::new();
+        TypedSettings::write(self, &mut values);
+        resolve(&S::ALGORITHM, &values).expect("defaults are accepted").read()
+    }
+}
+
 fn set(name: &str) -> &'static [(&'static str, Preset)] {
     match name {
         "ns2-2001" => NS2_2001,
@@ -73,17 +91,19 @@ fn set(name: &str) -> &'static [(&'static str, Preset)] {
     }
 }
 
-/// The values in force: those `given`, and those of the set that they name, for an algorithm that
+/// The values in force, checked: those `given`, and those of the set that they name, for an algorithm that
 /// has such parameters.
-#[must_use]
-pub fn complete(algorithm: &Algorithm, given: &Values) -> Values {
+///
+/// # Errors
+/// A value that the table refuses.
+pub fn resolve(algorithm: &Algorithm, given: &Values) -> Result<Settings, ParameterError> {
     let mut values = given.clone();
     if let Some(Value::Choice(name)) = given.get("option_set") {
         for (parameter, value) in in_set(algorithm, name) {
             values.entry(parameter.to_owned()).or_insert(value);
         }
     }
-    values
+    Settings::resolve(algorithm, &values)
 }
 
 /// Values that the set called `name` gives to `algorithm`.
@@ -100,12 +120,5 @@ pub fn in_set(algorithm: &Algorithm, name: &str) -> impl Iterator<Item = (&'stat
         .iter()
         .filter(move |(parameter, _)| parameters.iter().any(|row| row.name == *parameter))
         .filter(move |(parameter, _)| !(needs_ecn && *parameter == "ecn_capable_retransmissions"))
-        .map(|(parameter, default)| {
-            let value = match default {
-                Number(number) => Value::Number(*number),
-                Switch(on) => Value::Switch(*on),
-                Choice(name) => Value::Choice((*name).to_owned()),
-            };
-            (*parameter, value)
-        })
+        .map(|&(parameter, default)| (parameter, default.into()))
 }

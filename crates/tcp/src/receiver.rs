@@ -10,31 +10,14 @@
 //! segment was on its way). What Linux does besides: [`linux`].
 
 mod linux;
+mod options;
 
 use std::collections::VecDeque;
 
-pub(crate) use linux::LinuxHabits;
-pub use linux::LinuxReceiver;
+use linux::LinuxReceiver;
+pub use options::ReceiverSettings;
 
 use crate::{Acknowledgement, HostClock, SackBlocks, Segment};
-
-/// When the receiver acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AcknowledgementPolicy {
-    /// Every segment, at once.
-    EverySegment,
-    /// Every second segment, or after `wait` nanoseconds; at once on anything out of order.
-    Delayed {
-        /// Longest wait in nanoseconds.
-        wait: u64,
-        /// The first segments of a connection, which are acknowledged at once.
-        quick: u32,
-        /// State of its habits of Linux, as it is at the beginning.
-        linux: Option<LinuxReceiver>,
-        /// True if a segment marked differently from the one before is acknowledged at once.
-        accurate: bool,
-    },
-}
 
 /// One flow's receiver.
 #[derive(Clone, Debug)]
@@ -49,11 +32,11 @@ pub struct Receiver {
     pending: bool,
     /// Segments that will still be acknowledged at once although nothing is missing.
     quick: u32,
-    /// [`AcknowledgementPolicy::Delayed`].
+    /// Its habits of Linux, if it has any.
     linux: Option<LinuxReceiver>,
-    /// [`AcknowledgementPolicy`], four seconds at most: 0 if every segment is acknowledged.
+    /// Longest wait of a delayed acknowledgement, in nanoseconds; 0 if every segment is acknowledged.
     wait: u32,
-    /// Likewise.
+    /// True if a segment marked differently from the one before is acknowledged at once.
     accurate: bool,
     /// True if arrivals beyond a gap are reported.
     selective: bool,
@@ -72,27 +55,29 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// A receiver that waits for segment `first`: 0, or 1 where no segment opens the connection.
-    /// `selective`: it reports what arrives beyond a gap.
-    #[inline(always)] // see `Profile::ends`
+    /// A receiver that waits for segment `first`: 0, or 1 where no segment opens the connection. `timer_tick`: that of
+    /// its host, in nanoseconds. `accurate`: it tells how many marks there were. `selective`: it reports what arrives
+    /// beyond a gap.
     #[must_use]
-    pub fn new(policy: AcknowledgementPolicy, selective: bool, first: u32) -> Self {
-        let (wait, quick, linux, accurate) = match policy {
-            AcknowledgementPolicy::Delayed { wait, quick, linux, accurate } => {
-                (u32::try_from(wait).unwrap_or(u32::MAX).max(1), quick, linux, accurate)
-            }
-            AcknowledgementPolicy::EverySegment => (0, 0, None, false),
-        };
+    pub fn new(
+        set: &ReceiverSettings,
+        timer_tick: u64,
+        accurate: bool,
+        selective: bool,
+        first: u32,
+    ) -> Self {
+        let delays = set.delayed_acknowledgements;
+        let wait = if delays { set.acknowledgement_delay.nanoseconds() as u32 } else { 0 };
         Self {
             next_expected: first,
             congestion_echo: false,
             marked: 0,
             last_was_marked: false,
             pending: false,
-            quick,
-            linux,
+            quick: if delays { set.quick_acknowledgements.0 } else { 0 },
+            linux: LinuxReceiver::new(set, timer_tick).filter(|_| delays),
             wait,
-            accurate,
+            accurate: accurate && delays,
             selective,
             deadline: u64::MAX,
             echo: 0,
@@ -385,10 +370,25 @@ impl Receiver {
 
 #[cfg(test)]
 mod tests {
+    use vermilion_parameters::{Packets, Seconds};
+
     use super::*;
 
-    const DELAYED: AcknowledgementPolicy =
-        AcknowledgementPolicy::Delayed { wait: 100, quick: 0, linux: None, accurate: false };
+    /// A selective receiver that delays acknowledgements by a microsecond, but for so many at the beginning.
+    fn delaying(quick: u32, accurate: bool) -> Receiver {
+        let set = ReceiverSettings {
+            delayed_acknowledgements: true,
+            acknowledgement_delay: Seconds(1e-6),
+            quick_acknowledgements: Packets(quick),
+            ..ReceiverSettings::default()
+        };
+        Receiver::new(&set, 0, accurate, true, 0)
+    }
+
+    /// One that acknowledges every segment.
+    fn prompt() -> Receiver {
+        Receiver::new(&ReceiverSettings::default(), 0, false, true, 0)
+    }
 
     /// Answer of a receiver to a segment at time 0.
     fn hand<'a>(receiver: &'a mut Receiver, segment: &Segment) -> Option<Acknowledgement<'a>> {
@@ -405,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_gap_repeats_the_acknowledgement_until_it_is_filled() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         let answers: Vec<_> =
             [0, 1, 3, 4, 6, 2, 5].map(|sequence| take(&mut receiver, sequence).unwrap()).into();
         assert_eq!(answers, [1, 2, 2, 2, 2, 5, 7]);
@@ -413,7 +413,7 @@ mod tests {
 
     #[test]
     fn duplicates_change_nothing() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         for sequence in [0, 2, 2, 0, 2] {
             assert_eq!(take(&mut receiver, sequence), Some(1));
         }
@@ -422,7 +422,7 @@ mod tests {
 
     #[test]
     fn nothing_is_forgotten_in_whatever_order_segments_arrive() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         for sequence in (1..5000).rev() {
             assert_eq!(take(&mut receiver, sequence), Some(0));
         }
@@ -441,7 +441,7 @@ mod tests {
     #[test]
     fn blocks_are_those_of_rfc_2018_section_4() {
         // The RFC's case 2 in segments: every other one of 8 is lost (0 is the opening one).
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         take(&mut receiver, 0);
         let mut blocks = |sequence| answer(&mut receiver, sequence).unwrap().blocks.to_vec();
         assert_eq!(blocks(2), [(2, 3)]);
@@ -455,13 +455,13 @@ mod tests {
 
     #[test]
     fn delayed_acknowledgements_come_for_every_second_segment_or_at_the_deadline() {
-        let mut receiver = Receiver::new(DELAYED, true, 0);
+        let mut receiver = delaying(0, false);
         assert_eq!(take(&mut receiver, 0), Some(1)); // the opening segment is never delayed
         assert_eq!(take(&mut receiver, 1), None);
         let second = answer(&mut receiver, 2).unwrap();
         assert_eq!((second.next_expected, second.echo), (3, 1)); // the time of the first of the two
         assert_eq!(take(&mut receiver, 3), None);
-        assert_eq!(receiver.deadline(), 100);
+        assert_eq!(receiver.deadline(), 1000);
         assert_eq!(receiver.on_timer().map(|answer| answer.next_expected), Some(4));
         assert_eq!(take(&mut receiver, 5), Some(4)); // a gap: at once
         assert_eq!(take(&mut receiver, 4), Some(6)); // the gap filled: at once
@@ -474,7 +474,7 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % below
         };
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         let mut gaps = 0;
         for _ in 0..2000 {
             let next = receiver.next_expected();
@@ -492,18 +492,14 @@ mod tests {
 
     #[test]
     fn the_first_segments_are_acknowledged_quickly_if_told_so() {
-        let policy =
-            AcknowledgementPolicy::Delayed { wait: 100, quick: 3, linux: None, accurate: false };
-        let mut receiver = Receiver::new(policy, true, 0);
+        let mut receiver = delaying(3, false);
         let answers = [0, 1, 2, 3, 4].map(|sequence| take(&mut receiver, sequence));
         assert_eq!(answers, [Some(1), Some(2), Some(3), None, Some(5)]);
     }
 
     #[test]
     fn a_change_of_marking_is_told_at_once() {
-        let policy =
-            AcknowledgementPolicy::Delayed { wait: 100, quick: 0, linux: None, accurate: true };
-        let mut receiver = Receiver::new(policy, true, 0);
+        let mut receiver = delaying(0, true);
         let mut counts = |sequence, congestion_experienced| {
             let segment = Segment { sequence, congestion_experienced, ..Segment::default() };
             hand(&mut receiver, &segment).map(|answer| answer.marked)
@@ -518,7 +514,7 @@ mod tests {
 
     #[test]
     fn a_mark_on_the_opening_segment_counts_for_nothing() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         for (sequence, marked) in [(0, 0), (1, 1)] {
             let segment = Segment { sequence, congestion_experienced: true, ..Segment::default() };
             let answer = hand(&mut receiver, &segment).unwrap();
@@ -528,7 +524,7 @@ mod tests {
 
     #[test]
     fn the_echo_lasts_until_the_sender_has_reduced_its_window() {
-        let mut receiver = Receiver::new(AcknowledgementPolicy::EverySegment, true, 0);
+        let mut receiver = prompt();
         let mut echo = |sequence, congestion_experienced, window_reduced| {
             let segment = Segment {
                 sequence,

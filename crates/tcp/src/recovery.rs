@@ -26,11 +26,11 @@ mod selective;
 
 use crate::sender::flight::Flight;
 use crate::sender::segmentation::Segmentation;
-use crate::{Acknowledgement, SenderState};
+use crate::{Acknowledgement, SenderOptions, SenderState};
 use by_arrivals::ByArrivals;
 use counted::Counted;
 use duplicates::Duplicates;
-pub use options::{Recovery, RecoveryOptions, ReductionBound};
+pub use options::{Recovery, RecoveryDialect, RecoverySettings, ReductionBound};
 use rack::Rack;
 use sack1::Sack1;
 use selective::Selective;
@@ -65,18 +65,16 @@ macro_rules! each {
 
 impl AnyRecovery {
     /// The recovery of a connection of which nothing is outstanding; `first`: its first segment.
-    /// `sampling`: its window rule wants delivery rates.
-    pub(crate) fn new(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
-        match options.kind {
-            Recovery::Tahoe => Self::Duplicates(Duplicates::tahoe(options)),
-            Recovery::Reno => Self::Duplicates(Duplicates::reno(options)),
-            Recovery::NewReno => Self::Duplicates(Duplicates::newreno(options)),
-            Recovery::LinuxNewReno => Self::Counted(Box::new(Counted::new(options))),
-            Recovery::Sack1 => Self::Sack1(Box::new(Sack1::new(options, first))),
-            Recovery::Sack => {
-                Self::Selective(Box::new(Selective::by_arrivals(options, first, sampling)))
-            }
-            Recovery::Rack => Self::Rack(Box::new(Selective::by_time(options, first, sampling))),
+    pub(crate) fn new(options: &SenderOptions, first: u32) -> Self {
+        let set = &options.common.repair;
+        match options.recovery {
+            Recovery::Tahoe => Self::Duplicates(Duplicates::tahoe(set)),
+            Recovery::Reno => Self::Duplicates(Duplicates::reno(set)),
+            Recovery::NewReno => Self::Duplicates(Duplicates::newreno(set)),
+            Recovery::LinuxNewReno => Self::Counted(Box::new(Counted::new(set))),
+            Recovery::Sack1 => Self::Sack1(Box::new(Sack1::new(set, first))),
+            Recovery::Sack => Self::Selective(Box::new(Selective::by_arrivals(options, first))),
+            Recovery::Rack => Self::Rack(Box::new(Selective::by_time(options, first))),
         }
     }
 

@@ -17,51 +17,58 @@
 //! shorter than expected moves it by a thirty-second instead of a quarter; and nothing starts anew. So a queue that
 //! grows by seconds is not taken for a loss as soon as a few samples have been alike.
 
+use vermilion_parameters::{Seconds, choices, settings};
+
 use crate::host_clock::HostClock;
 use crate::tick::Tick;
 use crate::timer_wheel;
 
-/// Quantity of which the minimum timeout is a minimum.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeoutFloor {
-    /// The timeout (RFC 6298, ns-2).
-    Timeout,
-    /// The four variations that are added to the smoothed round trip (Linux).
-    Variation,
+choices! {
+    /// Quantity of which the minimum timeout is a minimum.
+    pub TimeoutFloor {
+        /// The timeout (RFC 6298, ns-2).
+        Timeout = "timeout",
+        /// The four variations that are added to the smoothed round trip (Linux).
+        Variation = "variation",
+    }
 }
 
-/// How the timeout follows the round trips.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TimeoutEstimator {
-    /// As in RFC 6298, in integers as in ns-2.
-    Rfc6298,
-    /// As in Linux.
-    Linux,
-}
-
-/// The rules of a retransmission timer.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct TimerRules {
-    /// Least timeout, or least variation, before backing off, in nanoseconds.
-    pub minimum_timeout: u64,
-    /// Which of the two.
-    pub floor: TimeoutFloor,
+choices! {
     /// How the timeout follows the round trips.
-    pub estimator: TimeoutEstimator,
-    /// Timeout before any sample, in nanoseconds.
-    pub initial_timeout: u64,
-    /// Greatest timeout, in nanoseconds.
-    pub maximum_timeout: u64,
-    /// Clock tick in which round trips are counted, in nanoseconds, at least 1.
-    pub tick: u64,
-    /// Ticks of the host at which its timers expire, on Linux's timer wheel, in nanoseconds; 0 if
-    /// they expire exactly.
-    pub timer_tick: u64,
-    /// True if the clock is that of all other senders that share one.
-    pub shared_clock: bool,
+    pub TimeoutEstimator {
+        /// As in RFC 6298, in integers as in ns-2.
+        Rfc6298 = "rfc6298",
+        /// As in Linux.
+        Linux = "linux",
+    }
 }
 
-impl TimerRules {
+settings! {
+    /// Settings of the retransmission timer, the host's clock, and how round trips are timed.
+    pub TimerSettings;
+    /// least retransmission timeout before backing off
+    minimum_timeout: Seconds = 0.2 in [0, 60], "ns-2.35; RFC 6298 has 1 s";
+    /// what the minimum timeout bounds: the timeout, or what is added to the smoothed round trip
+    timeout_floor: TimeoutFloor = Timeout, "RFC 6298 and ns-2.35; Linux has variation";
+    /// how the timeout follows round trips: as in RFC 6298 and ns-2, or (linux) with a variation that falls once in a
+    /// round trip, and with no new start after four timeouts in a row
+    timeout_estimator: TimeoutEstimator = Rfc6298,
+        "RFC 6298 and ns-2.35; Linux: tcp_rtt_estimator";
+    /// retransmission timeout before any round trip is known
+    initial_timeout: Seconds = 3 in [1e-3, 60], "ns-2.35; RFC 2988; RFC 6298 has 1 s";
+    /// greatest retransmission timeout
+    maximum_timeout: Seconds = 60 in [1e-3, 3600], "RFC 6298";
+    /// granularity in which round trips are timed
+    clock_tick: Seconds = 0.01 in [1e-9, 1], "ns-2.35 (since 2002)";
+    /// ticks at which the host's timers expire, on Linux's timer wheel; 0: exactly when due
+    timer_tick: Seconds = 0 in [0, 1], "Linux: 1/HZ, 1 to 10 ms; kernel/time/timer.c";
+    /// the clock of the sender's host is that of all others that share one: their timers expire together
+    shared_clock: bool = false, "flows of one Linux host";
+    /// every acknowledgement of new data times a round trip, not only one in each
+    timestamps: bool = false, "RFC 7323";
+}
+
+impl TimerSettings {
     /// In how many ways the clock of a host may stand apart from others', in nanoseconds, at least 1: after
     /// that time it ticks as at the beginning, the longest bucket of the timer wheel included.
     #[must_use]
@@ -69,7 +76,7 @@ impl TimerRules {
         if self.shared_clock {
             return 1;
         }
-        self.tick.max(self.timer_tick << timer_wheel::COARSEST)
+        self.clock_tick.nanoseconds().max(self.timer_tick.nanoseconds() << timer_wheel::COARSEST)
     }
 }
 
@@ -107,21 +114,22 @@ pub struct RoundTripEstimator {
 impl RoundTripEstimator {
     /// No sample yet. `clock_phase`: what the host's clock says at time 0, in nanoseconds.
     #[must_use]
-    pub fn new(rules: TimerRules, clock_phase: u64) -> Self {
+    pub fn new(set: &TimerSettings, clock_phase: u64) -> Self {
+        let timer_tick = set.timer_tick.nanoseconds();
         let mut estimator = Self {
-            minimum_timeout: rules.minimum_timeout,
-            maximum_timeout: rules.maximum_timeout,
-            floor: rules.floor,
-            rules: rules.estimator,
-            tick: Tick::new(rules.tick),
-            clock: HostClock::new(rules.timer_tick, clock_phase),
-            exact: rules.timer_tick == 0,
+            minimum_timeout: set.minimum_timeout.nanoseconds(),
+            maximum_timeout: set.maximum_timeout.nanoseconds(),
+            floor: set.timeout_floor,
+            rules: set.timeout_estimator,
+            tick: Tick::new(set.clock_tick.nanoseconds()),
+            clock: HostClock::new(timer_tick, clock_phase),
+            exact: timer_tick == 0,
             smoothed: 0,
             variation: 0,
             greatest: 0,
             in_force: 0,
             end: 0,
-            current: rules.initial_timeout,
+            current: set.initial_timeout.nanoseconds(),
             timeout: 0,
             doublings: 0,
         };
@@ -279,21 +287,15 @@ mod tests {
     use super::*;
 
     const MS: u64 = 1_000_000;
-    const RULES: TimerRules = TimerRules {
-        minimum_timeout: 200 * MS,
-        floor: TimeoutFloor::Timeout,
-        estimator: TimeoutEstimator::Rfc6298,
-        initial_timeout: 3000 * MS,
-        maximum_timeout: 60_000 * MS,
-        tick: MS,
-        timer_tick: 0,
-        shared_clock: false,
-    };
+    /// Ticks of a millisecond.
+    fn fine() -> TimerSettings {
+        TimerSettings { clock_tick: Seconds(0.001), ..TimerSettings::default() }
+    }
 
     #[test]
     fn the_first_sample_gives_three_times_itself() {
         // RFC 6298 (2.2): RTO = R + 4 * R/2 = 3 R.
-        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        let mut estimator = RoundTripEstimator::new(&fine(), 0);
         assert_eq!(estimator.timeout(), 3000 * MS);
         estimator.sample(0, 100 * MS, 1, 1);
         assert_eq!(estimator.timeout(), 300 * MS);
@@ -301,7 +303,7 @@ mod tests {
 
     #[test]
     fn constant_samples_bring_the_timeout_to_the_sample_or_the_minimum() {
-        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        let mut estimator = RoundTripEstimator::new(&fine(), 0);
         for _ in 0..100 {
             estimator.sample(0, 400 * MS, 1, 1);
         }
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn each_expiry_doubles_up_to_the_maximum() {
-        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        let mut estimator = RoundTripEstimator::new(&fine(), 0);
         estimator.sample(0, 100 * MS, 1, 1);
         for expected in [600, 1200, 2400, 4800, 9600, 19200, 38400, 60000, 60000] {
             estimator.back_off();
@@ -329,11 +331,11 @@ mod tests {
     fn in_linux_the_variation_falls_once_in_a_round_trip() {
         // `tcp_rtt_estimator`, by hand: ticks of a millisecond, at least 10 ms of variation.
         let mut estimator = RoundTripEstimator::new(
-            TimerRules {
-                minimum_timeout: 10 * MS,
-                floor: TimeoutFloor::Variation,
-                estimator: TimeoutEstimator::Linux,
-                ..RULES
+            &TimerSettings {
+                minimum_timeout: Seconds(0.01),
+                timeout_floor: TimeoutFloor::Variation,
+                timeout_estimator: TimeoutEstimator::Linux,
+                ..fine()
             },
             0,
         );
@@ -361,7 +363,7 @@ mod tests {
 
     #[test]
     fn elsewhere_four_timeouts_make_the_estimate_start_anew() {
-        let mut estimator = RoundTripEstimator::new(RULES, 0);
+        let mut estimator = RoundTripEstimator::new(&fine(), 0);
         estimator.sample(0, 100 * MS, 1, 1);
         for expected in [true, true, true, false] {
             estimator.back_off();
@@ -371,23 +373,23 @@ mod tests {
 
     #[test]
     fn timers_that_move_in_ticks_expire_at_one() {
-        let rules = TimerRules { timer_tick: 10 * MS, ..RULES };
-        let estimator = RoundTripEstimator::new(rules, 3 * MS);
+        let rules = TimerSettings { timer_tick: Seconds(0.01), ..fine() };
+        let estimator = RoundTripEstimator::new(&rules, 3 * MS);
         // The host's ticks are at 7, 17, 27 ms. 15 ms are two ticks, counted from the one at 17, and
         // the timer is never early.
         assert_eq!(estimator.after(20 * MS, 15 * MS), 47 * MS);
-        assert_eq!(RoundTripEstimator::new(RULES, 0).after(20 * MS, 15 * MS), 35 * MS);
+        assert_eq!(RoundTripEstimator::new(&fine(), 0).after(20 * MS, 15 * MS), 35 * MS);
     }
 
     #[test]
     fn hosts_stand_apart_by_all_that_their_timers_can_tell() {
-        assert_eq!(RULES.clock_phases(), MS);
-        let ticking = TimerRules { timer_tick: 10 * MS, ..RULES };
+        assert_eq!(fine().clock_phases(), MS);
+        let ticking = TimerSettings { timer_tick: Seconds(0.01), ..fine() };
         assert_eq!(ticking.clock_phases(), 40_960 * MS);
-        assert_eq!(TimerRules { shared_clock: true, ..ticking }.clock_phases(), 1);
+        assert_eq!(TimerSettings { shared_clock: true, ..ticking }.clock_phases(), 1);
         // Two hosts, whose timers of 1 s have buckets of 80 ms.
         let expiries =
-            [0, 30 * MS].map(|phase| RoundTripEstimator::new(ticking, phase).after(0, 1000 * MS));
+            [0, 30 * MS].map(|phase| RoundTripEstimator::new(&ticking, phase).after(0, 1000 * MS));
         assert_eq!(expiries, [1040 * MS, 1010 * MS]);
     }
 }

@@ -5,8 +5,38 @@
 //! whose window must not be halved by the sender (BBR) says so with
 //! [`WindowRule::governs_window`], and is then asked on every acknowledgement.
 
+use vermilion_parameters::{Packets, choices, settings};
+
 use crate::Window;
 use crate::delivery_rate::RateSample;
+
+choices! {
+    /// Quantity reduced when a loss is noticed.
+    pub LossWindow {
+        /// The congestion window (ns-2).
+        CongestionWindow = "congestion-window",
+        /// Segments outstanding (RFC 5681, equation 4).
+        FlightSize = "flight-size",
+        /// Segments outstanding and neither reported nor lost (RFC 6675's pipe, as ns-3 has it).
+        Pipe = "pipe",
+    }
+}
+
+settings! {
+    /// Settings of what a window is reduced from and grows by, whatever its rule.
+    pub GrowthSettings;
+    /// what is reduced when a loss is noticed: the window, or what is really outstanding
+    loss_window: LossWindow = CongestionWindow, "ns-2.35; RFC 5681 has the flight size";
+    /// the window grows by the segments acknowledged, not by one for each acknowledgement
+    byte_counting: bool = false, "RFC 3465";
+    /// byte counting: all that an acknowledgement covers counts, reported before or not, and what has been counted
+    /// survives a reduction of the window
+    cumulative_counting: bool = false, "ns-3.37: TcpLinuxReno";
+    /// by how much the window grows in a round trip of congestion avoidance; of CUBIC what Reno would; rules of other
+    /// kinds and the dialect linux ignore it
+    linear_increase: Packets = 1 in [> 0, 1e3],
+        "RFC 5681: 1; AIMD(a, b): Floyd, Handley and Padhye 2000";
+}
 
 /// News that an acknowledgement told, in segments and nanoseconds.
 #[derive(Clone, Copy, Debug)]

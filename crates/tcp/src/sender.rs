@@ -37,7 +37,10 @@ use crate::rule::{Congestion, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, HostClock, Segment};
 use flight::Flight;
-pub use options::{Ecn, EcnOptions, HandshakeLoss, LossWindow, SenderOptions};
+pub use marks::{Ecn, EcnFeedback, MarkSettings};
+pub use options::{
+    CommonSettings, HandshakeLoss, HandshakeSettings, SenderOptions, SendingSettings,
+};
 use pacing::Pacing;
 pub use state::{Counters, SenderState};
 use state::{Load, Reduction};
@@ -60,7 +63,7 @@ impl Sender {
     pub fn new(options: &SenderOptions, clock_phase: u64) -> Self {
         Self {
             flight: Flight::new(options, clock_phase),
-            pacing: Pacing::new(options.pacing),
+            pacing: Pacing::new(options.common.sending.pacing),
             recovery: AnyRecovery::idle(),
         }
     }
@@ -72,9 +75,9 @@ impl Sender {
         let flight = &mut self.flight;
         flight.allowance = u32::MAX;
         flight.rule = options.rule.clone();
-        let validates = options.window_validation && !governs;
+        let validates = options.common.sending.window_validation && !governs;
         flight.window_use = validates.then(Box::<WindowUse>::default);
-        self.recovery = AnyRecovery::new(&options.recovery, flight.unacknowledged, governs);
+        self.recovery = AnyRecovery::new(options, flight.unacknowledged);
         flight.whole = self.recovery.begins_whole();
     }
 

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use vermilion_parameters::ParameterError;
-use vermilion_tcp::AcknowledgementPolicy;
 use vermilion_tcp::registry::Profile;
 
 use crate::access::AccessRate;
@@ -130,7 +129,7 @@ impl<'a> Plan<'a> {
         let may_wait = self
             .profile
             .as_ref()
-            .is_some_and(|it| it.acknowledgements != AcknowledgementPolicy::EverySegment);
+            .is_some_and(|it| it.sender.common.receiver.delayed_acknowledgements);
         let full_size = group.packet_size_bytes;
         Group {
             number: self.number,
@@ -149,7 +148,7 @@ impl<'a> Plan<'a> {
             let source = OpenLoop::new(self.group, self.seed, index);
             return Source::OpenLoop(Box::new(source.expect("other traffic has a sender")));
         };
-        let clocks = profile.sender.timer.clock_phases();
+        let clocks = profile.sender.common.timer.clock_phases();
         match Transfers::new(self.group, self.seed, index, clocks) {
             Some(source) => Source::Transfers(Box::new(source)),
             None => Source::Window(Connection::new(profile, phases.uniform_between(0, clocks - 1))),

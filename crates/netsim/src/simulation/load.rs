@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use vermilion_aqm::registry::ALGORITHMS;
-use vermilion_parameters::{ParameterError, Value};
+use vermilion_parameters::{Packets, ParameterError, Value};
 use vermilion_tcp::registry::Profile;
 
 use crate::any_link::AnyLink;
@@ -104,9 +104,10 @@ fn loads_of(scenario: &Scenario, profiles: &[Option<Profile>]) -> Vec<Load> {
     let mut loads = vec![Load::NONE; scenario.links.len()];
     for (group, profile) in scenario.flows.iter().zip(profiles) {
         let count = f64::from(group.count);
-        let window = |packets: f64| count * packets.min(segments(group));
+        let window = |packets: Packets<u32>| count * f64::from(packets.0).min(segments(group));
         let windows = profile.as_ref().map_or((0.0, 0.0), |profile| {
-            (window(profile.sender.initial_window), window(profile.sender.window_cap))
+            let set = profile.sender.common.window;
+            (window(set.initial_window), window(set.window_cap))
         });
         let active_ns = active_ns(group, scenario.duration_ns);
         let mut rate = count * mean_rate(&group.traffic);

@@ -67,7 +67,7 @@ impl Simulation {
     /// handshake.
     fn opening_time(&self, group: &Group) -> f64 {
         let profile = self.profiles[group.number as usize].as_ref();
-        if !profile.is_some_and(|profile| profile.sender.handshake) {
+        if !profile.is_some_and(|profile| profile.sender.common.opening.handshake) {
             return 0.0;
         }
         let (route, size) = (&group.route, group.acknowledgement_size);

@@ -2,8 +2,8 @@
 
 use std::collections::VecDeque;
 
-use vermilion_tcp::Ecn;
 use vermilion_tcp::registry::Profile;
+use vermilion_tcp::{Ecn, SenderOptions};
 
 /// Number of acknowledgements that are remembered: more than any packet overlives in a queue that
 /// holds fewer.
@@ -99,9 +99,9 @@ impl Connections {
             packet_size: beginning.packet_size,
             last_segment: beginning.last.0,
             last_size: beginning.last.1,
-            timestamps: sender.is_some_and(|sender| sender.timestamps),
-            selective: sender.is_some_and(|sender| sender.recovery.kind.is_selective()),
-            ecn: sender.map_or(Ecn::Off, |sender| sender.ecn.feedback),
+            timestamps: sender.is_some_and(|sender| sender.common.timer.timestamps),
+            selective: sender.is_some_and(|sender| sender.recovery.is_selective()),
+            ecn: sender.map_or(Ecn::Off, SenderOptions::feedback),
             first_data: 0,
             first_access: beginning.first_access,
             after_receipt: beginning.after_receipt,

@@ -1,3 +1,4 @@
+use super::options::ReceiverSettings;
 use crate::{HostClock, Segment};
 
 /// No segment has arrived yet.
@@ -20,24 +21,6 @@ const LONGEST_WAIT: u64 = 1000;
 const PART_OF_ROUND_TRIP: u64 = 20;
 /// By how much the timer may be late, in microseconds (`tcp_comp_sack_slack_ns`).
 const SLACK: u64 = 100;
-
-/// Habits of Linux that a receiver has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LinuxHabits {
-    /// It acknowledges segments at once again after a pause, a duplicate or a mark.
-    pub renewed: bool,
-    /// How long it waits for a second segment follows the pauses between segments.
-    pub adaptive: bool,
-    /// It reports several arrivals beyond a gap together.
-    pub compressed: bool,
-}
-
-impl LinuxHabits {
-    /// Return true if it has any.
-    pub fn any(self) -> bool {
-        self.renewed || self.adaptive || self.compressed
-    }
-}
 
 /// A receiver's state in Linux that follows from the pauses between segments: how long it holds an
 /// acknowledgement back, and what it acknowledges at once all the same.
@@ -87,27 +70,33 @@ pub struct LinuxReceiver {
 }
 
 impl LinuxReceiver {
-    /// A receiver that nothing has reached. `habits`: what it does. `wait`: for how long it waits for a second segment
-    /// at least, in nanoseconds.
+    /// A receiver that nothing has reached, if it has any of these habits. `timer_tick`: that of its host, in nanoseconds.
     #[must_use]
-    pub(crate) fn new(habits: LinuxHabits, clock: &HostClock, wait: u64) -> Self {
+    pub(super) fn new(set: &ReceiverSettings, timer_tick: u64) -> Option<Self> {
+        let adaptive = set.adaptive_acknowledgement_delay && timer_tick > 0;
+        let (renewed, compressed) =
+            (set.quick_acknowledgements_renewed, set.compressed_acknowledgements);
+        if !(renewed || adaptive || compressed) {
+            return None;
+        }
+        let clock = HostClock::new(timer_tick, 0);
         let ticks = |time| u16::try_from(clock.begun(time)).unwrap_or(u16::MAX);
-        let least = ticks(wait);
-        Self {
+        let least = ticks(set.acknowledgement_delay.nanoseconds());
+        Some(Self {
             last: NEVER,
             retransmission_timeout: ticks(INITIAL_TIMEOUT),
             least,
             longest: ticks(LEAST_VARIATION).max(least),
             timeout: least,
-            reports_wait: if habits.compressed { reports_wait(u64::MAX) } else { 0 },
+            reports_wait: if compressed { reports_wait(u64::MAX) } else { 0 },
             reported: 0,
             waiting: 0,
-            renewed: habits.renewed,
+            renewed,
             // Of ticks below 16 µs, which no host has, there are more than these numbers can count.
-            adaptive: habits.adaptive && clock.begun(INITIAL_TIMEOUT) < u16::MAX.into(),
+            adaptive: adaptive && clock.begun(INITIAL_TIMEOUT) < u16::MAX.into(),
             capable_seen: false,
             timed: false,
-        }
+        })
     }
 
     /// A segment arrives in tick `now` where `expected` is the next in order. How many segments, this one
@@ -264,23 +253,34 @@ fn reports_wait(round_trip: u64) -> u16 {
 
 #[cfg(test)]
 mod tests {
+    use vermilion_parameters::{Packets, Seconds};
+
     use super::*;
-    use crate::{AcknowledgementPolicy, Receiver};
+    use crate::Receiver;
 
     const MS: u64 = 1_000_000;
+
+    /// Settings of a receiver that waits for 40 ms, and whose quick acknowledgements are renewed.
+    fn renewing() -> ReceiverSettings {
+        ReceiverSettings {
+            delayed_acknowledgements: true,
+            acknowledgement_delay: Seconds(0.04),
+            quick_acknowledgements_renewed: true,
+            ..ReceiverSettings::default()
+        }
+    }
 
     /// A receiver whose handshake took so many milliseconds, and whose three quick acknowledgements are
     /// used up: the opening segment has come at 0, the first of data with the handshake's end, the second one
     /// millisecond later.
-    fn open(clock: &HostClock, adaptive: bool, handshake: u64) -> Receiver {
-        let habits = LinuxHabits { renewed: true, adaptive, compressed: false };
-        let policy = AcknowledgementPolicy::Delayed {
-            wait: 40 * MS,
-            quick: 3,
-            linux: Some(LinuxReceiver::new(habits, clock, 40 * MS)),
-            accurate: false,
+    fn open(tick: u64, adaptive: bool, handshake: u64) -> Receiver {
+        let set = ReceiverSettings {
+            quick_acknowledgements: Packets(3),
+            adaptive_acknowledgement_delay: adaptive,
+            ..renewing()
         };
-        let mut receiver = Receiver::new(policy, true, 0);
+        let mut receiver = Receiver::new(&set, tick, false, true, 0);
+        let clock = &HostClock::new(tick, 0);
         for (sequence, at) in [(0, 0), (1, handshake), (2, handshake + 1)] {
             let segment = Segment { sequence, ecn_capable: sequence > 0, ..Segment::default() };
             assert!(receiver.on_segment(at * MS, &segment, clock).is_some());
@@ -292,7 +292,7 @@ mod tests {
     /// milliseconds; after it comes nothing until the wait is over (`in_vain`), or another one at once.
     fn held<const N: usize>(tick: u64, handshake: u64, segments: [(u64, bool); N]) -> [u64; N] {
         let clock = HostClock::new(tick, 0);
-        let mut receiver = open(&clock, true, handshake);
+        let mut receiver = open(tick, true, handshake);
         segments.map(|(at, in_vain)| {
             assert!(
                 receiver.on_segment(at * MS, &data(receiver.next_expected()), &clock).is_none()
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn quick_acknowledgements_end_with_a_short_wait() {
         let clock = HostClock::new(10 * MS, 0);
-        let mut receiver = open(&clock, true, 100);
+        let mut receiver = open(10 * MS, true, 100);
         receiver.on_segment(120 * MS, &data(3), &clock);
         receiver.on_timer();
         // As above the wait is 10 ticks after the pause of 6. This segment is acknowledged at once all the same.
@@ -341,7 +341,7 @@ mod tests {
     #[test]
     fn the_wait_is_exact_where_it_does_not_adapt() {
         let clock = HostClock::new(10 * MS, 3 * MS);
-        let mut receiver = open(&clock, false, 50);
+        let mut receiver = open(10 * MS, false, 50);
         for at in [60, 160] {
             receiver.on_segment(at * MS, &data(receiver.next_expected()), &clock);
             assert_eq!(receiver.deadline(), (at + 40) * MS);
@@ -353,7 +353,7 @@ mod tests {
     /// 50 ms, and whose three quick acknowledgements are used up. Each has its time in milliseconds.
     fn at_once<const N: usize>(segments: [(u64, Segment); N]) -> [bool; N] {
         let clock = HostClock::new(MS, 0);
-        let mut receiver = open(&clock, false, 50);
+        let mut receiver = open(MS, false, 50);
         segments.map(|(at, segment)| receiver.on_segment(at * MS, &segment, &clock).is_some())
     }
 
@@ -407,12 +407,9 @@ mod tests {
     /// A receiver that reports several arrivals together, whose handshake took so many milliseconds. 0 and 1 have come,
     /// at once after another.
     fn reporting(handshake: u64, selective: bool) -> Receiver {
-        let habits = LinuxHabits { renewed: true, adaptive: false, compressed: true };
+        let set = ReceiverSettings { compressed_acknowledgements: true, ..renewing() };
+        let mut receiver = Receiver::new(&set, MS, false, selective, 0);
         let clock = HostClock::new(MS, 0);
-        let linux = Some(LinuxReceiver::new(habits, &clock, 40 * MS));
-        let policy =
-            AcknowledgementPolicy::Delayed { wait: 40 * MS, quick: 0, linux, accurate: false };
-        let mut receiver = Receiver::new(policy, selective, 0);
         for (sequence, sent) in [(0, 0), (1, handshake)] {
             let segment = Segment {
                 sequence,

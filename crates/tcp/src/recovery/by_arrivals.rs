@@ -1,5 +1,5 @@
 use super::judge::{Judge, Repairing};
-use super::options::RecoveryOptions;
+use super::options::{RecoveryDialect, RecoverySettings};
 use super::reduced_before;
 use crate::RoundTripEstimator;
 use crate::scoreboard::Scoreboard;
@@ -24,8 +24,9 @@ pub struct ByArrivals {
 }
 
 impl ByArrivals {
-    pub(super) fn new(options: &RecoveryOptions) -> Self {
-        Self { timeouts_of_ns3: options.timeouts_of_ns3, partial_seen: false }
+    pub(super) fn new(set: &RecoverySettings) -> Self {
+        let timeouts_of_ns3 = set.recovery_dialect == RecoveryDialect::Ns3;
+        Self { timeouts_of_ns3, partial_seen: false }
     }
 }
 

@@ -1,4 +1,4 @@
-use super::options::{RecoveryOptions, ReductionBound};
+use super::options::{RecoverySettings, ReductionBound};
 use super::proportional::ProportionalReduction;
 use super::reduced_before;
 use crate::Acknowledgement;
@@ -44,7 +44,7 @@ pub struct Counted {
 }
 
 impl Counted {
-    pub(super) fn new(options: &RecoveryOptions) -> Self {
+    pub(super) fn new(set: &RecoverySettings) -> Self {
         Self {
             arrived: 0,
             lost_before: 0,
@@ -52,7 +52,7 @@ impl Counted {
             in_recovery: false,
             after_timeout: false,
             progressed: true,
-            proportional: options.proportional_rate_reduction.is_some(),
+            proportional: set.proportional_rate_reduction,
             reduction: None,
         }
     }

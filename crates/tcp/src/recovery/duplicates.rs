@@ -1,4 +1,4 @@
-use super::RecoveryOptions;
+use super::RecoverySettings;
 use crate::Acknowledgement;
 use crate::rule::WindowRule;
 use crate::scoreboard::DUPLICATES_FOR_LOSS;
@@ -37,16 +37,16 @@ pub struct Duplicates {
 }
 
 impl Duplicates {
-    pub(super) fn tahoe(options: &RecoveryOptions) -> Self {
-        Self { starts_over: true, ..Self::reno(options) }
+    pub(super) fn tahoe(set: &RecoverySettings) -> Self {
+        Self { starts_over: true, ..Self::reno(set) }
     }
 
-    pub(super) fn reno(options: &RecoveryOptions) -> Self {
-        Self { limited_transmit: options.limited_transmit, ..Self::default() }
+    pub(super) fn reno(set: &RecoverySettings) -> Self {
+        Self { limited_transmit: set.limited_transmit, ..Self::default() }
     }
 
-    pub(super) fn newreno(options: &RecoveryOptions) -> Self {
-        Self { repairs_all: true, ..Self::reno(options) }
+    pub(super) fn newreno(set: &RecoverySettings) -> Self {
+        Self { repairs_all: true, ..Self::reno(set) }
     }
 
     #[inline]

@@ -1,14 +1,13 @@
 use std::collections::VecDeque;
 
 use super::judge::{Judge, Repairing};
-use super::options::RecoveryOptions;
 use super::reduced_before;
-use crate::RoundTripEstimator;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::flight::Flight;
 use crate::sender::segmentation::Segmentation;
 use crate::sender::timer::RetransmissionTimer;
 use crate::sent::{Sent, SentSegments};
+use crate::{RoundTripEstimator, SenderOptions};
 
 /// How long a probe waits before any round trip is known, in nanoseconds.
 const FIRST_WAIT: u64 = 1_000_000_000;
@@ -112,9 +111,9 @@ fn time_of(
 
 impl Rack {
     /// `sampling`: more is kept of each sending than when it was, and handed over where that is asked for.
-    pub(super) fn new(options: &RecoveryOptions, sampling: bool) -> Self {
+    pub(super) fn new(options: &SenderOptions, sampling: bool) -> Self {
         Self {
-            segmentation: options.segmentation_offload.then(Segmentation::default),
+            segmentation: options.leaves_in_bursts().then(Segmentation::default),
             times: SentSegments::default(),
             repairs: VecDeque::new(),
             newest: (0, 0),
@@ -126,7 +125,7 @@ impl Rack {
             probe_deadline: u64::MAX,
             reordering_deadline: u64::MAX,
             unheard: 0,
-            probing: options.tail_loss_probe,
+            probing: options.common.repair.tail_loss_probe,
             shares_times: sampling,
         }
     }

@@ -1,4 +1,4 @@
-use super::RecoveryOptions;
+use super::RecoverySettings;
 use crate::Acknowledgement;
 use crate::scoreboard::{DUPLICATES_FOR_LOSS, Scoreboard};
 use crate::sender::flight::Flight;
@@ -28,7 +28,7 @@ pub struct Sack1 {
 }
 
 impl Sack1 {
-    pub(super) fn new(options: &RecoveryOptions, first: u32) -> Self {
+    pub(super) fn new(set: &RecoverySettings, first: u32) -> Self {
         let mut board = Scoreboard::default();
         board.acknowledge(first);
         Self {
@@ -36,7 +36,7 @@ impl Sack1 {
             pipe: 0,
             tried: 0,
             duplicates: 0,
-            limited_transmit: options.limited_transmit,
+            limited_transmit: set.limited_transmit,
             in_recovery: false,
             after_timeout: false,
         }

@@ -1,6 +1,6 @@
 use super::by_arrivals::ByArrivals;
 use super::judge::{Judge, Repairing};
-use super::options::{RecoveryOptions, ReductionBound};
+use super::options::ReductionBound;
 use super::proportional::ProportionalReduction;
 use super::rack::Rack;
 use crate::delivery_rate::DeliveryRate;
@@ -9,7 +9,7 @@ use crate::scoreboard::Scoreboard;
 use crate::sender::flight::Flight;
 use crate::sender::state::Load;
 use crate::sent::{Sent, SentSegments};
-use crate::{Acknowledgement, RoundTripEstimator, SackBlocks};
+use crate::{Acknowledgement, RoundTripEstimator, SackBlocks, SenderOptions};
 
 mod own_timers;
 mod reports;
@@ -78,37 +78,38 @@ pub struct Selective<J> {
 }
 
 impl Selective<ByArrivals> {
-    /// RFC 6675. `first`: the first segment; `sampling`: delivery rates are wanted.
-    pub(super) fn by_arrivals(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
-        Self::of(ByArrivals::new(options), options, first, sampling)
+    /// RFC 6675. `first`: the first segment.
+    pub(super) fn by_arrivals(options: &SenderOptions, first: u32) -> Self {
+        Self::of(ByArrivals::new(&options.common.repair), options, first)
     }
 }
 
 impl Selective<Rack> {
     /// RFC 8985. As above.
-    pub(super) fn by_time(options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
-        Self::of(Rack::new(options, sampling), options, first, sampling)
+    pub(super) fn by_time(options: &SenderOptions, first: u32) -> Self {
+        Self::of(Rack::new(options, options.rule.governs_window()), options, first)
     }
 }
 
 impl<J: Judge> Selective<J> {
-    fn of(judge: J, options: &RecoveryOptions, first: u32, sampling: bool) -> Self {
+    fn of(judge: J, options: &SenderOptions, first: u32) -> Self {
+        let set = &options.common.repair;
         let mut board = Scoreboard::default();
         board.acknowledge(first);
         Self {
             judge,
             reduction: None,
-            rate: sampling.then(Box::default),
+            rate: options.rule.governs_window().then(Box::default),
             sent: SentSegments::default(),
             in_recovery: false,
             after_timeout: false,
             progressed: true,
             must_repair: false,
             rescued: false,
-            limited_transmit: options.limited_transmit,
-            proportional: options.proportional_rate_reduction,
-            cumulative_counting: options.cumulative_counting,
-            repairs_with_partial_acknowledgements: options.repairs_with_partial_acknowledgements,
+            limited_transmit: set.limited_transmit,
+            proportional: set.proportional_rate_reduction.then_some(set.reduction_bound),
+            cumulative_counting: options.common.growth.cumulative_counting,
+            repairs_with_partial_acknowledgements: set.reduction_bound == ReductionBound::Ns3,
             tried: 0,
             board,
             filed: SackBlocks::default(),

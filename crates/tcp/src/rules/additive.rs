@@ -1,7 +1,5 @@
-use vermilion_parameters::Settings;
-
 use crate::Window;
-use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rule::{Acknowledged, Congestion, GrowthSettings, WindowRule};
 
 /// Additive increase, multiplicative decrease: the window rule of Tahoe, Reno and their heirs.
 ///
@@ -37,13 +35,13 @@ impl Default for Additive {
 }
 
 impl Additive {
-    /// A rule that counts as the parameter `byte_counting` says.
+    /// A rule that counts as they say.
     #[must_use]
-    pub fn new(settings: &Settings) -> Self {
+    pub fn new(set: &GrowthSettings) -> Self {
         Self {
-            by_segments: settings.switch("byte_counting"),
-            keeps_count: settings.switch("cumulative_counting"),
-            increase: settings.number("linear_increase"),
+            by_segments: set.byte_counting,
+            keeps_count: set.cumulative_counting,
+            increase: set.linear_increase.0,
             credit: 0.0,
         }
     }

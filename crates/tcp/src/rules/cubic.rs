@@ -1,23 +1,31 @@
+use vermilion_parameters::{choices, settings};
+
 use super::HyStart;
 use crate::Window;
-use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rule::{Acknowledged, Congestion, GrowthSettings, WindowRule};
 
-/// Parameters of the rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CubicOptions {
-    /// C: steepness of the cubic function, in segments per cubic second.
-    pub scaling: f64,
-    /// Beta: what a reduction leaves of the window.
-    pub decrease: f64,
-    /// True if a flow whose window was reduced below its last plateau makes room for others.
-    pub fast_convergence: bool,
-    /// True if the window Reno would have grows by a whole segment in each round trip once it is back
-    /// where the last reduction found it.
-    pub catches_up: bool,
-    /// True if the window grows by whole segments, as [`Additive`](super::Additive) does.
-    pub by_segments: bool,
-    /// Segments by which the window Reno would have grows in each round trip, at a factor of 1/2.
-    pub increase: f64,
+choices! {
+    /// Arithmetic of CUBIC.
+    pub CubicDialect { Rfc9438 = "rfc9438", Linux = "linux" }
+}
+
+settings! {
+    /// Settings of the rule.
+    pub CubicOptions;
+    /// the function as published, or in the kernel's whole numbers, with its constants and its older HyStart; of this
+    /// table that one asks for fast_convergence and hystart only
+    dialect: CubicDialect = Rfc9438, "RFC 9438; Linux: tcp_cubic.c";
+    /// steepness of the cubic function, segments per cubic second
+    cubic_scaling: f64 = 0.4 in [> 0, 1e3], "RFC 9438: C";
+    /// what a reduction leaves of the window
+    decrease_factor: f64 = 0.7 in [0.1, 0.99], "RFC 9438: beta";
+    /// a flow whose window is reduced before it is back where it was makes room for others
+    fast_convergence: bool = true, "RFC 9438, section 4.7";
+    /// the Reno-friendly window grows by a segment per round trip once it is back where it was
+    catch_up: bool = true, "RFC 9438, section 4.3; Linux has false";
+    /// the first slow start ends when round trips lengthen; needs timestamps
+    hystart: bool = true,
+        "RFC 9406 (HyStart++), which RFC 9438 recommends; Linux has its own, older one";
 }
 
 /// A stage of congestion avoidance.
@@ -52,7 +60,8 @@ struct Stage {
 ///    reduction, which is the next plateau, is never the flight.
 #[derive(Clone, Copy, Debug)]
 pub struct Cubic {
-    options: CubicOptions,
+    set: CubicOptions,
+    growth: GrowthSettings,
     hystart: Option<HyStart>,
     /// `W_max`: the plateau.
     plateau: f64,
@@ -66,10 +75,19 @@ pub struct Cubic {
 }
 
 impl Cubic {
-    /// A rule for a connection that begins, with HyStart++ or the standard slow start.
+    /// A rule for a connection that begins; `paced`: segments are spaced.
     #[must_use]
-    pub fn new(options: CubicOptions, hystart: Option<HyStart>) -> Self {
-        Self { options, hystart, plateau: 0.0, prior: 0.0, stage: None, flat: true, credit: 0.0 }
+    pub fn new(set: CubicOptions, growth: GrowthSettings, paced: bool) -> Self {
+        Self {
+            set,
+            growth,
+            hystart: set.hystart.then(|| HyStart::new(paced)),
+            plateau: 0.0,
+            prior: 0.0,
+            stage: None,
+            flat: true,
+            credit: 0.0,
+        }
     }
 
     /// Slow start: what is left of the segments counted when it is over.
@@ -96,7 +114,7 @@ impl Cubic {
         if self.prior == 0.0 {
             self.prior = window;
         }
-        let plateau_time = ((self.plateau - window) / self.options.scaling).cbrt();
+        let plateau_time = ((self.plateau - window) / self.set.cubic_scaling).cbrt();
         Stage { began: now, plateau_time, reno: window }
     }
 
@@ -115,17 +133,17 @@ impl Cubic {
         let ahead = event.smoothed_round_trip.unwrap_or(0) as f64 / 1e9;
         let cubic = |time: f64| {
             let from_plateau = time - stage.plateau_time;
-            self.options.scaling * (from_plateau * from_plateau * from_plateau) + self.plateau
+            self.set.cubic_scaling * (from_plateau * from_plateau * from_plateau) + self.plateau
         };
         let (here, target) = (cubic(time), cubic(time + ahead));
-        let decrease = self.options.decrease;
+        let decrease = self.set.decrease_factor;
         // With this slope a window of factor beta is on average that of Reno, factor 1/2.
-        let slope = if self.options.catches_up && stage.reno >= self.prior {
+        let slope = if self.set.catch_up && stage.reno >= self.prior {
             1.0
         } else {
             3.0 * (1.0 - decrease) / (1.0 + decrease)
         };
-        stage.reno += self.options.increase * slope * newly / current;
+        stage.reno += self.growth.linear_increase.0 * slope * newly / current;
         self.stage = Some(stage);
         let grown = if here < stage.reno {
             stage.reno.max(current)
@@ -133,7 +151,7 @@ impl Cubic {
             let target = target.clamp(current, 1.5 * current);
             (current + (target - current) * counted / current).min(target)
         };
-        if self.options.by_segments {
+        if self.growth.byte_counting {
             self.credit += grown - current;
             let whole = f64::from(self.credit as u32);
             self.credit -= whole;
@@ -159,8 +177,8 @@ impl WindowRule for Cubic {
 
     fn reduced(&mut self, _now: u64, sign: Congestion, base: f64, window: &Window) -> f64 {
         let current = window.congestion.min(window.cap);
-        let decrease = self.options.decrease;
-        self.plateau = if self.options.fast_convergence && current < self.plateau {
+        let decrease = self.set.decrease_factor;
+        self.plateau = if self.set.fast_convergence && current < self.plateau {
             current * (1.0 + decrease) / 2.0
         } else {
             current
@@ -185,21 +203,21 @@ impl WindowRule for Cubic {
 
 #[cfg(test)]
 mod tests {
+    use vermilion_parameters::Packets;
+
     use super::*;
     use crate::rule::tests::{acknowledged, window};
 
-    const RFC: CubicOptions = CubicOptions {
-        scaling: 0.4,
-        decrease: 0.7,
-        fast_convergence: true,
-        catches_up: true,
-        by_segments: false,
-        increase: 1.0,
-    };
+    /// The rule of the RFC without HyStart, but for these settings.
+    fn cubic(set: CubicOptions, linear_increase: f64) -> Cubic {
+        let linear_increase = Packets(linear_increase);
+        let growth = GrowthSettings { linear_increase, ..GrowthSettings::default() };
+        Cubic::new(CubicOptions { hystart: false, ..set }, growth, false)
+    }
     const SECOND: u64 = 1_000_000_000;
 
     fn reduced_from(plateau: f64) -> (Cubic, Window) {
-        let mut rule = Cubic::new(RFC, None);
+        let mut rule = cubic(CubicOptions::default(), 1.0);
         let mut window = window(plateau, 2.0);
         window.congestion = rule.reduced(0, Congestion::Loss, plateau, &window);
         (rule, window)
@@ -247,7 +265,8 @@ mod tests {
         window.congestion = 80.0;
         rule.reduced(0, Congestion::Loss, 80.0, &window);
         assert_eq!(rule.plateau, 68.0); // 80 * 1.7 / 2
-        let mut selfish = Cubic::new(CubicOptions { fast_convergence: false, ..RFC }, None);
+        let set = CubicOptions { fast_convergence: false, ..CubicOptions::default() };
+        let mut selfish = cubic(set, 1.0);
         selfish.plateau = 100.0;
         selfish.reduced(0, Congestion::Loss, 80.0, &window);
         assert_eq!(selfish.plateau, 80.0);
@@ -272,8 +291,8 @@ mod tests {
         // A quarter of the window, of C and of Reno's increase: the same course in time.
         for plateau in [1000.0, 20.0] {
             let (mut rule, mut window) = reduced_from(plateau);
-            let options = CubicOptions { scaling: 0.1, increase: 0.25, ..RFC };
-            let mut small = Cubic::new(options, None);
+            let set = CubicOptions { cubic_scaling: 0.1, ..CubicOptions::default() };
+            let mut small = cubic(set, 0.25);
             let mut smaller = Window { congestion: plateau / 4.0, ..window };
             smaller.congestion = small.reduced(0, Congestion::Loss, smaller.congestion, &smaller);
             run(&mut rule, &mut window, 4.0);
@@ -296,7 +315,7 @@ mod tests {
 
     #[test]
     fn after_a_timeout_the_stage_begins_on_its_plateau() {
-        let mut rule = Cubic::new(RFC, None);
+        let mut rule = cubic(CubicOptions::default(), 1.0);
         let mut window = window(100.0, 2.0);
         assert_eq!(rule.reduced(0, Congestion::Timeout, 100.0, &window), 70.0);
         rule.timed_out(0);

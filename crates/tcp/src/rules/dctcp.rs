@@ -1,9 +1,18 @@
+use vermilion_parameters::settings;
+
 use super::Additive;
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
 /// Least window that marks leave, in segments.
 const LEAST_WINDOW: f64 = 2.0;
+
+settings! {
+    /// Settings of the rule.
+    pub DctcpOptions;
+    /// weight of a new fraction of marks in the average
+    mark_gain: f64 = 0.0625 in [> 0, 1], "RFC 8257: g = 1/16";
+}
 
 /// DCTCP: the window falls in proportion to the fraction of marked segments.
 ///
@@ -38,11 +47,11 @@ pub struct Dctcp {
 }
 
 impl Dctcp {
-    /// A rule for a connection that begins; `gain` is the weight of a new fraction.
+    /// A rule for a connection that begins.
     #[must_use]
-    pub fn new(gain: f64, increase: Additive) -> Self {
+    pub fn new(set: DctcpOptions, increase: Additive) -> Self {
         Self {
-            gain,
+            gain: set.mark_gain,
             increase,
             alpha: 1.0,
             delivered: 0,
@@ -128,7 +137,7 @@ mod tests {
     #[test]
     fn windows_without_marks_let_the_average_decay_by_a_sixteenth() {
         let (mut rule, mut window) =
-            (Dctcp::new(1.0 / 16.0, Additive::default()), window(10.0, 2.0));
+            (Dctcp::new(DctcpOptions::default(), Additive::default()), window(10.0, 2.0));
         for _ in 0..3 {
             answer(&mut rule, &mut window, 0);
         }
@@ -138,7 +147,7 @@ mod tests {
     #[test]
     fn a_mark_takes_half_the_average_and_ends_slow_start() {
         let (mut rule, mut window) =
-            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 1000.0));
+            (Dctcp::new(DctcpOptions::default(), Additive::default()), window(100.0, 1000.0));
         rule.alpha = 0.2;
         answer(&mut rule, &mut window, 1);
         // The window of data is all marked: 0.2 + (1 - 0.2) / 16 = 0.25, and 100 (1 - 0.125).
@@ -149,7 +158,7 @@ mod tests {
     #[test]
     fn one_window_of_data_is_reduced_once() {
         let (mut rule, mut window) =
-            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 2.0));
+            (Dctcp::new(DctcpOptions::default(), Additive::default()), window(100.0, 2.0));
         let mut event = acknowledged(1);
         (event.marked, event.highest) = (1, 200);
         for first in 101..=200 {
@@ -165,7 +174,7 @@ mod tests {
     #[test]
     fn a_loss_halves_and_its_window_is_not_reduced_for_marks_as_well() {
         let (mut rule, mut window) =
-            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 2.0));
+            (Dctcp::new(DctcpOptions::default(), Additive::default()), window(100.0, 2.0));
         assert_eq!(rule.reduced(0, Congestion::Loss, 100.0, &window), 50.0);
         window.congestion = 50.0;
         let mut event = acknowledged(1);
@@ -177,7 +186,7 @@ mod tests {
     #[test]
     fn nothing_but_marks_leaves_two_segments() {
         let (mut rule, mut window) =
-            (Dctcp::new(1.0 / 16.0, Additive::default()), window(100.0, 2.0));
+            (Dctcp::new(DctcpOptions::default(), Additive::default()), window(100.0, 2.0));
         for _ in 0..20 {
             answer(&mut rule, &mut window, 1);
         }

@@ -1,24 +1,27 @@
+use vermilion_parameters::{Packets, Seconds, settings};
+
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
 /// Length of the stretches of which the least delay is kept, in nanoseconds.
 const MINUTE: u64 = 60_000_000_000;
 
-/// Parameters of the rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct LedbatOptions {
-    /// Queueing delay that is aimed at, in nanoseconds.
-    pub target: f64,
-    /// Segments by which the window grows in a round trip without queueing delay.
-    pub gain: f64,
-    /// Minutes of which the least delay counts.
-    pub history: usize,
-    /// Last delays of which the least is the current one.
-    pub filter: usize,
-    /// Segments by which the window may exceed what was outstanding.
-    pub allowed_increase: f64,
-    /// Least window, in segments.
-    pub least: f64,
+settings! {
+    /// Settings of the rule.
+    pub LedbatOptions;
+    /// queueing delay that is aimed at
+    target_delay: Seconds = 0.1 in [> 0, 10], "RFC 6817: TARGET, at most 0.1 s";
+    /// segments by which the window grows in a round trip without queueing delay
+    delay_gain: f64 = 1 in [> 0, 1], "RFC 6817: GAIN, at most 1";
+    /// minutes of which the least delay counts
+    base_history: u32 = 10 in [1, 1e4], "RFC 6817: BASE_HISTORY";
+    /// last delays of which the least is the current one
+    current_filter: Packets<u32> = 4 in [1, 1e4],
+        "RFC 6817 leaves CURRENT_FILTER open; ns-3 has 4";
+    /// by how much the window may exceed what was outstanding
+    allowed_increase: Packets = 1 in [> 0, 1e4], "RFC 6817: ALLOWED_INCREASE";
+    /// least window, but for one of 1 after a timeout
+    minimum_window: Packets = 2 in [1, 1e4], "RFC 6817: MIN_CWND";
 }
 
 /// The last of a series of delays, in nanoseconds.
@@ -82,7 +85,8 @@ impl Ledbat {
     /// A rule for a connection that begins.
     #[must_use]
     pub fn new(options: LedbatOptions) -> Self {
-        let (base, current) = (Recent::new(options.history), Recent::new(options.filter));
+        let recent = |count: u32| Recent::new(count as usize);
+        let (base, current) = (recent(options.base_history), recent(options.current_filter.0));
         Self { options, base, current, minute: None }
     }
 
@@ -104,18 +108,20 @@ impl WindowRule for Ledbat {
         self.note(event.now, delay);
         let queueing = self.current.least().saturating_sub(self.base.least()) as f64;
         let options = &self.options;
-        let off_target = 1.0 - queueing / options.target;
+        let off_target = 1.0 - queueing / (options.target_delay.0 * 1e9);
         let newly = f64::from(event.delivered);
         let outstanding = f64::from(event.highest - event.unacknowledged) + newly;
-        let moved = window.congestion + options.gain * off_target * newly / window.congestion;
-        window.congestion =
-            moved.min(outstanding + options.allowed_increase).max(options.least).min(window.cap);
+        let moved = window.congestion + options.delay_gain * off_target * newly / window.congestion;
+        window.congestion = moved
+            .min(outstanding + options.allowed_increase.0)
+            .max(options.minimum_window.0)
+            .min(window.cap);
         // Nothing here looks at it; pacing must not take this for a slow start.
         window.slow_start_threshold = 2.0;
     }
 
     fn reduced(&mut self, _now: u64, _sign: Congestion, base: f64, window: &Window) -> f64 {
-        (base / 2.0).max(self.options.least).min(window.congestion)
+        (base / 2.0).max(self.options.minimum_window.0).min(window.congestion)
     }
 }
 
@@ -124,14 +130,9 @@ mod tests {
     use super::*;
     use crate::rule::tests::{acknowledged, window};
 
-    const RFC: LedbatOptions = LedbatOptions {
-        target: 100e6,
-        gain: 1.0,
-        history: 10,
-        filter: 1,
-        allowed_increase: 1.0,
-        least: 2.0,
-    };
+    fn rfc() -> LedbatOptions {
+        LedbatOptions { current_filter: Packets(1), ..LedbatOptions::default() }
+    }
     const MS: u64 = 1_000_000;
 
     /// The windows after acknowledgements of one segment at these times, with these delays (ms).
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_window_grows_below_the_target_stands_at_it_and_shrinks_beyond() {
-        let all = windows(RFC, &[(0, 500), (1, 550), (2, 600), (3, 700)]);
+        let all = windows(rfc(), &[(0, 500), (1, 550), (2, 600), (3, 700)]);
         assert_eq!(all[0], 10.1);
         assert!((all[1] - (10.1 + 0.5 / 10.1)).abs() < 1e-12);
         assert_eq!(all[2], all[1]);
@@ -158,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_delay_is_forgotten_after_as_many_minutes_as_the_history_has() {
-        let options = LedbatOptions { history: 2, ..RFC };
+        let options = LedbatOptions { base_history: 2, ..rfc() };
         // The first minute's 400 ms are the base in the second, not in the third.
         let all = windows(options, &[(0, 400), (60_000, 500), (120_000, 500)]);
         assert_eq!(all[1], all[0]);
@@ -167,14 +168,14 @@ mod tests {
 
     #[test]
     fn one_late_segment_among_those_filtered_changes_nothing() {
-        let options = LedbatOptions { filter: 3, ..RFC };
+        let options = LedbatOptions { current_filter: Packets(3), ..rfc() };
         let calm = windows(options, &[(0, 100), (1, 100), (2, 100)]);
         assert_eq!(windows(options, &[(0, 100), (1, 100), (2, 900)]), calm);
     }
 
     #[test]
     fn a_window_that_is_not_used_does_not_grow() {
-        let (mut rule, mut window) = (Ledbat::new(RFC), window(10.0, 1e6));
+        let (mut rule, mut window) = (Ledbat::new(rfc()), window(10.0, 1e6));
         let mut event = acknowledged(1);
         (event.forward_delay, event.highest) = (Some(0), 3);
         rule.grow(&event, &mut window);

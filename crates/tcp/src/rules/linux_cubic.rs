@@ -1,3 +1,4 @@
+use super::CubicOptions;
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 use crate::tick::Tick;
@@ -95,9 +96,9 @@ pub struct LinuxCubic {
 
 impl LinuxCubic {
     /// A rule for a connection that begins on a host whose timers have ticks of `tick` nanoseconds (0: of
-    /// a millisecond). `hystart`: slow start may end early; `paced`: segments are spaced.
+    /// a millisecond); `paced`: segments are spaced.
     #[must_use]
-    pub fn new(tick: u64, fast_convergence: bool, hystart: bool, paced: bool) -> Self {
+    pub fn new(tick: u64, set: CubicOptions, paced: bool) -> Self {
         let fresh = OlderHyStart {
             found: false,
             began: 0,
@@ -108,9 +109,9 @@ impl LinuxCubic {
         };
         Self {
             tick: Tick::new(if tick == 0 { 1_000_000 } else { tick }),
-            fast_convergence,
+            fast_convergence: set.fast_convergence,
             paced,
-            hystart: hystart.then_some(fresh),
+            hystart: set.hystart.then_some(fresh),
             plateau: 0,
             stage: None,
             count: 0,

@@ -14,13 +14,13 @@ mod rem;
 pub use additive::Additive;
 pub use bbr::Bbr;
 pub use bbr1::Bbr1;
-pub use cubic::{Cubic, CubicOptions};
-pub use dctcp::Dctcp;
+pub use cubic::{Cubic, CubicDialect, CubicOptions};
+pub use dctcp::{Dctcp, DctcpOptions};
 pub use hystart::HyStart;
 pub use ledbat::{Ledbat, LedbatOptions};
 pub use linux_cubic::LinuxCubic;
 pub use prague::{Prague, PragueOptions};
-pub use rem::{Rem, RemOptions};
+pub use rem::{Rem, RemAdjustment, RemOptions};
 
 use crate::foreign::Foreign;
 use crate::rule::{Acknowledged, Congestion, WindowRule};

@@ -1,3 +1,5 @@
+use vermilion_parameters::{Seconds, settings};
+
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
@@ -8,15 +10,17 @@ const ROUND_TRIP_GAIN: f64 = 0.125;
 /// How much faster than a window in a round trip segments leave in early slow start.
 const SLOW_START_PACE: f64 = 2.0;
 
-/// Parameters of the rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PragueOptions {
-    /// Weight of a new fraction of marks in the average.
-    pub gain: f64,
-    /// Round trip as which shorter ones behave, in seconds; `None` for no such rule.
-    pub reference: Option<f64>,
-    /// Rounds after slow start before that rule holds.
-    pub delay: u32,
+settings! {
+    /// Settings of the rule.
+    pub PragueOptions;
+    /// weight of a new fraction of marks in the average
+    mark_gain: f64 = 0.0625 in [> 0, 1], "tcp_prague.c: 1/16, as DCTCP";
+    /// flows with a short round trip become as fast as one with the reference round trip
+    round_trip_independence: bool = true, "the draft; tcp_prague.c: prague_rtt_scaling 1";
+    /// round trip as which shorter ones behave
+    reference_round_trip: Seconds = 0.025 in [1e-6, 1], "tcp_prague.c: prague_rtt_target";
+    /// round trips after slow start before a flow behaves so
+    independence_delay: u32 = 500 in [0, 1e9], "tcp_prague.c: prague_rtt_transition";
 }
 
 /// Prague: DCTCP for the Internet, with a smoother increase and less dependence on round trips.
@@ -98,8 +102,10 @@ impl Prague {
     /// The reference round trip in seconds, while it replaces a shorter one.
     #[inline]
     fn reference(&self, window: &Window) -> Option<f64> {
-        let active = !window.in_slow_start() && self.rounds >= self.options.delay;
-        self.options.reference.filter(|reference| active && self.round_trip < *reference)
+        let PragueOptions { reference_round_trip: Seconds(reference), .. } = self.options;
+        let active = !window.in_slow_start() && self.rounds >= self.options.independence_delay;
+        let active = active && self.options.round_trip_independence;
+        (active && self.round_trip < reference).then_some(reference)
     }
 
     /// Return true if a reference round trip has gone by since `then`, if there is one.
@@ -155,7 +161,7 @@ impl Prague {
         }
         if self.seen && self.delivered > 0 {
             let fraction = (f64::from(self.marked) / f64::from(self.delivered)).min(1.0);
-            self.alpha += self.options.gain * (fraction - self.alpha);
+            self.alpha += self.options.mark_gain * (fraction - self.alpha);
         }
         self.averaged = event.now;
         self.round_end = event.highest;
@@ -214,8 +220,6 @@ mod tests {
     use crate::rule::tests::{acknowledged, window};
 
     const MS: u64 = 1_000_000;
-    const DRAFT: PragueOptions = PragueOptions { gain: 0.0625, reference: Some(0.025), delay: 500 };
-
     /// One acknowledgement of `delivered` segments, `marked` of them marked, that ends a round.
     fn answer(rule: &mut Prague, window: &mut Window, now: u64, delivered: u32, marked: u32) {
         let mut event = acknowledged(delivered);
@@ -229,7 +233,7 @@ mod tests {
 
     #[test]
     fn the_first_mark_halves_the_window_and_ends_slow_start() {
-        let (mut rule, mut window) = (Prague::new(DRAFT), window(100.0, 1000.0));
+        let (mut rule, mut window) = (Prague::new(PragueOptions::default()), window(100.0, 1000.0));
         for round in 0..20 {
             answer(&mut rule, &mut window, round, 1, 0);
         }
@@ -241,7 +245,7 @@ mod tests {
 
     #[test]
     fn segments_that_are_not_marked_let_the_window_grow_even_beside_marks() {
-        let (mut rule, mut window) = (Prague::new(DRAFT), window(100.0, 2.0));
+        let (mut rule, mut window) = (Prague::new(PragueOptions::default()), window(100.0, 2.0));
         rule.alpha = 0.5;
         let mut event = acknowledged(4);
         (event.marked, event.unacknowledged, event.highest) = (1, 5, 105);
@@ -256,7 +260,7 @@ mod tests {
 
     #[test]
     fn after_five_hundred_rounds_a_short_round_trip_behaves_as_the_reference() {
-        let (mut rule, mut window) = (Prague::new(DRAFT), window(100.0, 2.0));
+        let (mut rule, mut window) = (Prague::new(PragueOptions::default()), window(100.0, 2.0));
         answer(&mut rule, &mut window, 0, 1, 0);
         assert!((window.congestion - 100.01).abs() < 1e-12);
         rule.rounds = 500;
@@ -275,7 +279,7 @@ mod tests {
 
     #[test]
     fn segments_are_spaced_over_the_round_trip_and_twice_as_fast_early_in_slow_start() {
-        let (mut rule, mut window) = (Prague::new(DRAFT), window(20.0, 2.0));
+        let (mut rule, mut window) = (Prague::new(PragueOptions::default()), window(20.0, 2.0));
         assert_eq!(rule.pacing_rate(), None);
         answer(&mut rule, &mut window, 0, 0, 0);
         assert_eq!(rule.pacing_rate(), Some(4000.0)); // 20 in 5 ms
@@ -286,7 +290,7 @@ mod tests {
 
     #[test]
     fn marks_leave_two_segments_and_losses_halve() {
-        let (mut rule, mut window) = (Prague::new(DRAFT), window(9.0, 2.0));
+        let (mut rule, mut window) = (Prague::new(PragueOptions::default()), window(9.0, 2.0));
         assert_eq!(rule.reduced(0, Congestion::Loss, 9.0, &window), 4.5);
         rule.halved = false;
         for round in 0..20 {

@@ -1,23 +1,34 @@
+use vermilion_parameters::{Packets, choices, settings};
+
 use crate::Window;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
 
-/// Parameters of the rule.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RemOptions {
-    /// Base of the marking probability.
-    pub phi: f64,
-    /// N: how many segments are looked back on.
-    pub memory: usize,
-    /// Weight of the utility, in segments per second.
-    pub weight: f64,
-    /// Greatest rate in segments per second.
-    pub most: f64,
-    /// Least rate in segments per second; 0 for one in a round trip.
-    pub least: f64,
-    /// Weight of a new round trip in the average.
-    pub gain: f64,
-    /// True if the window moves by one segment in each round trip.
-    pub smoothed: bool,
+choices! {
+    /// How the window follows the price.
+    pub RemAdjustment { Immediate = "immediate", Smoothed = "smoothed" }
+}
+
+settings! {
+    /// Settings of the rule.
+    pub RemOptions;
+    /// base of the marking probability; that of the queues
+    phi: f64 = 1.04 in [> 1, 1e3],
+        "not in the paper; prices of 10 to 40 ask for 1.03 to 1.05; ns-2's queue has 1.001";
+    /// last segments among which marks are counted
+    marks_memory: Packets<u32> = 50 in [1, 1e5], "the paper: N";
+    /// weight of the utility: packets in a second at a price of 1
+    utility_weight: Packets = 4000 in [> 0, 1e9],
+        "the paper: the bottleneck's capacity, there 4 packets in a millisecond";
+    /// packets in a second while nothing is marked
+    max_rate: Option<Packets> = automatic in [> 0, 1e9],
+        "not in the paper; automatic: the utility weight";
+    /// packets in a second while everything is marked
+    min_rate: Option<Packets> = automatic in [0, 1e9],
+        "not in the paper; automatic: one packet in a round trip";
+    /// weight of a new round trip in the average
+    round_trip_gain: f64 = 0.02 in [> 0, 1], "the paper: beta";
+    /// the window is what the price asks for, or moves towards it by a packet in a round trip
+    adjustment: RemAdjustment = Immediate, "the paper has both";
 }
 
 /// The source algorithm of REM: a rate that maximises utility, less the price of the path.
@@ -64,7 +75,7 @@ impl Rem {
     pub fn new(options: RemOptions) -> Self {
         Self {
             options,
-            marks: vec![0; options.memory.div_ceil(64)].into_boxed_slice(),
+            marks: vec![0; options.marks_memory.0.div_ceil(64) as usize].into_boxed_slice(),
             place: 0,
             count: 0,
             log_phi: options.phi.ln(),
@@ -81,13 +92,14 @@ impl Rem {
         self.count -= u32::from(*word & bit != 0);
         self.count += u32::from(marked);
         *word = if marked { *word | bit } else { *word & !bit };
-        self.place = if self.place + 1 < self.options.memory { self.place + 1 } else { 0 };
+        self.place =
+            if self.place + 1 < self.options.marks_memory.0 as usize { self.place + 1 } else { 0 };
     }
 
     /// The path's price; infinite if everything is marked.
     #[must_use]
     pub fn price(&self) -> f64 {
-        let fraction = f64::from(self.count) / self.options.memory as f64;
+        let fraction = f64::from(self.count) / f64::from(self.options.marks_memory.0);
         // Not the negative: no mark must mean zero, not minus zero, which is worth the least rate.
         (1.0 - fraction).ln().abs() / self.log_phi
     }
@@ -103,8 +115,9 @@ impl Rem {
 
     #[inline(never)]
     fn find_rate(&mut self) {
-        let options = &self.options;
-        let rate = (options.weight / self.price()).min(options.most).max(options.least);
+        let RemOptions { utility_weight: Packets(weight), max_rate, min_rate, .. } = self.options;
+        let rate = (weight / self.price()).min(max_rate.map_or(weight, |most| most.0));
+        let rate = rate.max(min_rate.map_or(0.0, |least| least.0));
         self.rate = (self.count, rate);
     }
 }
@@ -123,7 +136,7 @@ impl WindowRule for Rem {
             if self.round_trip == 0.0 {
                 self.round_trip = seconds;
             } else {
-                self.round_trip += self.options.gain * (seconds - self.round_trip);
+                self.round_trip += self.options.round_trip_gain * (seconds - self.round_trip);
             }
         }
         let round_over = event.unacknowledged >= self.round_end;
@@ -136,7 +149,7 @@ impl WindowRule for Rem {
         let wanted = (self.rate() * self.round_trip).ceil().clamp(1.0, window.cap);
         // There is no slow start: after a timeout, too, the price alone decides.
         window.slow_start_threshold = 2.0;
-        if !self.options.smoothed {
+        if self.options.adjustment == RemAdjustment::Immediate {
             window.congestion = wanted;
         } else if round_over {
             let step = (wanted - window.congestion).clamp(-1.0, 1.0);
@@ -158,16 +171,6 @@ mod tests {
     use super::*;
     use crate::rule::tests::{acknowledged, window};
 
-    const PAPER: RemOptions = RemOptions {
-        phi: 1.04,
-        memory: 50,
-        weight: 4000.0,
-        most: 4000.0,
-        least: 0.0,
-        gain: 0.02,
-        smoothed: false,
-    };
-
     /// Fifty segments of which `marked` were marked, over a round trip of 20 ms.
     fn after(options: RemOptions, marked: u32, window: &mut Window) -> Rem {
         let mut rule = Rem::new(options);
@@ -186,7 +189,7 @@ mod tests {
     fn the_price_is_recovered_from_the_fraction_of_marks() {
         // Half of them: ln 2 / ln 1.04 = 17.67; 4000 / 17.67 = 226.3 per second, 4.53 in 20 ms.
         let mut window = window(1.0, 1e6);
-        let rule = after(PAPER, 25, &mut window);
+        let rule = after(RemOptions::default(), 25, &mut window);
         assert!((rule.price() - 17.673).abs() < 1e-3, "{}", rule.price());
         assert_eq!(window.congestion, 5.0);
     }
@@ -194,19 +197,23 @@ mod tests {
     #[test]
     fn no_mark_means_the_greatest_rate_and_nothing_else_the_least() {
         let mut window = window(1.0, 1e6);
-        after(PAPER, 0, &mut window);
+        after(RemOptions::default(), 0, &mut window);
         assert_eq!(window.congestion, 80.0); // 4000 in a second, 80 in 20 ms
-        let all = after(PAPER, 50, &mut window);
+        let all = after(RemOptions::default(), 50, &mut window);
         assert!(all.price().is_infinite());
         assert_eq!(window.congestion, 1.0);
-        after(RemOptions { least: 130.0, ..PAPER }, 50, &mut window);
+        after(
+            RemOptions { min_rate: Some(Packets(130.0)), ..RemOptions::default() },
+            50,
+            &mut window,
+        );
         assert_eq!(window.congestion, 3.0); // 2.6, rounded up
     }
 
     #[test]
     fn only_the_last_fifty_segments_count() {
         let mut window = window(1.0, 1e6);
-        let mut rule = after(PAPER, 25, &mut window);
+        let mut rule = after(RemOptions::default(), 25, &mut window);
         assert_eq!(rule.count, 25);
         for left in (0..25).rev() {
             rule.grow(&acknowledged(1), &mut window);
@@ -218,7 +225,7 @@ mod tests {
     #[test]
     fn the_smoothed_variant_moves_by_one_segment_in_a_round_trip() {
         let mut window = window(10.0, 1e6);
-        let smoothed = RemOptions { smoothed: true, ..PAPER };
+        let smoothed = RemOptions { adjustment: RemAdjustment::Smoothed, ..RemOptions::default() };
         after(smoothed, 0, &mut window);
         // Each acknowledgement of the helper ends a round of one or two segments.
         assert!(window.congestion > 30.0 && window.congestion <= 60.0, "{}", window.congestion);
@@ -234,7 +241,7 @@ mod tests {
     #[test]
     fn round_trips_are_averaged_slowly() {
         let mut window = window(1.0, 1e6);
-        let mut rule = after(PAPER, 0, &mut window);
+        let mut rule = after(RemOptions::default(), 0, &mut window);
         let mut event = acknowledged(1);
         event.round_trip = Some(70_000_000);
         rule.grow(&event, &mut window);

@@ -1,9 +1,9 @@
 use super::marks::Marks;
-use super::options::{HandshakeLoss, LossWindow, SenderOptions};
+use super::options::{HandshakeLoss, SenderOptions};
 use super::state::{Counters, Load, Reduction};
 use super::timer::RetransmissionTimer;
 use super::window_use::WindowUse;
-use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rule::{Acknowledged, Congestion, LossWindow, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, AnyRule, Window};
 
@@ -49,13 +49,14 @@ impl Flight {
     #[inline(always)] // see `Profile::ends`
     pub(crate) fn new(options: &SenderOptions, clock_phase: u64) -> Self {
         // Segment 0 opens the connection; without a handshake the first is 1 and all is open.
-        let handshake = options.handshake;
+        let set = &options.common;
+        let handshake = set.opening.handshake;
         let first = u32::from(!handshake);
+        let window = Window::new(&set.window);
         Self {
             window: Window {
-                congestion: if handshake { 1.0 } else { options.initial_window },
-                slow_start_threshold: options.slow_start_threshold,
-                cap: options.window_cap,
+                congestion: if handshake { 1.0 } else { window.congestion },
+                ..window
             },
             unacknowledged: first,
             next: first,
@@ -67,15 +68,15 @@ impl Flight {
             whole: true,
             open: !handshake,
             last_reduction: Reduction::None,
-            loss_window: options.loss_window,
-            handshake_loss: options.handshake_loss,
-            byte_counting: options.byte_counting,
-            initial_window: options.initial_window,
+            loss_window: set.growth.loss_window,
+            handshake_loss: set.opening.handshake_loss,
+            byte_counting: set.growth.byte_counting,
+            initial_window: window.congestion,
             rule: Additive::default().into(),
             timer: RetransmissionTimer::new(options, clock_phase),
             forward_delay: 0,
             counters: Counters::default(),
-            marks: Marks::new(options.ecn),
+            marks: Marks::new(set.marks, options.feedback()),
             window_use: None,
         }
     }

@@ -1,10 +1,52 @@
-use super::options::{Ecn, EcnOptions};
+use vermilion_parameters::{choices, settings};
+
 use crate::Acknowledgement;
+
+choices! {
+    /// What acknowledgements tell of marks.
+    pub EcnFeedback {
+        /// That there was one (RFC 3168).
+        Classic = "classic",
+        /// How many there were (RFC 9768).
+        Accurate = "accurate",
+    }
+}
+
+settings! {
+    /// Settings of explicit congestion notification.
+    pub MarkSettings;
+    /// data is sent ECN-capable and marks reduce the window
+    ecn: bool = false, "RFC 3168";
+    /// what acknowledgements tell of marks: that there was one, or how many
+    ecn_feedback: EcnFeedback = Classic, "RFC 3168; RFC 9768";
+    /// data that is sent again is ECN-capable too
+    ecn_capable_retransmissions: bool = true, "ns-2.35; RFC 3168, section 6.1.5, forbids it";
+    /// with ECN, the SYN is ECN-capable too, so that a queue that marks does not drop it; its mark counts for nothing
+    ecn_capable_handshake: bool = false,
+        "Linux: tcp_ca_needs_ecn; RFC 3168, section 6.1.1, forbids it";
+    /// a connection whose SYN is lost goes on without ECN
+    ecn_fallback: bool = false, "Linux: tcp_ecn_fallback";
+}
+
+/// How marks are told to the sender and answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ecn {
+    /// Data is not ECN-capable.
+    Off,
+    /// The echo of RFC 3168.
+    Classic,
+    /// The count of RFC 9768.
+    Accurate,
+    /// The count of RFC 9768, and data is sent as ECT(1) (RFC 9331).
+    Scalable,
+}
 
 /// Record of what marks have told a sender, and what it says of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Marks {
-    options: EcnOptions,
+    set: MarkSettings,
+    /// As long as the connection has not fallen back.
+    feedback: Ecn,
     /// The next segment says that the window has been reduced.
     announce_reduction: bool,
     /// Marked segments that the receiver has counted.
@@ -12,14 +54,14 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    pub(crate) fn new(options: EcnOptions) -> Self {
-        Self { options, announce_reduction: false, counted: 0 }
+    pub(crate) fn new(set: MarkSettings, feedback: Ecn) -> Self {
+        Self { set, feedback, announce_reduction: false, counted: 0 }
     }
 
     /// Segments newly known to have arrived marked, or 1 where the classic echo says that some did.
     #[inline]
     pub(crate) fn take(&mut self, answer: &Acknowledgement<'_>) -> u32 {
-        match self.options.feedback {
+        match self.feedback {
             Ecn::Off => 0,
             Ecn::Classic => u32::from(answer.congestion_echo),
             Ecn::Accurate | Ecn::Scalable => {
@@ -43,16 +85,16 @@ impl Marks {
     /// again.
     #[inline]
     pub(crate) fn label(&self, sequence: u32, again: bool) -> (bool, bool) {
-        let capable = self.options.feedback != Ecn::Off
-            && (sequence > 0 || self.options.capable_handshake)
-            && (self.options.capable_retransmissions || !again);
-        (capable, capable && self.options.feedback == Ecn::Scalable)
+        let capable = self.feedback != Ecn::Off
+            && (sequence > 0 || self.set.ecn_capable_handshake)
+            && (self.set.ecn_capable_retransmissions || !again);
+        (capable, capable && self.feedback == Ecn::Scalable)
     }
 
     /// The window has been reduced: where the echo is the classic one, the receiver is told.
     #[inline]
     pub(crate) fn announce_reduction(&mut self) {
-        self.announce_reduction = self.options.feedback == Ecn::Classic;
+        self.announce_reduction = self.feedback == Ecn::Classic;
     }
 
     /// Return true if the segment that leaves now tells it.
@@ -63,13 +105,13 @@ impl Marks {
 
     /// Return true if it asks for marks, and has not given that up.
     pub(crate) fn are_understood(&self) -> bool {
-        self.options.feedback != Ecn::Off
+        self.feedback != Ecn::Off
     }
 
     /// The opening segment was lost: perhaps because of its marks.
     pub(crate) fn fall_back(&mut self) {
-        if self.options.fallback {
-            self.options.feedback = Ecn::Off;
+        if self.set.ecn_fallback {
+            self.feedback = Ecn::Off;
             self.announce_reduction = false;
         }
     }

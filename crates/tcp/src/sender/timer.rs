@@ -31,11 +31,11 @@ impl RetransmissionTimer {
             deadline: u64::MAX,
             timed: NOT_TIMED,
             timed_since: 0,
-            timestamps: options.timestamps,
-            estimator: RoundTripEstimator::new(options.timer, clock_phase),
+            timestamps: options.common.timer.timestamps,
+            estimator: RoundTripEstimator::new(&options.common.timer, clock_phase),
             last_round_trip: None,
             marked_at_one: false,
-            linear_handshake_timeouts: options.linear_handshake_timeouts,
+            linear_handshake_timeouts: options.common.opening.linear_handshake_timeouts,
         }
     }
 

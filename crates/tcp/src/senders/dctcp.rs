@@ -1,34 +1,27 @@
-use vermilion_parameters::{Algorithm, Parameter};
+use vermilion_parameters::settings;
 
-use crate::named::Named;
-use crate::rules::{Additive, Dctcp};
-use crate::table::{Defaults, PLAIN, RULED_COUNT, join, ruled};
+use crate::rules::{Additive, Dctcp, DctcpOptions};
+use crate::{CommonSettings, Recovery, SenderOptions};
 
-const OWN: [Parameter; 1] = [Parameter::number("mark_gain", "1", Some(0.0625), 0.0, 1.0)
-    .above_minimum()
-    .described("weight of a new fraction of marks in the average", "RFC 8257: g = 1/16")];
+settings! {
+    /// Settings of the sender `dctcp`: the window falls in proportion to the fraction of marked segments.
+    ///
+    /// The rule is in `rules/dctcp.rs`.
+    pub DctcpSettings "dctcp": "DCTCP",
+        "The window falls in proportion to the fraction of marked segments",
+        "RFC 8257; M. Alizadeh and others, Data center TCP, 2010",
+        minimum_timeout < maximum_timeout;
+    ..common: CommonSettings {
+        ecn: Switch(true),
+        ecn_feedback: Choice("accurate"),
+        ecn_capable_handshake: Switch(true),
+    };
+    ..recovery: Recovery;
+    ..rule: DctcpOptions;
+}
 
-/// The window falls in proportion to the fraction of marked segments
-///
-/// The rule is in `rules/dctcp.rs`.
-pub static DCTCP: Named = Named {
-    algorithm: Algorithm {
-        name: "dctcp",
-        title: "DCTCP",
-        summary: "The window falls in proportion to the fraction of marked segments",
-        source: "RFC 8257; M. Alizadeh and others, Data center TCP, 2010",
-        parameters: &join::<RULED_COUNT, 1, { RULED_COUNT + 1 }>(
-            ruled(Defaults {
-                ecn: true,
-                ecn_feedback: "accurate",
-                ecn_capable_handshake: true,
-                ..PLAIN
-            }),
-            OWN,
-        ),
-        ordered: &[("minimum_timeout", "maximum_timeout")],
-    },
-    recovery: None,
-    rule: |settings| Dctcp::new(settings.number("mark_gain"), Additive::new(settings)).into(),
-    scalable: false,
-};
+impl From<DctcpSettings> for SenderOptions {
+    fn from(set: DctcpSettings) -> Self {
+        Self::new(set.common, set.recovery, Dctcp::new(set.rule, Additive::new(&set.common.growth)))
+    }
+}

@@ -1,23 +1,21 @@
-use vermilion_parameters::Algorithm;
+use vermilion_parameters::settings;
 
-use crate::Recovery;
-use crate::named::Named;
 use crate::rules::Additive;
-use crate::table::{PLAIN, common};
+use crate::{CommonSettings, Recovery, SenderOptions};
 
-/// Fast retransmit, then slow start from one segment
-///
-/// Additive increase; the recovery is in `recovery/duplicates.rs`.
-pub static TAHOE: Named = Named {
-    algorithm: Algorithm {
-        name: "tahoe",
-        title: "Tahoe",
-        summary: "Fast retransmit, then slow start from one segment",
-        source: "V. Jacobson, Congestion avoidance and control, 1988; ns-2.35, tcp.cc",
-        parameters: &common(PLAIN),
-        ordered: &[("minimum_timeout", "maximum_timeout")],
-    },
-    recovery: Some(Recovery::Tahoe),
-    rule: |settings| Additive::new(settings).into(),
-    scalable: false,
-};
+settings! {
+    /// Settings of the sender `tahoe`: fast retransmit, then slow start from one segment.
+    ///
+    /// Additive increase; the recovery is in `recovery/duplicates.rs`.
+    pub TahoeSettings "tahoe": "Tahoe",
+        "Fast retransmit, then slow start from one segment",
+        "V. Jacobson, Congestion avoidance and control, 1988; ns-2.35, tcp.cc",
+        minimum_timeout < maximum_timeout;
+    ..common: CommonSettings;
+}
+
+impl From<TahoeSettings> for SenderOptions {
+    fn from(set: TahoeSettings) -> Self {
+        Self::new(set.common, Recovery::Tahoe, Additive::new(&set.common.growth))
+    }
+}
