@@ -31,7 +31,6 @@ pub struct Arrival {
 impl Arrival {
     /// A packet that arrives at `now`, at a queue that has been empty and idle from the start.
     #[inline(always)] // for every packet
-    #[must_use]
     pub fn of(packet: &impl Packet, now: u64) -> Self {
         Self {
             now,
@@ -49,14 +48,12 @@ impl Arrival {
     /// The verdict over a packet that is to be noticed: a mark if `ecn` allows it and the packet can be marked, else
     /// a drop for `reason`.
     #[inline]
-    #[must_use]
     pub fn notify(&self, ecn: bool, reason: DropReason) -> Verdict {
         if ecn && self.ecn_capable() { Verdict::Mark } else { Verdict::Drop(reason) }
     }
 
     /// Return true if the packet may be marked instead of dropped (ECT, RFC 3168).
     #[inline]
-    #[must_use]
     pub fn ecn_capable(&self) -> bool {
         self.ecn.is_capable()
     }
@@ -75,7 +72,6 @@ pub enum DropKind {
 
 impl DropKind {
     /// The word for its kind.
-    #[must_use]
     pub const fn choose<'a>(self, early: &'a str, forced: &'a str, overflow: &'a str) -> &'a str {
         match self {
             Self::Early => early,
@@ -107,7 +103,6 @@ pub enum DropReason {
 impl DropReason {
     /// Of which kind it is.
     #[inline]
-    #[must_use]
     pub const fn kind(self) -> DropKind {
         match self {
             Self::Early => DropKind::Early,
@@ -150,7 +145,6 @@ pub struct LinkFacts {
 
 impl LinkFacts {
     /// Packets of `size` bytes that the link carries in one second.
-    #[must_use]
     pub fn packets_per_second(&self, size: f64) -> f64 {
         self.rate / (8.0 * size)
     }

@@ -26,7 +26,6 @@ pub struct Departure {
 impl Departure {
     /// A packet that arrived at `arrived` and whose turn it is at `now`, behind which nothing waits.
     #[inline(always)] // for every packet
-    #[must_use]
     pub fn of(packet: &impl Packet, arrived: u64, now: u64) -> Self {
         Self {
             now,
@@ -42,13 +41,11 @@ impl Departure {
 
     /// Return true if the packet may be marked instead of dropped (ECT, RFC 3168).
     #[inline]
-    #[must_use]
     pub fn ecn_capable(&self) -> bool {
         self.ecn.is_capable()
     }
 
     /// Nanoseconds for which the packet has waited.
-    #[must_use]
     pub fn sojourn(&self) -> u64 {
         self.now - self.arrived
     }

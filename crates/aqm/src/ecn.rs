@@ -18,7 +18,6 @@ pub enum Ecn {
 impl Ecn {
     /// Return true if a queue may mark the packet instead of dropping it.
     #[inline]
-    #[must_use]
     pub fn is_capable(self) -> bool {
         self != Self::NotCapable
     }

@@ -45,7 +45,6 @@ pub struct Device {
 
 impl Device {
     /// An open device (`IFF_TUN | IFF_NO_PI | IFF_VNET_HDR`, and not blocking).
-    #[must_use]
     pub fn new(descriptor: OwnedFd) -> Self {
         Self { file: File::from(descriptor), buffer: vec![0; BUFFER] }
     }

@@ -50,7 +50,6 @@ pub struct Emulator {
 
 impl Emulator {
     /// A link between two devices. Each comes with the way that its packets take to the other.
-    #[must_use]
     pub fn new(ends: [(Device, Way); 2], pacing: Pacing) -> Self {
         let ends = ends.map(|(device, way)| End { device: Some(device), ready: true, way });
         let together = Vec::with_capacity(MOST_TOGETHER);
@@ -68,7 +67,6 @@ impl Emulator {
     }
 
     /// Nanoseconds since it was made, or since [`Emulator::begin`].
-    #[must_use]
     pub fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
@@ -79,7 +77,6 @@ impl Emulator {
     }
 
     /// Return true if device `end` is still there.
-    #[must_use]
     pub fn is_there(&self, end: usize) -> bool {
         self.ends[end].device.is_some()
     }

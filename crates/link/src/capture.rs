@@ -9,7 +9,6 @@ const RAW_INTERNET: u16 = 101;
 const PLACES: [&str; 3] = ["in", "out", "dropped"];
 
 /// The beginning of a file with the packets of ways of these names.
-#[must_use]
 pub fn capture_head(ways: &[&str]) -> Vec<u8> {
     let mut bytes = Vec::new();
     pcapng::begin(&mut bytes);
@@ -23,7 +22,6 @@ pub fn capture_head(ways: &[&str]) -> Vec<u8> {
 
 /// The file's next bytes: the notes of each way, in the order of the names, all in order of time.
 /// `most`: packets that are written at most. Beside it, how many were.
-#[must_use]
 pub fn capture_packets(notes: &[&[u8]], most: u64) -> (Vec<u8>, u64) {
     let mut sightings: Vec<(usize, Sighting<'_>)> = notes
         .iter()

@@ -19,7 +19,6 @@ pub struct Label {
 
 impl Label {
     /// Reads the headers of an IP packet.
-    #[must_use]
     pub fn of(packet: &[u8]) -> Self {
         let length = u32::try_from(packet.len()).unwrap_or(u32::MAX);
         let Ok(headers) = Headers::read(LinkType::RawInternet, packet, length) else {

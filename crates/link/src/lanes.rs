@@ -11,19 +11,16 @@ pub struct Distances {
 
 impl Distances {
     /// From IPv4 addresses and what packets to them take longer.
-    #[must_use]
     pub fn new(of: HashMap<[u8; 4], u64>) -> Self {
         Self { of }
     }
 
     /// Return true if all is at the end of the wire.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.of.is_empty()
     }
 
     /// The longest.
-    #[must_use]
     pub fn longest(&self) -> u64 {
         self.of.values().copied().max().unwrap_or(0)
     }

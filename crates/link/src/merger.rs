@@ -122,7 +122,6 @@ impl Merger {
     }
 
     /// Packets that are there.
-    #[must_use]
     pub fn packets(&self) -> usize {
         self.packets
     }

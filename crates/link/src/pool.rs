@@ -57,20 +57,17 @@ impl Pool {
     }
 
     /// Places that are free.
-    #[must_use]
     pub fn left(&self) -> usize {
         self.free.len()
     }
 
     /// Bytes of the largest packet.
-    #[must_use]
     pub fn largest(&self) -> usize {
         self.size
     }
 
     /// The first `size` bytes at a place.
     #[inline]
-    #[must_use]
     pub fn bytes(&self, slot: u32, size: u32) -> &[u8] {
         let begin = slot as usize * self.size;
         &self.bytes[begin..begin + size as usize]

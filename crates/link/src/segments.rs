@@ -57,7 +57,6 @@ impl Offload {
     const CONGESTION: u8 = 0x80;
 
     /// Reads the header, which is in the machine's byte order.
-    #[must_use]
     pub fn read(header: [u8; Self::BYTES]) -> Self {
         let word = |at: usize| u16::from_ne_bytes([header[at], header[at + 1]]);
         Self {
@@ -71,7 +70,6 @@ impl Offload {
     }
 
     /// The header that says this.
-    #[must_use]
     pub fn written(&self) -> [u8; Self::BYTES] {
         let mut header = [0; Self::BYTES];
         (header[0], header[1]) = (u8::from(self.needs_checksum), self.kind);
@@ -142,7 +140,6 @@ impl<'a> Segments<'a> {
     }
 
     /// How many there are.
-    #[must_use]
     pub fn count(&self) -> usize {
         match self.shape {
             Shape::Whole(_) => 1,
@@ -151,7 +148,6 @@ impl<'a> Segments<'a> {
     }
 
     /// Bytes of the one with this number, which is less than [`Segments::count`].
-    #[must_use]
     pub fn size(&self, number: usize) -> usize {
         match self.shape {
             Shape::Whole(_) => self.packet.len(),

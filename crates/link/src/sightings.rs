@@ -65,7 +65,6 @@ impl From<DropReason> for Remark {
 
 impl Remark {
     /// In words; nothing where there is nothing to say.
-    #[must_use]
     pub fn words(self) -> &'static str {
         match self {
             Self::None => "",
@@ -97,7 +96,6 @@ pub struct Sightings {
 impl Sightings {
     /// Room for `bytes` bytes of notes of those that are `wanted`, each with the first `kept` bytes of
     /// its packet.
-    #[must_use]
     pub fn new(wanted: &[Sight], kept: u16, bytes: usize) -> Self {
         let mut chosen = [false; 4];
         wanted.iter().for_each(|sight| chosen[*sight as usize] = true);
@@ -138,7 +136,6 @@ impl Sightings {
     }
 
     /// Packets that were not noted because there was no room.
-    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -177,7 +174,6 @@ impl<'a> Sighting<'a> {
     }
 
     /// The packet as a monitor takes it.
-    #[must_use]
     pub fn captured(&self) -> Captured<'a> {
         Captured {
             time: Some(self.time),

@@ -19,7 +19,6 @@ pub struct Change {
 
 impl Change {
     /// The change of a scenario.
-    #[must_use]
     pub fn of(change: &scenario::Change) -> Self {
         Self {
             rate: change.rate_bit_per_s,

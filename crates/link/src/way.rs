@@ -31,7 +31,6 @@ pub struct Delivery {
 
 impl Delivery {
     /// Return true if its transport checksum was completed here, and so is right.
-    #[must_use]
     pub fn is_whole(&self) -> bool {
         self.held.is_whole
     }
@@ -286,7 +285,6 @@ impl Way {
 
     /// When something is to be done next, if nothing arrives before: [`Way::advance`] is due, or a
     /// packet is to be handed on, or the link changes. `None` while the way is empty and stays as it is.
-    #[must_use]
     pub fn next_due(&self) -> Option<u64> {
         let turn = self.link.next_turn();
         let turn = turn.min(self.timetable.next_change().unwrap_or(u64::MAX));
@@ -315,7 +313,6 @@ impl Way {
     }
 
     /// The bytes of a packet that is to be handed on.
-    #[must_use]
     pub fn bytes(&self, delivery: &Delivery) -> &[u8] {
         self.pool.bytes(delivery.held.slot, delivery.held.size)
     }
@@ -335,13 +332,11 @@ impl Way {
     }
 
     /// Packets and bytes that wait.
-    #[must_use]
     pub fn queue(&self) -> (u32, u64) {
         self.link.queue()
     }
 
     /// Every parameter of the discipline in force.
-    #[must_use]
     pub fn values(&self) -> &Values {
         self.link.values()
     }
@@ -353,7 +348,6 @@ impl Way {
     }
 
     /// Packet events outside of the queue.
-    #[must_use]
     pub fn carried(&self) -> Carried {
         self.carried
     }

@@ -70,7 +70,6 @@ impl Configuration {
     /// Return true if a packet is several that were captured as one: its TCP payload is larger than the
     /// receiver wants segments to be or, if that is unknown (0), the packet is larger than the link
     /// carries.
-    #[must_use]
     pub fn is_merged(&self, internet: &Internet, payload: u32, largest_segment: u16) -> bool {
         if payload > 0 && largest_segment > 0 {
             return payload > u32::from(largest_segment);

@@ -80,7 +80,6 @@ impl Departures {
     pub const MOST_KEPT: usize = 200_000;
 
     /// Nothing has left yet.
-    #[must_use]
     pub fn new() -> Self {
         Self {
             passage: Passage::Leaving,
@@ -104,7 +103,6 @@ impl Departures {
     }
 
     /// How many round trips were not kept because nobody had taken those before.
-    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }
@@ -126,7 +124,6 @@ impl Departures {
 
     /// How many flows have sent data through the exit since `since` (nanoseconds), and have not
     /// said that there is no more to come.
-    #[must_use]
     pub fn active(&self, monitor: &Monitor, since: u64) -> u64 {
         let active = |flow: &&Flow| {
             let last = match flow.stage {

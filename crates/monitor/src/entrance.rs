@@ -136,7 +136,6 @@ impl Entrance {
 
     /// The whole round trip of data that took so many nanoseconds from the exit to the receiver and
     /// back, at `now`; `None` where the sender does not pace, or the wait is not known.
-    #[must_use]
     pub fn whole(&self, now: u64, beyond: u64) -> Option<u64> {
         let wait = self.wait.filter(|wait| now.saturating_sub(wait.at) <= STANDS_FOR)?;
         let waited = u64::from(wait.microseconds) * MICROSECOND;

@@ -59,7 +59,6 @@ impl Histogram {
     }
 
     /// Value; `None` if nothing was counted.
-    #[must_use]
     pub fn durations(&self) -> Option<Durations> {
         const MILLISECOND: f64 = 1e6;
         (self.count > 0).then(|| Durations {

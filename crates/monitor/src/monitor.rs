@@ -52,32 +52,27 @@ impl Monitor {
 
     /// Bytes of memory that the flows of a configuration take at most. Everything else of a monitor
     /// takes less than 50,000 bytes.
-    #[must_use]
     pub const fn most_memory(configuration: &Configuration) -> u64 {
         configuration.flows as u64 * BYTES_PER_FLOW as u64
     }
 
     /// Counts of all packets.
-    #[must_use]
     pub fn totals(&self) -> &Totals {
         &self.totals
     }
 
     /// Settings.
-    #[must_use]
     pub fn configuration(&self) -> &Configuration {
         &self.configuration
     }
 
     /// The latest time of any packet, in nanoseconds.
-    #[must_use]
     pub fn now(&self) -> u64 {
         self.now
     }
 
     /// How many flows are followed; those that have been silent for too long and are yet to be
     /// forgotten are among them.
-    #[must_use]
     pub fn followed(&self) -> usize {
         self.table.len()
     }
@@ -88,7 +83,6 @@ impl Monitor {
     }
 
     /// How many flows have sent data lately and were not closed, by protocol: TCP and UDP.
-    #[must_use]
     pub fn active(&self) -> [u64; 2] {
         let since = self.now.saturating_sub(self.configuration.active_ns);
         let mut active = [0; 2];

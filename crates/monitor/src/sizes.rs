@@ -31,20 +31,17 @@ impl Sizes {
     }
 
     /// How many there were.
-    #[must_use]
     pub fn count(&self) -> u64 {
         self.bins.iter().sum()
     }
 
     /// Their mean; `None` if there were none.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let count = self.count();
         (count > 0).then(|| self.sum as f64 / count as f64)
     }
 
     /// Their standard deviation; `None` if there were none.
-    #[must_use]
     pub fn standard_deviation(&self) -> Option<f64> {
         let mean = self.mean()?;
         let square = self.sum_of_squares as f64 / self.count() as f64;

@@ -363,7 +363,6 @@ pub struct FlowSummary {
 
 impl FlowSummary {
     /// Puts a flow's figures together.
-    #[must_use]
     pub fn of(flow: &Flow, ended: Option<End>) -> Self {
         let [initiator, responder] = flow.ends().map(EndSummary::from);
         let [forth, back] = &flow.directions;
@@ -431,13 +430,11 @@ impl Ord for Ranked {
 
 impl Largest {
     /// Will keep so many.
-    #[must_use]
     pub fn new(most: usize) -> Self {
         Self { most, heap: BinaryHeap::new(), left_out: 0 }
     }
 
     /// The flows kept, the largest first.
-    #[must_use]
     pub fn flows(&self) -> Vec<&FlowSummary> {
         let mut ranked: Vec<&Ranked> = self.heap.iter().map(|Reverse(ranked)| ranked).collect();
         ranked.sort_by_key(|ranked| Reverse(ranked.rank()));
@@ -445,7 +442,6 @@ impl Largest {
     }
 
     /// How many flows were smaller.
-    #[must_use]
     pub fn left_out(&self) -> u64 {
         self.left_out
     }

@@ -63,13 +63,11 @@ impl<R: Reason> Tally<R> {
     }
 
     /// How often it occurred.
-    #[must_use]
     pub fn get(&self, reason: R) -> u64 {
         self.0.as_ref()[reason.index()]
     }
 
     /// All cases together.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.0.as_ref().iter().sum()
     }

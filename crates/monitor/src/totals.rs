@@ -111,20 +111,17 @@ pub struct Totals {
 
 impl Totals {
     /// Round trips of a path; `None` if there were none.
-    #[must_use]
     pub fn durations(&self, path: Path) -> Option<Durations> {
         self.round_trips[path as usize].durations()
     }
 
     /// The share of a kind of traffic.
-    #[must_use]
     pub fn amount(&self, traffic: Traffic) -> Amount {
         self.traffic[traffic as usize]
     }
 
     /// The share of bytes of IP that nothing is known to slow down: UDP that is not known to
     /// respond. `None` if there were no bytes.
-    #[must_use]
     pub fn unresponsive_share(&self) -> Option<f64> {
         let all: u64 = self.traffic.iter().map(|amount| amount.bytes).sum();
         (all > 0).then(|| self.amount(Traffic::Udp).bytes as f64 / all as f64)

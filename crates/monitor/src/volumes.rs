@@ -32,7 +32,6 @@ pub struct Volumes {
 
 impl Volumes {
     /// Of stretches of so many nanoseconds; 0 is taken for 1.
-    #[must_use]
     pub fn new(length_ns: u64) -> Self {
         Self { length_ns: length_ns.max(1), stretch: 0, rows: HashMap::new(), done: Vec::new() }
     }

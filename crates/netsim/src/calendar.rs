@@ -64,7 +64,6 @@ pub struct Calendar {
 
 impl Calendar {
     /// A calendar for `sources` sources, at most [`MOST_SOURCES`], none of which has an event yet.
-    #[must_use]
     pub fn new(sources: usize) -> Self {
         assert!(sources <= MOST_SOURCES, "{sources} sources");
         let leaves = sources.next_power_of_two();
@@ -82,7 +81,6 @@ impl Calendar {
 
     /// The next source and its time, which is later than any run when there is no event at all.
     #[inline]
-    #[must_use]
     pub fn next(&self) -> (usize, u64) {
         (self.first as usize % MOST_SOURCES, self.first >> SOURCE_BITS)
     }

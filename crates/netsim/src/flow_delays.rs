@@ -175,7 +175,6 @@ impl FlowDelays {
     }
 
     /// Metrics of a group over a phase, or over the whole measured time.
-    #[must_use]
     pub fn metrics(&self, group: usize, phase: Option<usize>) -> PacketMetrics {
         let books = &self.books[group];
         phase.map_or(&books.total, |phase| &books.phases[phase]).metrics(books.least)

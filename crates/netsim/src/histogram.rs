@@ -96,13 +96,11 @@ impl Distribution {
     }
 
     /// Sum of value x weight.
-    #[must_use]
     pub fn sum(&self) -> u128 {
         self.sum
     }
 
     /// Mean, or `None` if nothing was added.
-    #[must_use]
     pub fn mean(&self) -> Option<f64> {
         let weight = self.weight();
         (weight > 0).then(|| self.sum as f64 / weight as f64)
@@ -113,7 +111,6 @@ impl Distribution {
     /// That of the middles of the buckets, around their own mean and not the exact one: exact below 256, and above wrong by
     /// no more than 0.4 % of the largest value, which is how far a value is from the middle. What does not vary has none. It
     /// costs nothing while collecting.
-    #[must_use]
     pub fn deviation(&self) -> Option<f64> {
         let weight = self.weight() as f64;
         let moment = |of: &dyn Fn(f64) -> f64| -> f64 {
@@ -127,13 +124,11 @@ impl Distribution {
     }
 
     /// Largest value, or `None` if nothing was added.
-    #[must_use]
     pub fn maximum(&self) -> Option<u64> {
         self.buckets.iter().any(|&weight| weight > 0).then_some(self.maximum)
     }
 
     /// Smallest value that at least `fraction` of the weight does not exceed.
-    #[must_use]
     pub fn quantile(&self, fraction: f64) -> Option<f64> {
         let wanted = wanted(self.weight(), fraction);
         let mut seen = 0;

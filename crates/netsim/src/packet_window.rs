@@ -60,7 +60,6 @@ impl PacketWindow {
 
     /// Packets sent, less those that arrived or were lost: by how much more the network holds of
     /// them at the window's end than at its beginning.
-    #[must_use]
     pub fn growth(&self) -> i64 {
         self.sent as i64 - self.delivered as i64 - self.lost as i64
     }
@@ -92,7 +91,6 @@ impl PacketWindow {
     }
 
     /// Times that users see; `least` is what every packet needs at the least, in nanoseconds.
-    #[must_use]
     pub fn metrics(&self, least: u64) -> PacketMetrics {
         let settled = self.delivered + self.lost;
         PacketMetrics {

@@ -18,7 +18,6 @@ pub struct Span {
 
 impl Span {
     /// Return true if it has no instant.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.begin >= self.end
     }

@@ -42,7 +42,6 @@ pub struct Series {
 
 impl Series {
     /// No readings yet: the first will tell what has happened since the totals were these.
-    #[must_use]
     pub fn since(last: Ledger) -> Self {
         Self { last, ..Self::default() }
     }
@@ -78,13 +77,11 @@ impl Series {
     }
 
     /// Readings that are kept.
-    #[must_use]
     pub fn len(&self) -> usize {
         self.time_s.len()
     }
 
     /// Return true if none is kept.
-    #[must_use]
     pub fn is_empty(&self) -> bool {
         self.time_s.is_empty()
     }

@@ -46,7 +46,6 @@ pub struct Stream(Xoshiro256PlusPlus);
 
 impl Stream {
     /// The stream of `seed` for `purpose`, number `index` of its kind.
-    #[must_use]
     pub fn new(seed: u64, purpose: Purpose, index: u64) -> Self {
         let key = mix(mix(mix(seed) ^ purpose as u64) ^ index);
         Self(Xoshiro256PlusPlus::seed_from_u64(key))

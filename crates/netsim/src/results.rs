@@ -72,7 +72,6 @@ pub struct LedgerResults {
 
 impl LedgerResults {
     /// From a link's totals, the packets that wait, and for how many nanoseconds altogether.
-    #[must_use]
     pub fn of(ledger: &Ledger, queued: u32, waiting_so_far: u128) -> Self {
         Self {
             arrivals: ledger.arrivals,

@@ -208,7 +208,6 @@ const fn default_acknowledgement_size() -> u32 {
 
 impl Scenario {
     /// Number of the link called `name`.
-    #[must_use]
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
     }

@@ -15,7 +15,6 @@ pub use crate::limits::MOST_SEGMENTS;
 use crate::scenario::FlowGroup;
 
 /// How a transfer of `bytes` is cut: its segments, and the size of the last one on the wire.
-#[must_use]
 pub fn segments_of(bytes: u64, group: &FlowGroup) -> (u32, u32) {
     let payload = u64::from(group.packet_size_bytes - group.header_size_bytes);
     let segments = bytes.div_ceil(payload).clamp(1, u64::from(MOST_SEGMENTS));

@@ -83,7 +83,6 @@ pub struct Drawn {
 
 impl Drawn {
     /// Values of `variate`.
-    #[must_use]
     pub fn new(variate: Variate) -> Self {
         Self { within: variate.within(), variate }
     }
@@ -115,7 +114,6 @@ impl Variate {
     }
 
     /// Its median.
-    #[must_use]
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }
@@ -149,7 +147,6 @@ impl Variate {
     }
 
     /// Its mean in closed form (of the empirical one: with linear interpolation).
-    #[must_use]
     pub fn mean(&self) -> f64 {
         match self {
             Self::Constant { value } => *value,

@@ -16,7 +16,6 @@ pub struct ParameterError {
 
 impl ParameterError {
     /// Makes an error from its three parts.
-    #[must_use]
     pub fn new(
         field: impl Into<String>,
         value: impl ToString,

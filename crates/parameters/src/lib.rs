@@ -137,7 +137,6 @@ pub struct Parameter {
 
 impl Parameter {
     /// A number with `minimum <= value <= maximum`, walked linearly, not searched.
-    #[must_use]
     pub const fn number(
         name: &'static str,
         unit: &'static str,
@@ -164,13 +163,11 @@ impl Parameter {
     }
 
     /// An on/off parameter.
-    #[must_use]
     pub const fn switch(name: &'static str, default: bool) -> Self {
         Self::plain(name, Kind::Switch { default })
     }
 
     /// A parameter with named alternatives.
-    #[must_use]
     pub const fn choice(
         name: &'static str,
         default: &'static str,

@@ -42,7 +42,6 @@ impl Settings {
     ///
     /// # Panics
     /// If a row refuses its own default: a mistake in the table, found by its first test.
-    #[must_use]
     pub fn defaults(rows: &[Parameter]) -> Self {
         let default =
             |row: &Parameter| (row.name, check(row, None).expect("a default is accepted"));
@@ -53,13 +52,11 @@ impl Settings {
     ///
     /// # Panics
     /// If the table has no such number: a mistake in the algorithm, found by its first test.
-    #[must_use]
     pub fn number(&self, name: &str) -> f64 {
         self.automatic(name).unwrap_or_else(|| panic!("{name} has no number"))
     }
 
     /// A number, or `None` where the algorithm's own rule decides.
-    #[must_use]
     pub fn automatic(&self, name: &str) -> Option<f64> {
         match self.values.get(name) {
             Some(Value::Number(value)) => Some(*value),
@@ -68,19 +65,16 @@ impl Settings {
     }
 
     /// An on/off value.
-    #[must_use]
     pub fn switch(&self, name: &str) -> bool {
         matches!(self.values.get(name), Some(Value::Switch(true)))
     }
 
     /// Return true if the named alternative is the one chosen.
-    #[must_use]
     pub fn is(&self, name: &str, choice: &str) -> bool {
         matches!(self.values.get(name), Some(Value::Choice(value)) if value == choice)
     }
 
     /// Every value, in a form that can be given back to [`Settings::resolve`].
-    #[must_use]
     pub fn to_values(&self) -> Values {
         self.values.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect()
     }

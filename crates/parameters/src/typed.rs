@@ -12,11 +12,9 @@ pub trait Setting: Copy + Debug + PartialEq {
     const WHOLE: bool = false;
 
     /// The setting that a checked value stands for.
-    #[must_use]
     fn read(value: &Value) -> Self;
 
     /// The value that stands for it.
-    #[must_use]
     fn write(self) -> Value;
 }
 
@@ -28,7 +26,6 @@ pub trait TypedSettings: Copy + Debug + Default + PartialEq {
     const ROWS: &'static [Parameter];
 
     /// Its settings of a checked table's.
-    #[must_use]
     fn read(settings: &Settings) -> Self;
 
     /// Adds its values to others.
@@ -56,7 +53,6 @@ impl Settings {
     ///
     /// # Panics
     /// If they belong to another table.
-    #[must_use]
     pub fn read<T: TypedSettings>(&self) -> T {
         T::read(self)
     }
@@ -65,7 +61,6 @@ impl Settings {
     ///
     /// # Panics
     /// If the table has none of that name and type.
-    #[must_use]
     pub fn typed<T: Setting>(&self, name: &str) -> T {
         T::read(self.values.get(name).unwrap_or_else(|| panic!("{name} is no parameter")))
     }
@@ -130,7 +125,6 @@ quantities! {
 
 impl Seconds {
     /// The time in nanoseconds, rounded.
-    #[must_use]
     pub fn nanoseconds(self) -> u64 {
         (self.0 * 1e9).round() as u64
     }
@@ -182,7 +176,6 @@ macro_rules! choices {
             pub const NAMES: &'static [&'static str] = &[$($name),*];
 
             /// Its name in scenarios.
-            #[must_use]
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Self::$variant => $name,)*
@@ -391,7 +384,6 @@ macro_rules! bound {
 
 /// A row that is a number, without its meaning.
 #[doc(hidden)]
-#[must_use]
 pub const fn number<T: Setting>(
     name: &'static str,
     default: Option<f64>,
@@ -406,7 +398,6 @@ pub const fn number<T: Setting>(
 
 /// A comment without the space before it.
 #[doc(hidden)]
-#[must_use]
 pub const fn meaning(comment: &'static str) -> &'static str {
     comment.split_at(1).1
 }
@@ -417,7 +408,6 @@ pub type Part = (&'static [Parameter], &'static [(&'static str, Preset)]);
 
 /// Rows of all parts together.
 #[doc(hidden)]
-#[must_use]
 pub const fn count(parts: &[Part]) -> usize {
     let (mut rows, mut part) = (0, 0);
     while part < parts.len() {
@@ -429,7 +419,6 @@ pub const fn count(parts: &[Part]) -> usize {
 
 /// Rows of all parts, one after the other.
 #[doc(hidden)]
-#[must_use]
 pub const fn join<const ROWS: usize>(parts: &[Part]) -> [Parameter; ROWS] {
     let mut rows = [Parameter::switch("", false); ROWS];
     let (mut begin, mut part) = (0, 0);

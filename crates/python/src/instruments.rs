@@ -191,7 +191,6 @@ fn distribution<'py>(
 }
 
 /// The names behind the numbers in columns: events, and reasons of drops.
-#[must_use]
 pub fn names() -> (Vec<&'static str>, Vec<&'static str>) {
     (PacketEvent::NAMES.to_vec(), Reason::NAMES.to_vec())
 }

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
-use vermilion_tcp::rule::{Acknowledged, Congestion};
+use vermilion_tcp::rule::{Acknowledged, Congestion, WindowRule};
 use vermilion_tcp::{ForeignRule, ForeignSenders, Window};
 
 use crate::adapter::{Adapter, values};
@@ -203,7 +203,7 @@ impl OwnRule {
     }
 }
 
-impl ForeignRule for OwnRule {
+impl WindowRule for OwnRule {
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         if self.kind.session.has_failed() {
             return;
@@ -255,7 +255,9 @@ impl ForeignRule for OwnRule {
     fn pacing_rate(&self) -> Option<f64> {
         self.rate
     }
+}
 
+impl ForeignRule for OwnRule {
     fn copy(&self) -> Box<dyn ForeignRule> {
         let asked = self.asked.as_ref().and_then(|asked| {
             Python::attach(|python| {

@@ -53,7 +53,6 @@ pub struct LossSample {
 
 impl LossSample {
     /// Return true if more than [`TOLERATED_LOSS`] of the flight was lost.
-    #[must_use]
     pub fn is_too_much(&self) -> bool {
         self.lost as f64 > f64::from(self.sent_in_network) * TOLERATED_LOSS
     }

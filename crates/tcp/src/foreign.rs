@@ -13,8 +13,7 @@ use std::fmt::Debug;
 
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
-use crate::Window;
-use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rule::WindowRule;
 
 /// Makes the rules of one name.
 pub trait ForeignSenders: Debug + Send + Sync {
@@ -32,22 +31,7 @@ pub trait ForeignSenders: Debug + Send + Sync {
 }
 
 /// A [`WindowRule`] that can be called without knowing its type.
-pub trait ForeignRule: Debug + Send + Sync {
-    /// See [`WindowRule::grow`].
-    fn grow(&mut self, event: &Acknowledged, window: &mut Window);
-
-    /// See [`WindowRule::reduced`].
-    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64;
-
-    /// See [`WindowRule::answers_marks`].
-    fn answers_marks(&self) -> bool;
-
-    /// See [`WindowRule::governs_window`].
-    fn governs_window(&self) -> bool;
-
-    /// See [`WindowRule::pacing_rate`].
-    fn pacing_rate(&self) -> Option<f64>;
-
+pub trait ForeignRule: WindowRule + Send + Sync {
     /// An equal one that shares no state with this one.
     fn copy(&self) -> Box<dyn ForeignRule>;
 }
@@ -57,28 +41,6 @@ pub type Foreign = Box<dyn ForeignRule>;
 
 impl Clone for Foreign {
     fn clone(&self) -> Self {
-        (**self).copy()
-    }
-}
-
-impl WindowRule for Foreign {
-    fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
-        (**self).grow(event, window);
-    }
-
-    fn reduced(&mut self, now: u64, sign: Congestion, base: f64, window: &Window) -> f64 {
-        (**self).reduced(now, sign, base, window)
-    }
-
-    fn answers_marks(&self) -> bool {
-        (**self).answers_marks()
-    }
-
-    fn governs_window(&self) -> bool {
-        (**self).governs_window()
-    }
-
-    fn pacing_rate(&self) -> Option<f64> {
-        (**self).pacing_rate()
+        self.copy()
     }
 }

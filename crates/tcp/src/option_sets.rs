@@ -74,7 +74,6 @@ const LINUX: &[(&str, Preset)] = &[
 
 impl OptionSet {
     /// Settings of an algorithm that has such parameters, at the defaults of the set.
-    #[must_use]
     pub fn settings<S: AlgorithmSettings>(self) -> S {
         let mut values = Values::new();
         TypedSettings::write(self, &mut values);

@@ -145,7 +145,6 @@ impl Profile {
 
     /// Both ends of a connection; `clock_phase`: see [`RoundTripEstimator`](crate::RoundTripEstimator).
     #[inline(always)] // so that transfers are made where they will stand
-    #[must_use]
     pub fn ends(&self, clock_phase: u64) -> (Sender, Receiver) {
         (Sender::new(&self.sender, clock_phase), self.receiver.clone())
     }

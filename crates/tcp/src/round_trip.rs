@@ -71,7 +71,6 @@ settings! {
 impl TimerSettings {
     /// In how many ways the clock of a host may stand apart from others', in nanoseconds, at least 1: after
     /// that time it ticks as at the beginning, the longest bucket of the timer wheel included.
-    #[must_use]
     pub fn clock_phases(&self) -> u64 {
         if self.shared_clock {
             return 1;
@@ -113,7 +112,6 @@ pub struct RoundTripEstimator {
 
 impl RoundTripEstimator {
     /// No sample yet. `clock_phase`: what the host's clock says at time 0, in nanoseconds.
-    #[must_use]
     pub fn new(set: &TimerSettings, clock_phase: u64) -> Self {
         let timer_tick = set.timer_tick.nanoseconds();
         let mut estimator = Self {
@@ -207,14 +205,12 @@ impl RoundTripEstimator {
 
     /// The smoothed round trip in nanoseconds; `None` before the first sample.
     #[inline]
-    #[must_use]
     pub fn smoothed(&self) -> Option<u64> {
         (self.smoothed > 0).then(|| self.smoothed as u64 * self.tick.length() / 8)
     }
 
     /// The timeout in force, in nanoseconds.
     #[inline]
-    #[must_use]
     pub fn timeout(&self) -> u64 {
         self.timeout
     }
@@ -237,7 +233,6 @@ impl RoundTripEstimator {
 
     /// When the retransmission timer expires if it is set at `now`.
     #[inline]
-    #[must_use]
     pub fn expiry(&self, now: u64) -> u64 {
         self.after(now, self.timeout())
     }
@@ -245,7 +240,6 @@ impl RoundTripEstimator {
     /// When a timer set at `now` for `time` nanoseconds expires. Where timers move in ticks, the
     /// time is rounded up to ticks and counted from the tick before now, and the timer comes to the wheel.
     #[inline]
-    #[must_use]
     pub fn after(&self, now: u64, time: u64) -> u64 {
         if self.exact {
             return now.saturating_add(time);
@@ -255,7 +249,6 @@ impl RoundTripEstimator {
 
     /// With whose ticks the host's timers expire.
     #[inline]
-    #[must_use]
     pub fn clock(&self) -> &HostClock {
         &self.clock
     }

@@ -85,7 +85,7 @@ pub enum Congestion {
 }
 
 /// How a window grows and shrinks.
-pub trait WindowRule: Clone + std::fmt::Debug {
+pub trait WindowRule: std::fmt::Debug {
     /// An acknowledgement of new data has arrived: grow.
     fn grow(&mut self, event: &Acknowledged, window: &mut Window);
 

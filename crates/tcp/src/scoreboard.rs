@@ -100,55 +100,47 @@ impl Scoreboard {
 
     /// Return true if nothing is noted: everything outstanding is in the network.
     #[inline]
-    #[must_use]
     pub fn is_clean(&self) -> bool {
         self.after <= self.first
     }
 
     /// Segments that have arrived beyond the first missing one.
     #[inline]
-    #[must_use]
     pub fn arrived(&self) -> u32 {
         self.arrived_count
     }
 
     /// Lost segments, sent again or not, that have not arrived yet.
-    #[must_use]
     pub fn lost(&self) -> u32 {
         self.lost_count
     }
 
     /// Return true if any lost segment, sent again or not, has not arrived yet.
     #[inline]
-    #[must_use]
     pub fn any_lost(&self) -> bool {
         self.lost_count > 0
     }
 
     /// Return true if any lost segment has not been sent again.
     #[inline]
-    #[must_use]
     pub fn awaits_repair(&self) -> bool {
         self.waiting_count > 0
     }
 
     /// One after the highest segment that has arrived; the first outstanding one if none has.
     #[inline]
-    #[must_use]
     pub fn forward(&self) -> u32 {
         if self.arrived_count > 0 { self.highest[0] + 1 } else { self.first }
     }
 
     /// Of `outstanding` segments, those that are in the network (RFC 6675: pipe).
     #[inline]
-    #[must_use]
     pub fn in_network(&self, outstanding: u32) -> u32 {
         (outstanding + self.again_count).saturating_sub(self.arrived_count + self.lost_count)
     }
 
     /// Return true if segment `sequence` has arrived.
     #[inline]
-    #[must_use]
     pub fn has_arrived(&self, sequence: u32) -> bool {
         (self.first..self.after).contains(&sequence)
             && self.word(sequence).arrived & bit(sequence) != 0
@@ -156,7 +148,6 @@ impl Scoreboard {
 
     /// Return true if segment `sequence` is lost and has not arrived since.
     #[inline]
-    #[must_use]
     pub fn is_lost(&self, sequence: u32) -> bool {
         (self.first..self.after).contains(&sequence)
             && self.word(sequence).lost & bit(sequence) != 0
@@ -164,7 +155,6 @@ impl Scoreboard {
 
     /// Return true if a retransmission of segment `sequence` is in the network.
     #[inline]
-    #[must_use]
     pub fn is_sent_again(&self, sequence: u32) -> bool {
         (self.first..self.after).contains(&sequence)
             && self.word(sequence).again & bit(sequence) != 0
@@ -173,7 +163,6 @@ impl Scoreboard {
     /// Return true if segment `sequence`, which is outstanding, or a retransmission of it is in the network: it has not arrived,
     /// and is not lost unless it has been sent again.
     #[inline]
-    #[must_use]
     pub fn is_in_network(&self, sequence: u32) -> bool {
         if !(self.first..self.after).contains(&sequence) {
             return true;
@@ -353,7 +342,6 @@ impl Scoreboard {
 
     /// The first segment from `from` on, below the highest arrival, that has neither arrived nor
     /// been sent again (RFC 6675, NextSeg rule 3).
-    #[must_use]
     pub fn next_unreported(&self, from: u32) -> Option<u32> {
         pieces(from.max(self.first), self.forward()).find_map(|(begin, bits)| {
             let word = self.word(begin);
@@ -365,7 +353,6 @@ impl Scoreboard {
     /// The first outstanding segment from `from` on of which nothing is noted: it has been sent once, or not at
     /// all, and nothing has been heard of it.
     #[inline]
-    #[must_use]
     pub fn next_unnoted(&self, from: u32) -> u32 {
         let mut from = from.max(self.first);
         while from < self.after {

@@ -79,7 +79,6 @@ impl KeptAcknowledgement {
 
     /// The acknowledgement.
     #[inline]
-    #[must_use]
     pub fn get(&self) -> Acknowledgement<'_> {
         Acknowledgement {
             next_expected: self.next_expected,
@@ -104,7 +103,6 @@ pub struct SackBlocks {
 
 impl SackBlocks {
     /// Keeps at most [`MOST_BLOCKS`] blocks.
-    #[must_use]
     pub fn of(blocks: &[(u32, u32)]) -> Self {
         let mut kept = Self::default();
         kept.replace(blocks);
@@ -128,7 +126,6 @@ impl SackBlocks {
 
     /// The blocks.
     #[inline]
-    #[must_use]
     pub fn as_slice(&self) -> &[(u32, u32)] {
         &self.blocks[..usize::from(self.count)]
     }

@@ -75,7 +75,6 @@ impl<T: Copy + Default> SentSegments<T> {
 
     /// The last sending of segment `sequence`, if it is outstanding.
     #[inline]
-    #[must_use]
     pub fn get(&self, sequence: u32) -> Option<&T> {
         let is_outstanding = self.first <= sequence && sequence < self.after;
         is_outstanding.then(|| &self.places[self.place(sequence)])

@@ -14,14 +14,12 @@ pub struct Tick {
 
 impl Tick {
     /// A tick of so many nanoseconds, or none at all.
-    #[must_use]
     pub fn new(length: u64) -> Self {
         Self { length, reciprocal: u64::MAX.checked_div(length).unwrap_or(0) }
     }
 
     /// Its length in nanoseconds.
     #[inline]
-    #[must_use]
     pub fn length(self) -> u64 {
         self.length
     }
@@ -32,7 +30,6 @@ impl Tick {
     /// reciprocal does by at most 1 and `time` is below 2^64. So the upper half of the product is the quotient, or
     /// one less.
     #[inline]
-    #[must_use]
     pub fn split(self, time: u64) -> (u64, u64) {
         debug_assert!(self.length > 0, "no ticks");
         let product = u128::from(time) * u128::from(self.reciprocal);
@@ -43,14 +40,12 @@ impl Tick {
 
     /// Whole ticks in `time`.
     #[inline]
-    #[must_use]
     pub fn whole(self, time: u64) -> u64 {
         self.split(time).0
     }
 
     /// Ticks that `time` takes, one that it takes a part of included.
     #[inline]
-    #[must_use]
     pub fn begun(self, time: u64) -> u64 {
         let (count, left) = self.split(time);
         count + u64::from(left > 0)

@@ -39,7 +39,6 @@ impl Window {
 
     /// Return true if the window is below the slow start threshold.
     #[inline]
-    #[must_use]
     pub fn in_slow_start(&self) -> bool {
         self.congestion < self.slow_start_threshold
     }

@@ -46,7 +46,6 @@ impl Default for CaptureReader {
 
 impl CaptureReader {
     /// A reader that has been fed nothing.
-    #[must_use]
     pub fn new() -> Self {
         Self { gzip: None, plain: Plain::new(), failed: None, fed: false }
     }

@@ -37,7 +37,6 @@ const MOST_TAGS: usize = 4;
 
 impl LinkType {
     /// The kind of link that a capture file calls by this number.
-    #[must_use]
     pub const fn from_number(number: u16) -> Self {
         match number {
             1 => Self::Ethernet,

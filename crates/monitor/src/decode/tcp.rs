@@ -23,42 +23,34 @@ pub struct Flags(
 
 impl Flags {
     /// No more data will come.
-    #[must_use]
     pub const fn fin(self) -> bool {
         self.0 & 1 != 0
     }
     /// Opens a connection.
-    #[must_use]
     pub const fn syn(self) -> bool {
         self.0 & 2 != 0
     }
     /// Breaks a connection off.
-    #[must_use]
     pub const fn rst(self) -> bool {
         self.0 & 4 != 0
     }
     /// The acknowledgement number counts.
-    #[must_use]
     pub const fn ack(self) -> bool {
         self.0 & 16 != 0
     }
     /// Congestion was experienced (RFC 3168).
-    #[must_use]
     pub const fn ece(self) -> bool {
         self.0 & 64 != 0
     }
     /// The window was reduced (RFC 3168).
-    #[must_use]
     pub const fn cwr(self) -> bool {
         self.0 & 128 != 0
     }
     /// The third bit of accurate ECN's counter (RFC 9768), once the nonce sum.
-    #[must_use]
     pub const fn ae(self) -> bool {
         self.0 & 256 != 0
     }
     /// AE, CWR and ECE as a number of three bits.
-    #[must_use]
     pub const fn ecn_bits(self) -> u8 {
         (self.ae() as u8) << 2 | (self.cwr() as u8) << 1 | self.ece() as u8
     }

@@ -155,7 +155,6 @@ impl FirstFlight {
     /// At once: within a sixteenth of the round trip. Spread: over at least a quarter of it, with no
     /// gap longer than twice the mean. Anything else, fewer than five packets, merged packets, or
     /// packets sent again: unknown.
-    #[must_use]
     pub fn sending(&self, handshake_nanoseconds: Option<u64>) -> Sending {
         const FEWEST: u32 = 5;
         let Some(round_trip) = handshake_nanoseconds.filter(|&round_trip| round_trip > 0) else {

@@ -164,13 +164,11 @@ impl Flow {
     }
 
     /// The flow's ends and protocol.
-    #[must_use]
     pub fn key(&self) -> &Key {
         &self.key
     }
 
     /// The ends in the order initiator, responder.
-    #[must_use]
     pub fn ends(&self) -> [super::key::End; 2] {
         if self.lower_initiates {
             [self.key.lower, self.key.upper]
@@ -180,19 +178,16 @@ impl Flow {
     }
 
     /// The round trip of the handshake in nanoseconds, if it was seen once and whole.
-    #[must_use]
     pub fn handshake_nanoseconds(&self) -> Option<u64> {
         self.handshake.nanoseconds
     }
 
     /// Kind of traffic.
-    #[must_use]
     pub fn traffic(&self) -> Traffic {
         Traffic::of(&self.key, self.quic)
     }
 
     /// When its last data passed, in nanoseconds; at first when it began.
-    #[must_use]
     pub fn last_data(&self) -> u64 {
         self.last_data
     }
@@ -220,13 +215,11 @@ impl Flow {
     }
 
     /// How one side (0: the initiator) sent its first flight.
-    #[must_use]
     pub fn sending(&self, side: usize) -> Sending {
         self.directions[side & 1].first_flight.sending(self.handshake.nanoseconds)
     }
 
     /// Bytes of both directions.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.directions[0].bytes + self.directions[1].bytes
     }

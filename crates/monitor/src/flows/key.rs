@@ -35,7 +35,6 @@ pub struct Key {
 impl Key {
     /// The flow of a packet, and whether the lower end sent it; `None` if it has no ports.
     #[inline]
-    #[must_use]
     pub fn of(headers: &Headers) -> Option<(Self, bool)> {
         let (protocol, source_port, destination_port) = match &headers.transport {
             Ok(Transport::Tcp(tcp)) => (Protocol::Tcp, tcp.source_port, tcp.destination_port),
@@ -54,7 +53,6 @@ impl Key {
     /// A hash that nobody can foresee who does not know the seed, so that nobody can choose
     /// addresses that collide. Results do not depend on it.
     #[inline]
-    #[must_use]
     pub fn hash(&self, seed: u64) -> u64 {
         let ports = u64::from(self.lower.port) << 16
             | u64::from(self.upper.port)
@@ -67,7 +65,6 @@ impl Key {
 /// The hash of what packets of one flow have in common: the two addresses, and ports and protocol in 40 bits or less.
 /// Nobody can choose addresses that collide who does not know the seed.
 #[inline]
-#[must_use]
 pub fn flow_hash(seed: u64, ports: u64, addresses: [&Address; 2]) -> u64 {
     let mut state = fold(seed ^ ports, 0x9e37_79b9_7f4a_7c15);
     for address in addresses {

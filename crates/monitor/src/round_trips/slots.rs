@@ -48,13 +48,11 @@ pub struct Answered {
 
 impl Slots {
     /// Return true if nothing waits.
-    #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.count == 0
     }
 
     /// How many wait.
-    #[must_use]
     pub const fn len(&self) -> usize {
         self.count as usize
     }

@@ -84,7 +84,6 @@ pub enum PacketSize {
 
 impl Traffic {
     /// Rate of open-loop traffic in bits per second; `None` for what a window controls.
-    #[must_use]
     pub fn open_loop_rate(&self) -> Option<f64> {
         match self {
             Self::ConstantRate { rate_bit_per_s }
@@ -95,13 +94,11 @@ impl Traffic {
     }
 
     /// Return true if flows come and go while the network runs.
-    #[must_use]
     pub fn is_dynamic(&self) -> bool {
         matches!(self, Self::Web { .. } | Self::Bursts { .. } | Self::Trace { .. })
     }
 
     /// Return true if its flows have an end of their own, so that completion times exist.
-    #[must_use]
     pub fn is_finite(&self) -> bool {
         self.is_dynamic() || matches!(self, Self::Transfer { .. })
     }

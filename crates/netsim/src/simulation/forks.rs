@@ -42,7 +42,6 @@ impl Simulation {
     }
 
     /// A copy that goes on by itself, and whose [record](Simulation::record) begins here.
-    #[must_use]
     pub fn fork(&self) -> Self {
         let mut fork = self.clone();
         fork.mark();

@@ -25,7 +25,6 @@ impl Simulation {
 
     /// The transfers so far, in the order in which they began, and whether some were left out because there may not be
     /// more; none where nobody has asked for them ([`Simulation::observe`]).
-    #[must_use]
     pub fn transfers(&self) -> (Vec<TransferRow>, bool) {
         let Some(log) = &self.transfer_log else { return (Vec::new(), false) };
         let (mut rows, mut cut) = (Vec::new(), false);

@@ -146,7 +146,6 @@ impl Simulation {
 
     /// Return true if the last advance ended early, because records or rows should be taken. Then the same
     /// advance goes on where it was.
-    #[must_use]
     pub fn is_paused(&self) -> bool {
         self.paused
     }
@@ -193,7 +192,6 @@ impl Simulation {
     }
 
     /// Return true if packets, and if windows, were left out because there may not be more.
-    #[must_use]
     pub fn are_cut(&self) -> (bool, bool) {
         let notes = self.notes.as_ref();
         (
@@ -203,7 +201,6 @@ impl Simulation {
     }
 
     /// Meanings of the numbers in records and rows; `None` where nothing is written down.
-    #[must_use]
     pub fn legend(&self) -> Option<Legend<'_>> {
         let scenario = &self.scenario;
         let notes = self.notes.as_ref()?;

@@ -21,7 +21,6 @@ impl Simulation {
     }
 
     /// As [`Simulation::results`], at the end of a run.
-    #[must_use]
     pub fn into_results(mut self, each: bool) -> Results {
         self.conclude(each)
     }

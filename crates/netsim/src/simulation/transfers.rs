@@ -167,7 +167,6 @@ impl Simulation {
     }
 
     /// Places in the table of flows: those of the scenario, and as many as transfers have needed.
-    #[must_use]
     pub fn flow_places(&self) -> usize {
         self.flows.len()
     }

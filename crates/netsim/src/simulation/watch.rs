@@ -23,7 +23,6 @@ impl Simulation {
     }
 
     /// Flows that have begun and not ended.
-    #[must_use]
     pub fn active_flows(&self) -> usize {
         self.flows.iter().filter(|flow| flow.active()).count()
     }
@@ -76,13 +75,11 @@ impl Simulation {
     }
 
     /// Every parameter of a queue in force.
-    #[must_use]
     pub fn queue_values(&self, link: usize) -> &Values {
         self.links[link].values()
     }
 
     /// The time series of each link; empty without a probe interval.
-    #[must_use]
     pub fn series(&self) -> &[Series] {
         &self.measured.series
     }

@@ -40,7 +40,6 @@ pub struct CaptureWriter {
 
 impl CaptureWriter {
     /// A file that nothing has been written to; `whole`: with payloads, which are zeros.
-    #[must_use]
     pub fn new(whole: bool) -> Self {
         Self { whole, interfaces: HashMap::new(), begun: false }
     }

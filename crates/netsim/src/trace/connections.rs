@@ -147,13 +147,11 @@ impl Connections {
     }
 
     /// Connection number `index`.
-    #[must_use]
     pub fn get(&self, index: u32) -> &Connection {
         &self.all[index as usize]
     }
 
     /// All connections so far.
-    #[must_use]
     pub fn all(&self) -> &[Connection] {
         &self.all
     }

@@ -120,19 +120,16 @@ impl RawDistributions {
     }
 
     /// Width of the bins in nanoseconds.
-    #[must_use]
     pub fn width(&self) -> u64 {
         self.width
     }
 
     /// Of link number `link`: waiting times, and gaps between drops.
-    #[must_use]
     pub fn of_link(&self, link: usize) -> Option<(&RawDistribution, &RawDistribution)> {
         self.links[link].as_ref().map(|collected| (&collected.times, &collected.gaps))
     }
 
     /// Of group number `group`: one-way delays of its data, and gaps between drops.
-    #[must_use]
     pub fn of_group(&self, group: usize) -> Option<(&RawDistribution, &RawDistribution)> {
         self.groups[group].as_ref().map(|collected| (&collected.times, &collected.gaps))
     }

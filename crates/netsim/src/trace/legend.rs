@@ -25,13 +25,11 @@ impl Causes {
     }
 
     /// All so far, in the order of their numbers.
-    #[must_use]
     pub fn all(&self) -> &[&'static str] {
         &self.0
     }
 
     /// The words of a number; empty for one that there is not.
-    #[must_use]
     pub fn words(&self, number: u16) -> &'static str {
         self.0.get(usize::from(number)).copied().unwrap_or("")
     }

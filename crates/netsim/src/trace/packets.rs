@@ -63,7 +63,6 @@ impl PacketTrace {
     }
 
     /// Return true if records were left out because there may not be more.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         self.kept.is_cut()
     }

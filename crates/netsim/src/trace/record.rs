@@ -31,7 +31,6 @@ impl PacketEvent {
         ["send", "retransmit", "arrive", "mark", "drop", "depart", "lose", "deliver"];
 
     /// Its name in tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }
@@ -60,7 +59,6 @@ impl Reason {
     pub const NAMES: [&str; 6] = ["", "early", "forced", "overflow", "flush", "scripted"];
 
     /// Its name in tables.
-    #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize]
     }

@@ -10,7 +10,6 @@ pub const COLUMNS: &str = "time_ns,event,place,group,flow,connection,direction,s
     sent_ns,echo_ns,since_ns,ecn,retransmission,reason,sack,cause";
 
 /// Records as lines, the names of the columns first where `heading`.
-#[must_use]
 pub fn packet_table(records: &[PacketRecord], legend: &Legend<'_>, heading: bool) -> String {
     let mut text = String::with_capacity(96 * records.len() + COLUMNS.len() + 1);
     if heading {

@@ -189,7 +189,6 @@ impl WindowTrace {
     }
 
     /// Return true if rows were left out because there may not be more.
-    #[must_use]
     pub fn is_cut(&self) -> bool {
         self.kept.is_cut()
     }

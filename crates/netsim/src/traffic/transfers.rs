@@ -59,7 +59,6 @@ pub struct Transfers {
 impl Transfers {
     /// A source that has not begun; `None` for traffic that is not made of arriving transfers.
     /// `index` tells the sources of a scenario apart; hosts' clocks stand apart in `clock_phases` ways.
-    #[must_use]
     pub fn new(group: &FlowGroup, seed: u64, index: u64, clock_phases: u64) -> Option<Self> {
         let (arrivals, sizes) = match &group.traffic {
             Traffic::Web { mean_gap_ns, size } => {
@@ -100,7 +99,6 @@ impl Transfers {
     }
 
     /// When the next transfer begins, in nanoseconds; [`NEVER`] for not at all, or not yet known.
-    #[must_use]
     pub fn next_time(&self) -> u64 {
         let next = match &self.arrivals {
             Arrivals::Listed { rows, position, begin } => {

@@ -71,7 +71,6 @@ pub struct LinuxReceiver {
 
 impl LinuxReceiver {
     /// A receiver that nothing has reached, if it has any of these habits. `timer_tick`: that of its host, in nanoseconds.
-    #[must_use]
     pub(super) fn new(set: &ReceiverSettings, timer_tick: u64) -> Option<Self> {
         let adaptive = set.adaptive_acknowledgement_delay && timer_tick > 0;
         let (renewed, compressed) =

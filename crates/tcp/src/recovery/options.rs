@@ -27,7 +27,6 @@ choices! {
 
 impl Recovery {
     /// Return true if its receiver reports what arrives beyond a gap.
-    #[must_use]
     pub fn is_selective(self) -> bool {
         matches!(self, Self::Sack | Self::Sack1 | Self::Rack)
     }

@@ -36,7 +36,6 @@ impl Default for Additive {
 
 impl Additive {
     /// A rule that counts as they say.
-    #[must_use]
     pub fn new(set: &GrowthSettings) -> Self {
         Self {
             by_segments: set.byte_counting,

@@ -76,7 +76,6 @@ pub struct Cubic {
 
 impl Cubic {
     /// A rule for a connection that begins; `paced`: segments are spaced.
-    #[must_use]
     pub fn new(set: CubicOptions, growth: GrowthSettings, paced: bool) -> Self {
         Self {
             set,

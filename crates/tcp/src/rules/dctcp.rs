@@ -48,7 +48,6 @@ pub struct Dctcp {
 
 impl Dctcp {
     /// A rule for a connection that begins.
-    #[must_use]
     pub fn new(set: DctcpOptions, increase: Additive) -> Self {
         Self {
             gain: set.mark_gain,
@@ -64,7 +63,6 @@ impl Dctcp {
     }
 
     /// The averaged fraction of marked segments.
-    #[must_use]
     pub fn alpha(&self) -> f64 {
         self.alpha
     }

@@ -50,7 +50,6 @@ pub struct HyStart {
 
 impl HyStart {
     /// For a connection that begins; `paced`: its segments are spaced.
-    #[must_use]
     pub fn new(paced: bool) -> Self {
         Self {
             phase: Phase::SlowStart,
@@ -63,7 +62,6 @@ impl HyStart {
     }
 
     /// Return true if slow start goes on without it: it serves the first one only.
-    #[must_use]
     pub fn is_over(&self) -> bool {
         self.phase == Phase::Over
     }

@@ -83,7 +83,6 @@ pub struct Ledbat {
 
 impl Ledbat {
     /// A rule for a connection that begins.
-    #[must_use]
     pub fn new(options: LedbatOptions) -> Self {
         let recent = |count: u32| Recent::new(count as usize);
         let (base, current) = (recent(options.base_history), recent(options.current_filter.0));

@@ -97,7 +97,6 @@ pub struct LinuxCubic {
 impl LinuxCubic {
     /// A rule for a connection that begins on a host whose timers have ticks of `tick` nanoseconds (0: of
     /// a millisecond); `paced`: segments are spaced.
-    #[must_use]
     pub fn new(tick: u64, set: CubicOptions, paced: bool) -> Self {
         let fresh = OlderHyStart {
             found: false,

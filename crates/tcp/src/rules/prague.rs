@@ -74,7 +74,6 @@ pub struct Prague {
 
 impl Prague {
     /// A rule for a connection that begins.
-    #[must_use]
     pub fn new(options: PragueOptions) -> Self {
         Self {
             options,
@@ -94,7 +93,6 @@ impl Prague {
     }
 
     /// The averaged fraction of marked segments.
-    #[must_use]
     pub fn alpha(&self) -> f64 {
         self.alpha
     }

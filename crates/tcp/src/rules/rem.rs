@@ -71,7 +71,6 @@ pub struct Rem {
 
 impl Rem {
     /// A rule for a connection that begins.
-    #[must_use]
     pub fn new(options: RemOptions) -> Self {
         Self {
             options,
@@ -97,7 +96,6 @@ impl Rem {
     }
 
     /// The path's price; infinite if everything is marked.
-    #[must_use]
     pub fn price(&self) -> f64 {
         let fraction = f64::from(self.count) / f64::from(self.options.marks_memory.0);
         // Not the negative: no mark must mean zero, not minus zero, which is worth the least rate.

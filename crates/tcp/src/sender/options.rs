@@ -100,7 +100,6 @@ impl SenderOptions {
     }
 
     /// How marks are told to it and answered.
-    #[must_use]
     pub fn feedback(&self) -> Ecn {
         match self.common.marks.ecn_feedback {
             _ if !self.common.marks.ecn => Ecn::Off,
@@ -111,7 +110,6 @@ impl SenderOptions {
     }
 
     /// Return true if segments leave in bursts that are worth it (`sender/segmentation.rs`).
-    #[must_use]
     pub fn leaves_in_bursts(&self) -> bool {
         let SendingSettings { pacing, segmentation_offload, .. } = self.common.sending;
         // BBR 1 has bursts of its own; BBR 3 and Prague space every segment.
