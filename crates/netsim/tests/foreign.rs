@@ -36,7 +36,7 @@ impl ForeignFactory for ImportedRed {
         settings: &Settings,
         link: LinkFacts,
     ) -> Result<Box<dyn ForeignDiscipline>, ParameterError> {
-        if settings.number("limit") == 13.0 {
+        if settings.typed::<f64>("limit") == 13.0 {
             return Err(ParameterError::new("limit", 13, "another number"));
         }
         let watches_departures = self.watches_departures;

@@ -48,30 +48,12 @@ impl Settings {
         Self { values: rows.iter().map(default).collect() }
     }
 
-    /// A number that is never automatic.
-    ///
-    /// # Panics
-    /// If the table has no such number: a mistake in the algorithm, found by its first test.
-    pub fn number(&self, name: &str) -> f64 {
-        self.automatic(name).unwrap_or_else(|| panic!("{name} has no number"))
-    }
-
     /// A number, or `None` where the algorithm's own rule decides.
     pub fn automatic(&self, name: &str) -> Option<f64> {
         match self.values.get(name) {
             Some(Value::Number(value)) => Some(*value),
             _ => None,
         }
-    }
-
-    /// An on/off value.
-    pub fn switch(&self, name: &str) -> bool {
-        matches!(self.values.get(name), Some(Value::Switch(true)))
-    }
-
-    /// Return true if the named alternative is the one chosen.
-    pub fn is(&self, name: &str, choice: &str) -> bool {
-        matches!(self.values.get(name), Some(Value::Choice(value)) if value == choice)
     }
 
     /// Every value, in a form that can be given back to [`Settings::resolve`].
@@ -173,9 +155,10 @@ mod tests {
     #[test]
     fn defaults_fill_what_is_not_given() {
         let settings = Settings::resolve(&ALGORITHM, &Values::new()).unwrap();
-        assert_eq!(settings.number("low"), 5.0);
+        assert_eq!(settings.automatic("low"), Some(5.0));
         assert_eq!(settings.automatic("high"), None);
-        assert!(settings.switch("gentle") && settings.is("rule", "slow"));
+        assert!(settings.typed::<bool>("gentle"));
+        assert_eq!(settings.values["rule"], Value::Choice("slow".to_owned()));
     }
 
     #[test]

@@ -156,7 +156,7 @@ impl Profile {
 }
 
 /// Refuses a table without one of the [`COMMON`] parameters, or with another kind of it, and one whose
-/// recoveries are not all [known](crate::Recovery::CHOICES).
+/// recoveries are not all [known](crate::Recovery::NAMES).
 ///
 /// # Errors
 /// The first parameter that is missing or other than expected.

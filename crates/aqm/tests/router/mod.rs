@@ -6,7 +6,7 @@ use vermilion_aqm::{
     AnyDiscipline, AnyScheduler, Arrival, Coin, Colour, Decide, Departure, Discipline, DropReason,
     Dropped, Ecn, Fifo, LinkFacts, Queue, Scheduler, Sent, Verdict,
 };
-use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
+use vermilion_parameters::{Algorithm, ParameterError, Settings, Value, Values};
 
 use super::parcel::Parcel;
 use super::seeded::Seeded;
@@ -169,7 +169,7 @@ impl Bounds {
             limit_in_bytes: in_bytes("limit"),
             byte_limit: settings.automatic("limit_bytes"),
             memory_limit: settings.automatic("memory_limit").unwrap_or(f64::INFINITY),
-            byte_mode: settings.switch("byte_mode"),
+            byte_mode: settings.to_values().get("byte_mode") == Some(&Value::Switch(true)),
             mean_packet_size: settings.automatic("mean_packet_size"),
             thresholds_in_bytes: in_bytes("min_threshold"),
         }
