@@ -54,8 +54,14 @@ impl Kept {
     fn extend(&mut self, python: Python<'_>, until_ns: u64) -> PyResult<()> {
         let cancel = AtomicBool::new(false);
         if let Some(session) = &self.session {
-            session
-                .advance(python, &mut self.inner, until_ns.saturating_sub(1), LOOK, |_| Ok(true))?;
+            session.advance(
+                python,
+                &mut self.inner,
+                until_ns.saturating_sub(1),
+                LOOK,
+                false,
+                |_| Ok(true),
+            )?;
         }
         // Steps on this thread, with looks at signals in between: to begin a thread takes longer than a fork.
         let mut step = FIRST_STEP_NS;

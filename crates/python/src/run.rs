@@ -1,7 +1,7 @@
 //! Running one scenario, or many: Python's lock is released, and Ctrl-C is listened to.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -59,52 +59,23 @@ pub fn link_of(simulation: &Simulation, name: &str) -> PyResult<usize> {
     })
 }
 
-/// Advances a simulation on a thread of its own while this one listens to signals; one that calls
-/// Python, on this one.
+/// Advances a simulation while signals are listened to. Python's lock is held only for one that calls Python.
 ///
-/// A short step is done here: a thread for each would cost a controller more than the simulation.
+/// A short step is not watched: a thread for each would cost a controller more than the simulation.
 pub fn advance(
     python: Python<'_>,
     simulation: &mut Simulation,
     until: u64,
     session: Option<&Session>,
 ) -> PyResult<()> {
-    if let Some(session) = session {
-        return session.advance(python, simulation, until, LOOK, |_| Ok(true)).map(|_| ());
-    }
-    let cancel = AtomicBool::new(false);
-    if until.saturating_sub(simulation.now()) <= SHORT_STEP_NS {
-        let outcome = python.detach(|| simulation.advance(until, &cancel));
+    if session.is_none() && until.saturating_sub(simulation.now()) <= SHORT_STEP_NS {
+        let outcome = python.detach(|| simulation.advance(until, &AtomicBool::new(false)));
         python.check_signals()?;
         return outcome.map_err(interrupted);
     }
-    python.detach(|| {
-        std::thread::scope(|scope| {
-            let (finished, wait) = channel();
-            let (cancelled, work) = (&cancel, simulation);
-            scope.spawn(move || {
-                let outcome = work.advance(until, cancelled);
-                // Nobody listens any more only if the listener has already failed.
-                let _ = finished.send(outcome);
-            });
-            loop {
-                match wait.recv_timeout(LOOK) {
-                    Ok(outcome) => {
-                        return outcome.map_err(interrupted);
-                    }
-                    Err(RecvTimeoutError::Timeout) => {
-                        if let Err(signal) = Python::attach(|python| python.check_signals()) {
-                            cancel.store(true, Ordering::Relaxed);
-                            return Err(signal);
-                        }
-                    }
-                    Err(RecvTimeoutError::Disconnected) => {
-                        return Err(PyRuntimeError::new_err("the simulation failed"));
-                    }
-                }
-            }
-        })
-    })
+    let (own, calls_python) = (Session::default(), session.is_some());
+    let session = session.unwrap_or(&own);
+    session.advance(python, simulation, until, LOOK, !calls_python, |_| Ok(true)).map(|_| ())
 }
 
 /// Options of a batch.
@@ -203,7 +174,7 @@ fn work_here(
         return Ok(None);
     }
     let mut simulation = convert::simulation(python, scenario.clone(), seed, Some(session))?;
-    let finished = session.advance(python, &mut simulation, u64::MAX, LOOK, |python| {
+    let finished = session.advance(python, &mut simulation, u64::MAX, LOOK, false, |python| {
         conditions.report(python, done)?;
         Ok(!conditions.is_over())
     })?;

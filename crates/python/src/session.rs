@@ -44,7 +44,7 @@ impl Session {
         failure.as_ref().map_or(Ok(()), |error| Err(error.clone_ref(python)))
     }
 
-    /// Advances a simulation on this thread. `look` is called each time `pause` has passed, and says
+    /// Advances a simulation on this thread, without Python's lock if it is `detached`. `look` is called each time `pause` has passed, and says
     /// whether to go on; the outcome is its last answer.
     pub fn advance(
         &self,
@@ -52,6 +52,7 @@ impl Session {
         simulation: &mut Simulation,
         until: u64,
         pause: Duration,
+        detached: bool,
         mut look: impl FnMut(Python<'_>) -> PyResult<bool>,
     ) -> PyResult<bool> {
         self.check(python)?;
@@ -64,7 +65,11 @@ impl Session {
                 }
             });
             let outcome = loop {
-                let advanced = simulation.advance(until, &self.stop);
+                let advanced = if detached {
+                    python.detach(|| simulation.advance(until, &self.stop))
+                } else {
+                    simulation.advance(until, &self.stop)
+                };
                 self.stop.store(false, Ordering::Relaxed);
                 let looked = self.check(python).and_then(|()| {
                     python.check_signals()?;
