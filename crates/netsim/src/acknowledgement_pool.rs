@@ -1,11 +1,9 @@
-//! Acknowledgements on their way: kept here while a small packet with their number travels.
-//!
-//! An acknowledgement with its selective blocks is larger than a packet in flight should be, and
-//! most never fly: where acknowledgements meet no queue, the sender is told directly.
-
 use vermilion_tcp::{Acknowledgement, KeptAcknowledgement};
 
-/// See the module's head.
+/// Acknowledgements on their way: kept here while a small packet with their number travels.
+///
+/// An acknowledgement with its selective blocks is larger than a packet in flight should be, and
+/// most never fly: where acknowledgements meet no queue, the sender is told directly.
 #[derive(Clone, Debug, Default)]
 pub struct AcknowledgementPool {
     answers: Vec<KeptAcknowledgement>,

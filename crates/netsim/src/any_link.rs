@@ -1,7 +1,3 @@
-//! A link of either kind: departures are known at arrival, or are events.
-//!
-//! The choice is made once, by the discipline; a packet pays one predictable branch for it.
-
 use vermilion_aqm::Discipline;
 use vermilion_parameters::{ParameterError, Values};
 
@@ -17,7 +13,9 @@ use crate::random::Stream;
 use crate::scenario;
 use crate::turn_link::scheduler;
 
-/// See the module's head.
+/// A link of either kind: departures are known at arrival, or are events.
+///
+/// The choice is made once, by the discipline; a packet pays one predictable branch for it.
 #[derive(Clone, Debug)]
 pub enum AnyLink {
     /// Departures are known at arrival.

@@ -1,11 +1,3 @@
-//! A link whose queue discipline decides when a packet arrives, and the queue in front of it.
-//!
-//! It serves first in, first out. The instant at
-//! which an accepted packet's transmission begins and ends is therefore known when it arrives, and
-//! no event is needed for either: departures are accounted for when somebody next looks
-//! ([`ArrivalLink::catch_up`]). Only a change of rate or of delay moves instants already given; it
-//! re-times the packets that are waiting.
-
 use std::iter::zip;
 
 use vermilion_aqm::{AnyDiscipline, Arrival, Decide, Discipline, DropReason, LinkFacts, Verdict};
@@ -43,7 +35,12 @@ struct InService {
 /// In place of the line of a packet that the wire will lose.
 pub const LOST: u32 = u32::MAX;
 
-/// See the module's head.
+/// A link whose queue discipline decides when a packet arrives, and the queue in front of it.
+///
+/// It serves first in, first out. The instant at which an accepted packet's transmission begins and ends is therefore
+/// known when it arrives, and no event is needed for either: departures are accounted for when somebody next looks
+/// ([`ArrivalLink::catch_up`]). Only a change of rate or of delay moves instants already given; it re-times the packets
+/// that are waiting.
 #[derive(Clone, Debug)]
 pub struct ArrivalLink {
     propagation: Propagation,

@@ -1,8 +1,3 @@
-//! A stretch of constant delay: packets leave it in the order in which they entered.
-//!
-//! Only the head of a line competes in the [`Calendar`](crate::calendar::Calendar), so that the
-//! calendar's size is the number of stretches, not of packets in flight.
-
 use crate::calendar::NEVER;
 use crate::packet::Packet;
 use crate::ring::Ring;
@@ -28,7 +23,12 @@ pub enum End {
     Sink,
 }
 
-/// See the module's head. One takes one line of the cache.
+/// A stretch of constant delay: packets leave it in the order in which they entered.
+///
+/// Only the head of a line competes in the [`Calendar`](crate::calendar::Calendar), so that the
+/// calendar's size is the number of stretches, not of packets in flight.
+///
+/// One takes one line of the cache.
 #[repr(align(64))]
 #[derive(Clone, Debug)]
 pub struct DelayLine {

@@ -1,13 +1,3 @@
-//! All delay lines of a network, and which of their packets arrives next.
-//!
-//! Few lines keep their packets each for itself, and each is a source of the [`Calendar`]: its first packet
-//! competes there, which costs least as long as there are few to compete with. Many lines, as flows with a round trip each have them, would make that
-//! contest the dearest part of a run. Their packets stand together in one [`LazyQueue`] instead, which is
-//! one source.
-//!
-//! Either way packets arrive in the same order: that of their times, at equal times that of the numbers
-//! of their lines, and on one line that in which they entered.
-
 use crate::calendar::{BUSIEST, Calendar, MOST_SOURCES};
 use crate::delay_line::{DelayLine, End};
 use crate::lazy_queue::{LazyQueue, Ranked};
@@ -58,7 +48,15 @@ impl Ranked for Placed {
     }
 }
 
-/// See the module's head.
+/// All delay lines of a network, and which of their packets arrives next.
+///
+/// Few lines keep their packets each for itself, and each is a source of the [`Calendar`]: its first packet
+/// competes there, which costs least as long as there are few to compete with. Many lines, as flows with a round trip
+/// each have them, would make that contest the dearest part of a run. Their packets stand together in one [`LazyQueue`]
+/// instead, which is one source.
+///
+/// Either way packets arrive in the same order: that of their times, at equal times that of the numbers
+/// of their lines, and on one line that in which they entered.
 #[derive(Clone, Debug)]
 pub struct DelayLines {
     lines: Vec<DelayLine>,

@@ -1,15 +1,3 @@
-//! A link whose queue discipline watches departures.
-//!
-//! Such a discipline may drop or mark the packet whose turn it is, or has to know what the queue
-//! did between two arrivals. When a packet will be sent is then unknown until its turn comes, so
-//! the packets wait here and the link is a source of events of its own: the instants at which the
-//! next packet is taken from the queue. An empty queue needs none. Nor does the calendar need to come by for
-//! most of them: a turn may be carried out late, as if at its time, until what it sends arrives somewhere.
-//!
-//! How they wait and are taken is [`TurnLink`]'s; here is what the simulator needs around it: the
-//! delay lines on which packets leave, and who is told of those that are gone. What is measured is what
-//! [`ArrivalLink`](crate::arrival_link::ArrivalLink) measures.
-
 use std::collections::VecDeque;
 
 use vermilion_aqm::{AnyScheduler, Colour, DropReason, Dropped, Ecn, Scheduler, Visit};
@@ -123,7 +111,17 @@ struct Around {
     watch: Option<Box<Watch>>,
 }
 
-/// See the module's head.
+/// A link whose queue discipline watches departures.
+///
+/// Such a discipline may drop or mark the packet whose turn it is, or has to know what the queue
+/// did between two arrivals. When a packet will be sent is then unknown until its turn comes, so
+/// the packets wait here and the link is a source of events of its own: the instants at which the
+/// next packet is taken from the queue. An empty queue needs none. Nor does the calendar need to come by for
+/// most of them: a turn may be carried out late, as if at its time, until what it sends arrives somewhere.
+///
+/// How they wait and are taken is [`TurnLink`]'s; here is what the simulator needs around it: the
+/// delay lines on which packets leave, and who is told of those that are gone. What is measured is what
+/// [`ArrivalLink`](crate::arrival_link::ArrivalLink) measures.
 #[derive(Clone, Debug)]
 pub struct DepartureLink {
     /// Its number in the calendar.

@@ -1,16 +1,3 @@
-//! Delay, jitter and loss of every group's data packets, where a scenario asks for them.
-//!
-//! A packet knows when it was sent, so its delay is known when it arrives. What is kept of a flow is
-//! the delay of its last arrival, for the jitter, and what tells how many losses came in a row.
-//!
-//! Losses in a row are told by numbering a flow's data packets as they are sent. The packets of a
-//! flow do not overtake each other (one path, queues that serve a flow in its order), so what is
-//! missing between two that arrive has been lost, and its loss is known by then: a packet dropped
-//! on arrival may be so before one ahead of it has left the queue, and the order in which losses
-//! *happen* would not tell. The one way of overtaking, a second queue that gives what the first has
-//! marked a class of its own (DualPI2 behind another), leaves a gap of which nothing was lost: it is
-//! no run.
-
 use crate::calendar::NEVER;
 use crate::packet_window::{PacketMetrics, PacketWindow};
 
@@ -76,7 +63,18 @@ struct Books {
     phases: Vec<PacketWindow>,
 }
 
-/// See the module's head.
+/// Delay, jitter and loss of every group's data packets, where a scenario asks for them.
+///
+/// A packet knows when it was sent, so its delay is known when it arrives. What is kept of a flow is
+/// the delay of its last arrival, for the jitter, and what tells how many losses came in a row.
+///
+/// Losses in a row are told by numbering a flow's data packets as they are sent. The packets of a
+/// flow do not overtake each other (one path, queues that serve a flow in its order), so what is
+/// missing between two that arrive has been lost, and its loss is known by then: a packet dropped
+/// on arrival may be so before one ahead of it has left the queue, and the order in which losses
+/// *happen* would not tell. The one way of overtaking, a second queue that gives what the first has
+/// marked a class of its own (DualPI2 behind another), leaves a gap of which nothing was lost: it is
+/// no run.
 #[derive(Clone, Debug, Default)]
 pub struct FlowDelays {
     tracks: Vec<Track>,

@@ -1,9 +1,3 @@
-//! What each flow has sent through a queue, for whoever asks.
-//!
-//! A queue that serves first in, first out need not say who leaves: of the packets it accepted, all
-//! but as many of the last ones as wait have left. A packet therefore costs one entry, and nothing
-//! at all where nobody asks.
-
 use std::collections::VecDeque;
 
 /// Entries after which those that left are counted, though nobody has asked for long.
@@ -22,7 +16,11 @@ pub struct Sent {
     pub bytes: u64,
 }
 
-/// See the module's head.
+/// Packets that each flow has sent through a queue, for whoever asks.
+///
+/// A queue that serves first in, first out need not say who leaves: of the packets it accepted, all
+/// but as many of the last ones as wait have left. A packet therefore costs one entry, and nothing
+/// at all where nobody asks.
 #[derive(Clone, Debug, Default)]
 pub struct FlowTraffic {
     /// Direction and size in bytes of what was accepted and has not been counted.

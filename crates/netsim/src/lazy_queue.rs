@@ -1,19 +1,3 @@
-//! A lazy queue: which of very many entries is due first, where they are put in long before.
-//!
-//! Source: R. Rönngren, J. Riboe, R. Ayani, "Lazy queue: an efficient implementation of the pending-event
-//! set", Annual Simulation Symposium 1991.
-//!
-//! Time is cut into epochs. An entry lies with the others of its epoch, in the order in which they came. When
-//! an epoch comes, its entries are sorted by the digits of their times, all of them at once: that has no
-//! branch that a processor could guess wrongly, and costs each entry the same however many there are. From then
-//! on what is next, and what comes after that, is known without a search. What is put in when its epoch has come
-//! already stands in a [`Wheel`]. A packet that spends an epoch or more on its line is never late like that.
-//!
-//! The order is that of the times, at equal times that of a rank that comes with each entry, and of those
-//! alike the one put in first comes first. It does not depend on the length of epochs, only the speed does.
-//!
-//! Time does not go back: what is put in after something was taken out is due no earlier.
-
 use crate::calendar::NEVER;
 use crate::occupied::Occupied;
 use crate::wheel::{Division, Due, Wheel};
@@ -43,7 +27,21 @@ pub trait Ranked: Due {
     fn rank(&self) -> u32;
 }
 
-/// See the module's head.
+/// A lazy queue: which of very many entries is due first, where they are put in long before.
+///
+/// Source: R. Rönngren, J. Riboe, R. Ayani, "Lazy queue: an efficient implementation of the pending-event
+/// set", Annual Simulation Symposium 1991.
+///
+/// Time is cut into epochs. An entry lies with the others of its epoch, in the order in which they came. When
+/// an epoch comes, its entries are sorted by the digits of their times, all of them at once: that has no
+/// branch that a processor could guess wrongly, and costs each entry the same however many there are. From then
+/// on what is next, and what comes after that, is known without a search. What is put in when its epoch has come
+/// already stands in a [`Wheel`]. A packet that spends an epoch or more on its line is never late like that.
+///
+/// The order is that of the times, at equal times that of a rank that comes with each entry, and of those
+/// alike the one put in first comes first. It does not depend on the length of epochs, only the speed does.
+///
+/// Time does not go back: what is put in after something was taken out is due no earlier.
 #[derive(Clone, Debug)]
 pub struct LazyQueue<T> {
     /// Two to this power nanoseconds make an epoch.

@@ -1,5 +1,3 @@
-//! What is written down at a link, whichever way its packets wait.
-
 use serde::Deserialize;
 
 use crate::link_window::LinkWindow;
@@ -40,7 +38,7 @@ pub enum Books {
     None,
 }
 
-/// See the module's head.
+/// Books of a link, whichever way its packets wait.
 #[derive(Clone, Debug, Default)]
 pub struct LinkBooks {
     /// Up to when the queue's statistics are complete.

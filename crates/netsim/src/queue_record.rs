@@ -1,10 +1,3 @@
-//! For how long a queue has held so many packets and bytes, on its way into the distributions of both.
-//!
-//! A queue changes twice for each packet, and mostly goes back and forth between few lengths, each with as
-//! many bytes as before. Times at one length are added up here, in one of few places that near caches
-//! hold, and go into the two distributions together: when the place is needed for another length, or
-//! when somebody reads them. Nothing is lost or rounded by it.
-
 use crate::link_window::LinkWindow;
 
 /// Lengths that are kept at once, at most: queues whose lengths are the same up to multiples of it share a place.
@@ -30,7 +23,12 @@ impl Held {
     }
 }
 
-/// See the module's head.
+/// Times for which a queue has held so many packets and bytes, on their way into the distributions of both.
+///
+/// A queue changes twice for each packet, and mostly goes back and forth between few lengths, each with as
+/// many bytes as before. Times at one length are added up here, in one of few places that near caches
+/// hold, and go into the two distributions together: when the place is needed for another length, or
+/// when somebody reads them. Nothing is lost or rounded by it.
 #[derive(Clone, Debug)]
 pub struct QueueRecord {
     held: Vec<Held>,

@@ -1,9 +1,7 @@
-//! A first-in, first-out queue in a ring whose places are a power of two.
-//!
-//! A place is found by a mask, where the standard library's queue compares and subtracts: packets go through such
-//! queues several times each.
-
-/// See the module's head.
+/// A first-in, first-out queue in a ring whose places are a power of two.
+///
+/// A place is found by a mask, where the standard library's queue compares and subtracts: packets go through such
+/// queues several times each.
 #[derive(Clone, Debug)]
 pub struct Ring<T> {
     places: Box<[T]>,

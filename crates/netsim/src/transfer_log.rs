@@ -1,6 +1,3 @@
-//! Every transfer by itself: when it began, how much it carries, how long it took, and how long it would take in an
-//! empty network.
-
 /// A transfer. Times are in nanoseconds, by its sender's clock.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TransferRow {
@@ -16,7 +13,8 @@ pub struct TransferRow {
     pub ideal: f64,
 }
 
-/// See the module's head.
+/// Every transfer by itself: when it began, how much it carries, how long it took, and how long it would take in an
+/// empty network.
 #[derive(Clone, Debug, Default)]
 pub struct TransferLog {
     rows: Vec<TransferRow>,

@@ -1,15 +1,4 @@
 //! A transmitter and the queue in front of it, whose packets wait for their turns.
-//!
-//! Whatever the discipline decides when a packet arrives or leaves, this does it, for packets of any
-//! type: those of the simulator ([`DepartureLink`](crate::departure_link::DepartureLink)), and real
-//! ones. Who uses it keeps the time: at one instant, turns that are due are taken before packets are
-//! offered, and a packet that is offered to an idle link is taken at once.
-//!
-//! How packets wait, and which of them is next, is the queue's own affair
-//! ([`AnyScheduler`]): first in, first out, or in turns of the flows.
-//!
-//! A packet dropped from inside the queue has waited: the books count its waiting, the metrics of
-//! sojourn, which are those of forwarded packets, do not.
 
 use vermilion_aqm::{
     AnyScheduler, Discipline, DropReason, Dropped, Packet, Queue, Scheduler, Standing, Verdict,
@@ -62,7 +51,18 @@ impl<F> Removal<'_, F> {
     }
 }
 
-/// See the module's head.
+/// A transmitter and the queue in front of it, whose packets wait for their turns.
+///
+/// Whatever the discipline decides when a packet arrives or leaves, this does it, for packets of any
+/// type: those of the simulator ([`DepartureLink`](crate::departure_link::DepartureLink)), and real
+/// ones. Who uses it keeps the time: at one instant, turns that are due are taken before packets are
+/// offered, and a packet that is offered to an idle link is taken at once.
+///
+/// How packets wait, and which of them is next, is the queue's own affair
+/// ([`AnyScheduler`]): first in, first out, or in turns of the flows.
+///
+/// A packet dropped from inside the queue has waited: the books count its waiting, the metrics of
+/// sojourn, which are those of forwarded packets, do not.
 #[derive(Clone, Debug)]
 pub struct TurnLink<P> {
     queue: AnyScheduler<P>,

@@ -1,11 +1,9 @@
-//! The queue that comes next on a packet's way, in tables of its own: every packet asks at every link, and flows and
-//! groups are so large that those of a large network are in no near cache.
-
 use crate::flow::Flow;
 use crate::group::Group;
 use crate::route::Hop;
 
-/// See the module's head.
+/// The queue that comes next on a packet's way, in tables of its own: every packet asks at every link, and flows and
+/// groups are so large that those of a large network are in no near cache.
 #[derive(Clone, Debug, Default)]
 pub struct Ways {
     /// The queues of all groups, those on the way of data and then those of acknowledgements.

@@ -1,23 +1,3 @@
-//! A timing wheel: which of very many entries is due first, at a cost that does not grow with them.
-//!
-//! Source: R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation event
-//! set problem", CACM 31(10), 1988; G. Varghese, T. Lauck, "Hashed and hierarchical timing wheels",
-//! SOSP 1987.
-//!
-//! Time is cut into slots, and the slots lie in a ring. An entry stands in the list of its slot; the
-//! first occupied slot from the present on, which a map of bits finds, has the entry that is due
-//! first. What is due later than the ring reaches stands in a second ring, whose slots are as wide as
-//! the first ring is long, and goes into the first when its slot comes; what is later than that, with
-//! others alike. There the entries of a slot lie side by side, in the order in which they came, and are
-//! read once from the first to the last: of very many, only those that are due soon are near in memory.
-//!
-//! The order is that of the times, at equal times that of a rank that comes with each entry, and of
-//! those alike the one put in first comes first. It does not depend on the width of the slots, only
-//! the speed does: it is best when there is about one entry for every few slots. Where very many meet in
-//! one slot they are put into a heap, so that they cost no more than there.
-//!
-//! Time does not go back: what is put in after something was taken out is due no earlier.
-
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -120,7 +100,25 @@ impl<T: Due> Later<T> {
     }
 }
 
-/// See the module's head.
+/// A timing wheel: which of very many entries is due first, at a cost that does not grow with them.
+///
+/// Source: R. Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation event
+/// set problem", CACM 31(10), 1988; G. Varghese, T. Lauck, "Hashed and hierarchical timing wheels",
+/// SOSP 1987.
+///
+/// Time is cut into slots, and the slots lie in a ring. An entry stands in the list of its slot; the
+/// first occupied slot from the present on, which a map of bits finds, has the entry that is due
+/// first. What is due later than the ring reaches stands in a second ring, whose slots are as wide as
+/// the first ring is long, and goes into the first when its slot comes; what is later than that, with
+/// others alike. There the entries of a slot lie side by side, in the order in which they came, and are
+/// read once from the first to the last: of very many, only those that are due soon are near in memory.
+///
+/// The order is that of the times, at equal times that of a rank that comes with each entry, and of
+/// those alike the one put in first comes first. It does not depend on the width of the slots, only
+/// the speed does: it is best when there is about one entry for every few slots. Where very many meet in
+/// one slot they are put into a heap, so that they cost no more than there.
+///
+/// Time does not go back: what is put in after something was taken out is due no earlier.
 #[derive(Clone, Debug)]
 pub struct Wheel<T> {
     /// Two to this power nanoseconds make a slot.

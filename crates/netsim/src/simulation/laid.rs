@@ -1,5 +1,3 @@
-//! The flows of a scenario at time 0: their ways, their ends, and when they start and stop.
-
 use std::collections::HashMap;
 
 use vermilion_parameters::ParameterError;
@@ -16,7 +14,7 @@ use crate::route::{Lines, Route};
 use crate::scenario::{FlowGroup, Scenario, Traffic};
 use crate::traffic::{OpenLoop, Transfers, segments_of};
 
-/// See the module's head.
+/// The flows of a scenario at time 0: their ways, their ends, and when they start and stop.
 #[derive(Default)]
 pub(super) struct Laid {
     pub lines: Vec<DelayLine>,

@@ -1,13 +1,3 @@
-//! Notes: whatever somebody has asked to be written down or done about single packets.
-//!
-//! Nobody pays for them who has not asked ([`observer`](super::observer)). Where notes are taken, receivers that may
-//! wait have lines of their own for what they answer, and links that have turns tell who has left. What happens to the
-//! packets is the same, in the same order.
-//!
-//! Hosts' clocks: what happens at the first queue does so later than at the sender, and an arrival whose
-//! acknowledgement is told at once is processed later than at the receiver ([`crate::route`]). Notes have the
-//! times that the hosts would see.
-
 use std::collections::VecDeque;
 
 use vermilion_tcp::registry::Profile;
@@ -39,7 +29,15 @@ pub(super) struct LaidOut<'a> {
     pub flows: &'a [Flow],
 }
 
-/// See the module's head.
+/// Notes of whatever somebody has asked to be written down or done about single packets.
+///
+/// Nobody pays for them who has not asked ([`observer`](super::observer)). Where notes are taken, receivers that may
+/// wait have lines of their own for what they answer, and links that have turns tell who has left. What happens to the
+/// packets is the same, in the same order.
+///
+/// Hosts' clocks: what happens at the first queue does so later than at the sender, and an arrival whose
+/// acknowledgement is told at once is processed later than at the receiver ([`crate::route`]). Notes have the
+/// times that the hosts would see.
 #[derive(Clone, Debug)]
 pub(super) struct Notes {
     pub scripts: Scripts,

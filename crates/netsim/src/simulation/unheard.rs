@@ -1,9 +1,3 @@
-//! What has reached receivers that may wait, and of which their senders will hear later.
-//!
-//! Where acknowledgements meet no queue, all that such a receiver does is done when what it answers reaches the sender
-//! ([`crate::route`]). What has been delivered up to an instant is what it knows of by then, and what has
-//! reached it since and is still on its line.
-
 use super::Simulation;
 use crate::delay_line::End;
 use crate::flow::Source;
@@ -19,7 +13,11 @@ struct Arrival {
     sequence: u32,
 }
 
-/// See the module's head.
+/// Arrivals at receivers that may wait, of which their senders will hear later.
+///
+/// Where acknowledgements meet no queue, all that such a receiver does is done when what it answers reaches the sender
+/// ([`crate::route`]). What has been delivered up to an instant is what it knows of by then, and what has
+/// reached it since and is still on its line.
 #[derive(Debug, Default)]
 pub struct Unheard {
     /// By flow, and those of one flow by time.

@@ -1,14 +1,3 @@
-//! A packet trace as a capture file: pcapng, an interface for each end of each link and of each group's hosts.
-//!
-//! Times are whole nanoseconds since the run began, which is 1970 to who reads the file. A packet is seen at
-//!
-//! - `GROUP sender` and `GROUP receiver`, when it is sent there or delivered,
-//! - `LINK in`, when it arrives at the queue; a comment says that it was dropped at once, or marked,
-//! - `LINK out`, when its transmission begins; a comment says that it was marked then, or that the wire loses it,
-//! - `LINK dropped`, when it is dropped after it had waited; a comment says why.
-//!
-//! What was sent again has a comment that says so.
-
 use std::collections::HashMap;
 
 use super::frame::frame;
@@ -29,7 +18,16 @@ enum Interface {
     Dropped(u32),
 }
 
-/// See the module's head.
+/// A packet trace as a capture file: pcapng, an interface for each end of each link and of each group's hosts.
+///
+/// Times are whole nanoseconds since the run began, which is 1970 to who reads the file. A packet is seen at
+///
+/// - `GROUP sender` and `GROUP receiver`, when it is sent there or delivered,
+/// - `LINK in`, when it arrives at the queue; a comment says that it was dropped at once, or marked,
+/// - `LINK out`, when its transmission begins; a comment says that it was marked then, or that the wire loses it,
+/// - `LINK dropped`, when it is dropped after it had waited; a comment says why.
+///
+/// What was sent again has a comment that says so.
 #[derive(Clone, Debug)]
 pub struct CaptureWriter {
     /// True if frames have their payload.

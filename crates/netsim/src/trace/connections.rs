@@ -1,5 +1,3 @@
-//! Who a packet belongs to: a number that is never used again, unlike the places in the table of flows.
-
 use std::collections::VecDeque;
 
 use vermilion_tcp::registry::Profile;
@@ -42,7 +40,8 @@ pub struct Connection {
     pub(crate) after_receipt: u64,
 }
 
-/// See the module's head.
+/// Connections, to which packets belong, each with a number that is never used again, unlike the places in the table of
+/// flows.
 #[derive(Clone, Debug, Default)]
 pub struct Connections {
     all: Vec<Connection>,

@@ -1,6 +1,3 @@
-//! Raw distributions: every packet's waiting time and one-way delay, and every gap between two drops, counted
-//! in bins of one width. Nothing is rounded but to the bin; the values themselves are kept where asked for.
-
 use vermilion_parameters::ParameterError;
 
 use super::observation::{DistributionChoice, group_index, link_index};
@@ -53,7 +50,8 @@ struct Collected {
     last_drop: Option<u64>,
 }
 
-/// See the module's head.
+/// Raw distributions: every packet's waiting time and one-way delay, and every gap between two drops, counted
+/// in bins of one width. Nothing is rounded but to the bin; the values themselves are kept where asked for.
 #[derive(Clone, Debug)]
 pub struct RawDistributions {
     /// By number, where they were asked for.

@@ -1,12 +1,10 @@
-//! What was written down and nobody has taken yet: at most so many, handed out in order.
-
 /// Entry of an order that begins with its time.
 pub(crate) trait Ordered {
     /// Time in nanoseconds, and which comes first at one time.
     fn order(&self) -> (u64, u64);
 }
 
-/// See the module's head.
+/// Records that nobody has taken yet: at most so many, handed out in order.
 #[derive(Clone, Debug)]
 pub(crate) struct Kept<T> {
     /// How many may still be kept.

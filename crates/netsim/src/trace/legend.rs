@@ -1,5 +1,3 @@
-//! What the numbers in records stand for.
-
 use super::connections::Connections;
 use crate::scenario::Scenario;
 
@@ -35,7 +33,7 @@ impl Causes {
     }
 }
 
-/// See the module's head.
+/// Meanings of the numbers in records.
 #[derive(Clone, Copy, Debug)]
 pub struct Legend<'a> {
     /// Connections.

@@ -1,9 +1,3 @@
-//! A packet trace while it is written: what was chosen, kept until somebody takes it.
-//!
-//! Hosts' clocks differ from those of the first queue ([`crate::route`]), and departures are noted when
-//! somebody looks. So records come in out of order; they are handed out in order, as far as nothing earlier
-//! can still come.
-
 use vermilion_parameters::ParameterError;
 
 use super::kept::{Kept, Ordered};
@@ -11,7 +5,11 @@ use super::observation::{Chosen, PacketChoice, link_index};
 use super::record::{PacketRecord, Place};
 use crate::scenario::Scenario;
 
-/// See the module's head.
+/// A packet trace while it is written: what was chosen, kept until somebody takes it.
+///
+/// Hosts' clocks differ from those of the first queue ([`crate::route`]), and departures are noted when
+/// somebody looks. So records come in out of order; they are handed out in order, as far as nothing earlier
+/// can still come.
 #[derive(Clone, Debug)]
 pub struct PacketTrace {
     pub(crate) flows: Chosen,

@@ -1,5 +1,3 @@
-//! Windows over time: what senders are about, read at an interval or whenever it changes.
-
 use std::collections::BTreeSet;
 
 use vermilion_parameters::ParameterError;
@@ -71,7 +69,7 @@ impl Track {
     };
 }
 
-/// See the module's head.
+/// Windows over time: what senders are about, read at an interval or whenever it changes.
 #[derive(Clone, Debug)]
 pub struct WindowTrace {
     flows: Chosen,

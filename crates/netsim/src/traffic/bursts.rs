@@ -1,5 +1,3 @@
-//! The on times of on-off traffic as transfers: what was sent in each, and when the last of it had arrived.
-
 /// What was sent in one on time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Burst {
@@ -17,7 +15,7 @@ pub struct Burst {
     last_arrival: u64,
 }
 
-/// See the module's head.
+/// The on times of on-off traffic as transfers: what was sent in each, and when the last of it had arrived.
 #[derive(Clone, Debug, Default)]
 pub struct Bursts {
     all: Vec<Burst>,
