@@ -282,13 +282,13 @@ def test_ctrl_c_leaves_the_best_so_far(monkeypatch, moment):
     assert "interrupted" in outcome.reason
 
 
-@pytest.mark.parametrize("stage", ["check_robustness", "simple_baselines"])
+@pytest.mark.parametrize("stage", ["check_robustness", "expert_baselines"])
 def test_who_interrupts_what_stands_beside_keeps_the_recommendation(stage, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
     monkeypatch.setattr(f"vermilion.tuning.checks.{stage}", interrupted)
-    rivals = stage == "simple_baselines"
+    rivals = stage == "expert_baselines"
     outcome, _ = found(monkeypatch, rivals=rivals, robustness=not rivals)
     assert (outcome.accepted, outcome.end) == (True, "interrupted")
     assert "significantly better in every scenario" in outcome.reason

@@ -1,66 +1,60 @@
-"""Baselines: the simplest queues that might do what a tuned setting does, on the same seeds.
+"""Baselines: what an engineer would set without simulating, on the same seeds.
 
-A tuned discipline is worth its trouble only beside what anybody could have set by hand:
+A tuned discipline is worth its trouble only beside them. Each follows from the objective's target,
+or from a bound on a delay (:mod:`vermilion.tuning.rules_of_thumb`):
 
-- *Drop-tail with its best limit* for the same objective under the same constraints, found by the
-  same search (:func:`vermilion.tuning.model_search.search_best`). Several tuned links share
-  one number, their buffers' length in time (:mod:`vermilion.tuning.baselines`).
-- *PIE told the target or bound*, and nothing else (:mod:`vermilion.tuning.baselines`); at
-  its default where the objective and its constraints ask for no delay. Left out where the device
-  does not have it.
+- drop-tail with the bandwidth-delay product over the square root of the flows;
+- a steep RED and a quick Adaptive RED, where there is a target or a bound;
+- PIE told the target or half the bound, at its default where nothing asks for a delay;
+- CoDel and FQ-CoDel as their RFCs have them.
 
-Both keep the buffer that is in force, the limit that is searched apart. They are shown and not
+All but drop-tail keep the buffer that is in force. What a device does not have is left out. They
+are first guesses of the search too, as far as they set what is searched. They are shown and not
 recommended, so nothing is asked of them beyond the constraints that are given: what they cost is
-to be read off their results. The limit is searched from 2 packets to the largest of the buffer in
-force, twice the bandwidth-delay product (no sender fills a link better for more) and four times
-the target.
+to be read off their results.
 """
 
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.objectives import NotMeasuredError, feasible_first
 from vermilion.profiles import PROFILES, Device
 from vermilion.scenario.algorithms import discipline
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.scenario.quantities import PACKETS, SIZE, TIME, format_quantity
 from vermilion.scenario.variation import with_queues
 from vermilion.scenario.wire import nominal_rate
-from vermilion.search import Dimension, Space
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.earlier_answers import conditions_of
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.model_search import search_best
+from vermilion.tuning.rules_of_thumb import (
+    MEAN_OF_P95,
+    QUICK_ADAPTIVE_RED,
+    STEEP_RED,
+    codel_times,
+    drop_tail_packets,
+)
 from vermilion.tuning.simulations import needs_flow_delays
-from vermilion.tuning.verdict import mean_violation, on_known
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.scenario import Scenario
-    from vermilion.search import Point
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.memory import Runner
-    from vermilion.tuning.model_search import SearchOutcome
-    from vermilion.tuning.state import ProgressReport
 
 
 def told_delay(
     scenario: Scenario, link: str, objective: Objective, constraints: Sequence[Constraint]
 ) -> float | None:
-    """Return the delay that PIE would be told at one link, in seconds.
+    """Return the mean delay that is wanted at one link, in seconds.
 
     - An objective with a target in packets: as long as they take to send at the link's rate.
-    - A bound on a link's queueing delay or queue ("links.bottleneck.sojourn_ms.p95 <= 20"): the
-      bound itself, the tightest of several. That is generous to a percentile, because the
-      discipline holds its mean there; a half of it would be a guess.
+    - A bound on a link's queueing delay or queue ("links.bottleneck.sojourn_ms.p95 <= 20"), the
+      tightest of several: half of it if it is on a percentile, since disciplines hold a mean.
 
     Args:
         scenario: gives the rate and the packets.
@@ -107,62 +101,38 @@ def _bounds(scenario: Scenario, link: str, constraints: Sequence[Constraint]) ->
         upper = not (constraint.at_least or constraint.of_reference)
         if not upper or (path.room, path.name) != ("links", link) or constraint.bound <= 0.0:
             continue
-        if path.metric.startswith("sojourn_ms."):
-            yield constraint.bound / 1e3
-        elif path.metric.startswith("queue_packets."):
-            yield constraint.bound * packet_seconds(scenario, link)
+        kind, _, statistic = path.metric.partition(".")
+        part = MEAN_OF_P95 if statistic.startswith("p") else 1.0
+        if kind == "sojourn_ms":
+            yield part * constraint.bound / 1e3
+        elif kind == "queue_packets":
+            yield part * constraint.bound * packet_seconds(scenario, link)
 
-
-LEAST_PACKETS: Final = 2
-"""The shortest queue that is tried: one packet waiting is less than a sender's first burst."""
-
-
-class SharedBuffer(Space):
-    """The box of a buffer's length in time, searched by its logarithm.
-
-    Args:
-        packet_s: seconds that one packet takes on each link, by the path of the queue's limit.
-        longest_s: the upper end, seconds. Where it is less than the lower end, which is
-            :data:`LEAST_PACKETS` on the fastest link, it is raised above that.
-
-    Attributes:
-        names: the paths of the limits.
-    """
-
-    def __init__(self, packet_s: Mapping[str, float], longest_s: float) -> None:
-        shortest = LEAST_PACKETS * min(packet_s.values())
-        longest = max(longest_s, 2.0 * shortest)
-        super().__init__([Dimension("buffer", shortest, longest, log=True)])
-        self._packet_s = dict(packet_s)
-        self.names = tuple(packet_s)
-
-    def values(self, point: Point) -> dict[str, float]:
-        """The limits in whole packets, by path."""
-        [coordinate] = point
-        seconds = self.dimensions[0].value(coordinate)
-        return {
-            path: float(max(round(seconds / packet), LEAST_PACKETS))
-            for path, packet in self._packet_s.items()
-        }
-
-    def point(self, values: Mapping[str, float]) -> Point:
-        """The point of the first limit, which the others follow."""
-        path, packet = next(iter(self._packet_s.items()))
-        return (self.dimensions[0].coordinate(values[path] * packet),)
-
-
-BASELINE_BUDGET: Final = 24
-"""Limits that the search of drop-tail may try: it has one coordinate, and few whole numbers."""
 
 _DROP_TAIL: Final = "drop-tail"
-_PIE: Final = "pie"
-_PRODUCTS: Final = 2.0
-_TARGETS: Final = 4.0
+_NAMES: Final[Mapping[str, str]] = {
+    _DROP_TAIL: "drop-tail, limit",
+    "red": "steep RED, max_threshold",
+    "adaptive-red": "quick Adaptive RED, max_threshold",
+    "pie": "PIE, target",
+    "codel": "CoDel, target",
+    "fq-codel": "FQ-CoDel, target",
+}
+"""What a baseline is called, before the value that tells it from others."""
+
+_TOLD: Final[Mapping[str, str]] = {
+    _DROP_TAIL: "limit",
+    "red": "max_threshold",
+    "adaptive-red": "max_threshold",
+    "pie": "target",
+    "codel": "target",
+    "fq-codel": "target",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """A simple queue with all its results on the seeds of the comparison.
+    """A queue set by a rule of thumb, with all its results on the seeds of the comparison.
 
     Attributes:
         name: label for a table: "drop-tail, limit 31 packets".
@@ -174,266 +144,182 @@ class Baseline:
     name: str
     parameters: Setting
     scenario: Scenario
-    results: tuple[Result, ...]
+    results: tuple[Result, ...] = ()
 
 
-def simple_baselines(
+def first_guesses(
+    scenario: Scenario,
+    objective: Objective,
+    constraints: Sequence[Constraint],
+    *,
+    names: Iterable[str],
+    incumbent: Setting,
+) -> list[dict[str, float]]:
+    """Settings by rules of thumb for the discipline that is tuned, to begin a search with.
+
+    Args:
+        scenario: with that discipline.
+        objective: whose target counts.
+        constraints: among which there may be bounds.
+        names: paths that are searched.
+        incumbent: gives the values that no rule has.
+    """
+    paths = list(names)
+    links = list(dict.fromkeys(path.split(".")[1] for path in paths if path.startswith("links.")))
+    guess = dict(incumbent)
+    found = False
+    for link in links:
+        kind = scenario.links[link].queue.discipline
+        rule = _rules(scenario, link, objective, constraints).get(_RULE_OF.get(kind, kind), {})
+        for name, value in rule.items():
+            path = f"links.{link}.queue.{name}"
+            if path in paths:
+                guess[path], found = value, True
+    numbers = {path: value for path, value in guess.items() if value is not None}
+    return [numbers] if found and len(numbers) == len(guess) else []
+
+
+_RULE_OF: Final[Mapping[str, str]] = {"ns2-red": "red"}
+"""Dialects with the parameters of another discipline."""
+
+
+def expert_baselines(
     scenario: Scenario,
     objective: Objective,
     constraints: Sequence[Constraint] = (),
     *,
     links: Sequence[str],
-    seeds: Seeds,
-    budget: int = BASELINE_BUDGET,
+    seeds: Sequence[int],
     device: str | None = None,
-    search_seed: int = 1,
     threads: int | None = None,
     workers: Runner | None = None,
     deadline_s: float | None = None,
-    progress: ProgressReport | None = None,
 ) -> tuple[Baseline, ...]:
-    """The simple queues in place of what is tuned, each at its best for the objective.
+    """Baselines in place of what is tuned.
 
     Args:
-        scenario: with the setting in force, to which constraints "of reference" refer.
+        scenario: with the setting in force.
         objective: the one of the tuning.
-        constraints: as the user gave them; the search of drop-tail's limit keeps them.
+        constraints: as the user gave them.
         links: whose queues are tuned; at least one.
-        seeds: those of the tuning: the same for the search, and the same fresh ones.
-        budget: limits that the search of drop-tail may try.
+        seeds: those of the comparison.
         device: a device profile ("linux-red") or a family of them ("linux"); ``None`` for a
             device that has everything.
-        search_seed: of the search's random points.
         threads: simulations at a time; ``None`` for one on each core.
         workers: do the longer simulations; ``None`` for this machine.
         deadline_s: wall seconds for all of it.
-        progress: called now and then while drop-tail is searched.
 
     Returns:
-        Drop-tail, then PIE; without those that the device does not have, that the objective
-        cannot judge (drop-tail has no average queue), or for which time was up.
+        Those for which there was time, without those that the device does not have.
 
     Raises:
         ScenarioError: there is no such device.
-        NotMeasuredError: the setting in force lacks what the objective is relative to.
     """
-    until = None if deadline_s is None else time.monotonic() + deadline_s
-    profile = None if device is None else _family_profile(_PIE, device)
-    needed = any(needs_flow_delays(each) for each in (objective, *constraints))
-    run = _Runs(threads, workers, until, flow_delays=needed)
-    in_force: list[Result] = []
-    if objective.needs_incumbent or any(each.of_reference for each in constraints):
-        in_force = run(scenario, seeds.search)
-        if not in_force:
-            return ()
-    if objective.needs_incumbent:
-        objective = objective.relative_to(in_force)
-    match = _Match(scenario, objective, constraints, links, seeds)
-    pie = None
-    if device is None or profile is not None:
-        pie = match.pie(run, profile)
-    box, starts = match.limits()
-    queue = with_queues(
-        scenario, {link: {"discipline": _DROP_TAIL, **match.buffer(link)} for link in links}
-    )
-    held = [on_known(constraint, in_force) for constraint in constraints]
-    try:
-        outcome = search_best(
-            queue,
-            box,
-            objective,
-            held,
-            incumbent={path: float(queue.get(path)) for path in box.names},
-            seeds=seeds,
-            budget=budget,
-            deadline_s=run.seconds_left,
-            warm_starts=starts,
-            search_seed=search_seed,
-            threads=threads,
-            workers=workers,
-            progress=progress,
-        )
-    except NotMeasuredError:
-        drop_tail = None
-    else:
-        drop_tail = match.drop_tail(queue, outcome, held)
-    return tuple(each for each in (drop_tail, pie) if each is not None)
-
-
-@dataclass(frozen=True, slots=True)
-class _Runs:
-    """Simulates a scenario while there is time."""
-
-    threads: int | None
-    workers: Runner | None
-    until: float | None
-    flow_delays: bool
-
-    @property
-    def seconds_left(self) -> float | None:
-        """Wall seconds; ``None`` without a deadline."""
-        return None if self.until is None else max(0.0, self.until - time.monotonic())
-
-    def __call__(self, scenario: Scenario, seeds: Sequence[int]) -> list[Result]:
-        """Return all results, or none if time was up."""
-        if self.seconds_left == 0.0:
-            return []
-        run = run_many if self.workers is None else self.workers.run_many
-        [row] = run(
-            [scenario.core_json()],
-            seeds,
-            threads=self.threads,
-            deadline_s=self.seconds_left,
-            flow_delays=self.flow_delays,
-        )
-        results = [result for result in row if result is not None]
-        return results if len(results) == len(seeds) else []
-
-
-@dataclass(frozen=True, slots=True)
-class _Match:
-    """Arguments of :func:`simple_baselines` that all baselines share."""
-
-    scenario: Scenario
-    objective: Objective
-    constraints: Sequence[Constraint]
-    links: Sequence[str]
-    seeds: Seeds
-
-    def pie(self, run: _Runs, profile: str | None) -> Baseline | None:
-        """PIE told what is wanted; ``None`` if time was up.
-
-        Args:
-            run: simulates.
-            profile: of the device that is to have it; ``None`` for any.
-        """
-        delays = {link: self.delay(link) for link in self.links}
-        queue = with_queues(
-            self.scenario,
-            {
-                link: {"discipline": _PIE, **self.buffer(link), **_pie_target(told)}
-                for link, told in delays.items()
-            },
-        )
-        paths = [f"links.{link}.queue.target" for link in self.links]
-        values = {path: float(queue.get(path)) for path in paths}
-        if profile is not None:
-            values = Device(profile, queue, paths).nearest(values)
-            queue = queue.with_values(values)
-        results = run(queue, self.seeds.comparison)
-        if not results:
-            return None
-        times = _ends([format_quantity(value, TIME) for value in sorted(values.values())])
-        return Baseline(f"PIE, target {times}", values, queue, tuple(results))
-
-    def drop_tail(
-        self, queue: Scenario, outcome: SearchOutcome, held: Sequence[Constraint]
-    ) -> Baseline | None:
-        """Drop-tail as found, or with the buffer in force where that is better.
-
-        Args:
-            queue: drop-tail with that buffer.
-            outcome: of its search.
-            held: the constraints that it was searched under.
-        """
-        incumbent = self.evaluation(outcome.incumbent, outcome.incumbent_results, held)
-        scale = self.objective.size_of(incumbent.objective) or 1.0
-
-        def value(results: Sequence[Result]) -> float:
-            evaluation = self.evaluation({}, results, held)
-            violation = mean_violation(held, evaluation, incumbent)
-            return feasible_first(evaluation.objective, violation, scale)
-
-        met = [
-            (setting, results)
-            for setting, results in (
-                (outcome.best, outcome.best_results),
-                (outcome.incumbent, outcome.incumbent_results),
+    if deadline_s is not None and deadline_s <= 0.0:
+        return ()
+    rules = {link: _rules(scenario, link, objective, constraints) for link in links}
+    kinds = [kind for kind in _NAMES if all(kind in each for each in rules.values())]
+    found = [
+        baseline
+        for kind in kinds
+        if (
+            baseline := _baseline(
+                scenario, kind, {link: rules[link][kind] for link in links}, device
             )
-            if setting is not None and results
-        ]
-        if not met:
-            return None
-        setting, results = min(met, key=lambda each: value(each[1]))
-        name = f"drop-tail, limit {_ends(self._limits(setting))}"
-        return Baseline(name, setting, queue.with_values(setting), tuple(results))
-
-    def evaluation(
-        self, setting: Setting, results: Sequence[Result], constraints: Sequence[Constraint]
-    ) -> Evaluation:
-        """Evaluate results of the first seeds of the comparison."""
-        evaluation = Evaluation(setting)
-        for seed, result in zip(self.seeds.comparison, results, strict=False):
-            evaluation.add(seed, result, self.objective, constraints)
-        return evaluation
-
-    def delay(self, link: str) -> float | None:
-        """Delay to tell PIE at a link, in seconds."""
-        return told_delay(self.scenario, link, self.objective, self.constraints)
-
-    def buffer(self, link: str) -> dict[str, str]:
-        """The buffer in force as a queue's table says it, in packets; none where it has none."""
-        packets = self._current_buffer(link)
-        return {} if packets is None else {"limit": f"{packets} packets"}
-
-    def limits(self) -> tuple[SharedBuffer, list[dict[str, float]]]:
-        """The box in which drop-tail's limit is searched, and where to begin."""
-        packet_s = {
-            f"links.{link}.queue.limit": packet_seconds(self.scenario, link) for link in self.links
-        }
-        longest = 0.0
-        starts = []
-        conditions = conditions_of(
-            self.scenario, [f"links.{link}.queue" for link in self.links], self.objective
         )
-        for (path, packet), link in zip(packet_s.items(), self.links, strict=True):
-            at_hand = conditions.links[link]
-            in_force = (self._current_buffer(link) or 0) * packet
-            wanted = self.delay(link) or 0.0
-            trip = at_hand.round_trip_s
-            longest = max(longest, in_force, _PRODUCTS * trip, _TARGETS * wanted)
-            # What is asked for, what many flows need to fill the link (G. Appenzeller, I. Keslassy
-            # and N. McKeown, "Sizing Router Buffers", SIGCOMM 2004), and what one needs.
-            guesses = (wanted, trip / math.sqrt(max(at_hand.flows, 1.0)), trip)
-            starts += [(path, guess / packet) for guess in guesses if guess > 0.0]
-        box = SharedBuffer(packet_s, longest)
-        first = box.names[0]
-        points = [
-            box.values(box.point({first: packets * packet_s[path] / packet_s[first]}))
-            for path, packets in starts
-        ]
-        return box, points
-
-    def _current_buffer(self, link: str) -> int | None:
-        """The buffer in force in packets; ``None`` where the discipline has no limit."""
-        queue = self.scenario.links[link].queue
-        values = queue.algorithm.complete(queue.parameters)
-        sizes = []
-        for name in ("limit", "limit_bytes"):
-            value = values.get(name)
-            if isinstance(value, int | float):
-                in_bytes = queue.algorithm.parameters[name].dimension is SIZE
-                sizes.append(value / mean_packet_bytes(self.scenario, link) if in_bytes else value)
-        return max(round(min(sizes)), 1) if sizes else None
-
-    @staticmethod
-    def _limits(setting: Setting) -> list[str]:
-        limits = sorted(value for value in setting.values() if value is not None)
-        return [format_quantity(value, PACKETS) for value in limits]
+    ]
+    needed = any(needs_flow_delays(each) for each in (objective, *constraints))
+    run = run_many if workers is None else workers.run_many
+    rows = run(
+        [each.scenario.core_json() for each in found],
+        seeds,
+        threads=threads,
+        deadline_s=deadline_s,
+        flow_delays=needed,
+    )
+    return tuple(
+        Baseline(each.name, each.parameters, each.scenario, tuple(results))
+        for each, row in zip(found, rows, strict=True)
+        if len(results := [result for result in row if result is not None]) == len(seeds)
+    )
 
 
-def _pie_target(delay_s: float | None) -> dict[str, str]:
-    """Return PIE's table entry for a delay."""
-    if delay_s is None:
-        return {}
-    parameter = discipline(_PIE).parameters["target"]
-    most = math.inf if parameter.maximum is None else parameter.maximum
-    return {"target": str(parameter.exact_text(min(delay_s, most)))}
+def _rules(
+    scenario: Scenario, link: str, objective: Objective, constraints: Sequence[Constraint]
+) -> dict[str, dict[str, float]]:
+    """Values of each discipline at one link."""
+    packet_s = packet_seconds(scenario, link)
+    at_hand = conditions_of(scenario, [f"links.{link}.queue"], objective).links[link]
+    wanted = told_delay(scenario, link, objective, constraints)
+    target, interval = codel_times(at_hand.round_trip_s, packet_s, 10.0 * packet_s)
+    product = at_hand.round_trip_s / packet_s
+    found = {
+        _DROP_TAIL: {"limit": float(round(drop_tail_packets(product, at_hand.flows)))},
+        "pie": {},
+        "codel": {"target": target, "interval": interval},
+        "fq-codel": {"target": target, "interval": interval},
+    }
+    if wanted is None:
+        return found
+    most = discipline("pie").parameters["target"].maximum or math.inf
+    found["pie"] = {"target": min(wanted, most)}
+    for kind, rule in (("red", STEEP_RED), ("adaptive-red", QUICK_ADAPTIVE_RED)):
+        packets = {name: max(rule[name] * wanted / packet_s, 1.0) for name in ("low", "high")}
+        own = {name: value for name, value in rule.items() if name not in packets}
+        thresholds = {
+            "min_threshold": packets["low"],
+            "max_threshold": max(packets["high"], packets["low"] + 1.0),
+        }
+        found[kind] = {**thresholds, **own}
+    return found
 
 
-def _ends(texts: Sequence[str]) -> str:
-    """The first and the last, or the only one."""
-    return texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+def _baseline(
+    scenario: Scenario,
+    kind: str,
+    values: Mapping[str, Mapping[str, float]],
+    device: str | None,
+) -> Baseline | None:
+    """A discipline set at all links, as the device has it; ``None`` if it does not."""
+    profile = None if device is None else _family_profile(kind, device)
+    if device is not None and profile is None and kind != _DROP_TAIL:  # which everybody has
+        return None
+    table = discipline(kind).parameters
+
+    def queue_of(link: str) -> dict[str, Any]:
+        buffer = _buffer_in_force(scenario, link)
+        own = {} if buffer is None or "limit" not in table else {"limit": f"{buffer} packets"}
+        if "limit" in own and table["limit"].dimension is SIZE:
+            own = {}
+        texts = {name: table[name].exact_text(value) for name, value in values[link].items()}
+        return {"discipline": kind, **own, **texts}
+
+    queue = with_queues(scenario, {link: queue_of(link) for link in values})
+    paths = [f"links.{link}.queue.{name}" for link, own in values.items() for name in own]
+    setting = {path: float(queue.get(path)) for path in paths}
+    if profile is not None and paths:
+        settable = PROFILES[profile].settable[kind]
+        paths = [path for path in paths if path.rpartition(".")[2] in settable]
+        setting = Device(profile, queue, paths).nearest({path: setting[path] for path in paths})
+        queue = queue.with_values(setting)
+    told = [float(queue.get(f"links.{link}.queue.{_TOLD[kind]}")) for link in values]
+    unit = TIME if _TOLD[kind] == "target" else PACKETS
+    texts = [format_quantity(float(f"{value:.3g}"), unit) for value in sorted(told)]
+    ends = texts[0] if texts[0] == texts[-1] else f"{texts[0]} to {texts[-1]}"
+    return Baseline(f"{_NAMES[kind]} {ends}", setting, queue)
+
+
+def _buffer_in_force(scenario: Scenario, link: str) -> int | None:
+    """The buffer in force in packets; ``None`` where the discipline has no limit."""
+    queue = scenario.links[link].queue
+    values = queue.algorithm.complete(queue.parameters)
+    sizes = []
+    for name in ("limit", "limit_bytes"):
+        value = values.get(name)
+        if isinstance(value, int | float):
+            in_bytes = queue.algorithm.parameters[name].dimension is SIZE
+            sizes.append(value / mean_packet_bytes(scenario, link) if in_bytes else value)
+    return max(round(min(sizes)), 1) if sizes else None
 
 
 def _family_profile(name: str, device: str) -> str | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from vermilion.tuning.baselines import first_guesses
 from vermilion.tuning.checks import (
     BESIDE,
     LEAST_DEADLINE_S,
@@ -19,6 +20,8 @@ from vermilion.tuning.recommendation import OfferedAlternative, Recommendation, 
 from vermilion.tuning.robust_alternative import BestFound
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.model_search import SearchOutcome
     from vermilion.tuning.preparation import Case, PreparedTuning
@@ -46,7 +49,15 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     from vermilion import _core
 
     plan, [case] = tuning.plan, tuning.cases
-    warm_starts = [*plan.warm_starts, *(setting for _, _, setting in tuning.earlier)]
+    guesses = first_guesses(
+        case.scenario,
+        case.objective,
+        case.constraints,
+        names=tuning.space.names,
+        incumbent=case.incumbent,
+    )
+    earlier = (setting for _, _, setting in tuning.earlier)
+    warm_starts = [*plan.warm_starts, *guesses, *earlier]
     left = tuning.seconds_left(session.deadline_s)
     if left is not None and left >= LEAST_DEADLINE_S:
         left *= 1.0 - BESIDE
@@ -125,6 +136,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         sturdier=_format_alternative(tuning, sturdier),
         warnings=(
             *_warnings(tuning, outcome, robustness),
+            *_as_good_baselines(case, outcome, rivals),
             *_missing_alternative_warnings(outcome, robustness, sturdier, end),
         ),
     )
@@ -148,6 +160,23 @@ def _warnings(
         found += box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
         found += () if robustness is None else robustness.warnings
     return tuple(found)
+
+
+def _as_good_baselines(
+    case: Case, outcome: SearchOutcome, baselines: Sequence[BaselineOutcome]
+) -> tuple[str, ...]:
+    """Sentence on what a rule of thumb does as well, without a search."""
+    if not outcome.accepted or outcome.comparison is None:
+        return ()
+    sign = -1.0 if case.objective.maximised else 1.0
+    best = outcome.comparison.best
+
+    def is_as_good(each: BaselineOutcome) -> bool:
+        spread = (each.objective.half_width or 0.0) + (best.half_width or 0.0)
+        return not each.missed and sign * (each.objective.mean - best.mean) <= spread
+
+    names = [each.label for each in baselines if is_as_good(each)]
+    return (f"without a search, as good on these seeds: {'; '.join(names)}",) if names else ()
 
 
 def _missing_alternative_warnings(

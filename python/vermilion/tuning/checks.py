@@ -7,7 +7,7 @@ All are simulated after the tuning, in the time that is left. No run is made twi
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Final
 
@@ -15,7 +15,7 @@ from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
 from vermilion.simulate.statistics import SettingPair, mean_interval
 from vermilion.tuning.alternatives import between
-from vermilion.tuning.baselines import BASELINE_BUDGET, simple_baselines
+from vermilion.tuning.baselines import expert_baselines
 from vermilion.tuning.comparison import compare
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.memory import RememberedRuns, RunsOfNow
@@ -154,7 +154,7 @@ class Beside:
         return (*self.case.objective.links, *self.tuning.links)[0]
 
     def rivals(self, incumbent: Sequence[Result]) -> tuple[BaselineOutcome, ...]:
-        """The simplest things that might do the same, beside what was found.
+        """Queues set by rules of thumb, beside what was found.
 
         Args:
             incumbent: simulations of what is in force, with the first seeds of the comparison.
@@ -168,29 +168,28 @@ class Beside:
         )
         if not plan.rivals or not links or len(seeds) < 2:  # noqa: PLR2004 - an interval needs two
             return ()
-        self._report("rivals", 0, BASELINE_BUDGET)
-        baselines = simple_baselines(
+        self._report("rivals", 0, 1)
+        baselines = expert_baselines(
             case.standing,
             case.objective,
             case.stated,
             links=links,
-            seeds=replace(tuning.seeds, comparison=seeds),
-            budget=min(BASELINE_BUDGET, plan.budget),
+            seeds=seeds,
             device=plan.profile,
-            search_seed=plan.seed,
             threads=session.threads,
             workers=self._runner,
             deadline_s=self._time_share,
-            progress=lambda progress: self._report("rivals", progress.done, progress.total),
         )
         now = self._evaluated(seeds, incumbent)
         found = [
             self._outcome(each.name, each.parameters, seeds, each.results, now)
             for each in baselines
         ]
-        return tuple(
-            each for each in (*self._untuned_baseline(seeds, now), *found) if each is not None
-        )
+        sign = -1.0 if case.objective.maximised else 1.0
+        met = [each for each in found if each is not None]
+        met.sort(key=lambda each: (bool(each.missed), sign * each.objective.mean))
+        untuned = self._untuned_baseline(seeds, now)
+        return tuple(each for each in (*untuned, *met) if each is not None)
 
     def robustness(self, best: Setting) -> Robustness | None:
         """Check a setting under neighbouring conditions."""

@@ -131,6 +131,9 @@ class OnDevice:
         return ["", f"{what} on {self.profile}:", self.command, *notes]
 
 
+_MOST_BASELINES: Final = 3
+
+
 @document("name=label parameters objective metrics missed")
 @dataclass(frozen=True, slots=True)
 class BaselineOutcome:
@@ -302,7 +305,7 @@ class Recommendation:
         comparison = self.comparison
         if comparison is not None:
             lines += [*aligned(self._price_rows(comparison)), ""]
-            lines += missed_lines(self.rivals)
+            lines += missed_lines(self._shown_baselines)
             kept = kept_lines(comparison.best_verdicts)
             if kept:
                 lines += ["of the best found", *(f"  {line}" for line in kept), ""]
@@ -331,6 +334,11 @@ class Recommendation:
             also = replace(self.sturdier.device, notes=())
             lines += also.lines("the robust alternative")
         return "\n".join(lines)
+
+    @property
+    def _shown_baselines(self) -> Sequence[BaselineOutcome]:
+        """The best of the baselines, as many as a table has room for; the JSON has all."""
+        return self.rivals[:_MOST_BASELINES]
 
     def _warning_lines(self) -> list[str]:
         """Warnings about the best found, and the purpose of the robust alternative."""
@@ -363,19 +371,24 @@ class Recommendation:
         """Table of all settings on the fresh seeds."""
         also = [] if self.sturdier is None else [self.sturdier.found]
         reached = [comparison.incumbent, comparison.best, *(each.comparison.best for each in also)]
-        reached += [each.objective for each in self.rivals]
+        reached += [each.objective for each in self._shown_baselines]
         rows = [objective_row(self.objective, self.unit, reached)]
         gains = [_improvement(comparison), *(_improvement(each.comparison) for each in also)]
         if gains[0]:
-            rows += [("improvement", "", *gains, *("" for _ in self.rivals))]
+            rows += [("improvement", "", *gains, *("" for _ in self._shown_baselines))]
         others = [("robust alternative", each.metrics) for each in also]
-        others += [(each.heading, each.metrics) for each in self.rivals]
+        others += [(each.heading, each.metrics) for each in self._shown_baselines]
         return fresh_rows(self.metrics, others, rows)
 
     def _repr_html_(self) -> str:
         """Render the decision, both settings and their figures for a notebook."""
         also = () if self.sturdier is None else ("robust alternative",)
-        headings = ("incumbent", "best found", *also, *(each.heading for each in self.rivals))
+        headings = (
+            "incumbent",
+            "best found",
+            *also,
+            *(each.heading for each in self._shown_baselines),
+        )
         settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
         sections = [Section("parameter", settings)]
         comparison = self.comparison
@@ -391,7 +404,7 @@ class Recommendation:
         broken = () if self.robustness is None else self.robustness.broken()
         if self.sturdier is not None:
             broken = (*broken, *self.sturdier.found.robustness.broken("robust alternative"))
-        said = [self.reason, *self._warning_lines(), *broken, *missed_lines(self.rivals)]
+        said = [self.reason, *self._warning_lines(), *broken, *missed_lines(self._shown_baselines)]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")
