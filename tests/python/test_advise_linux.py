@@ -12,14 +12,11 @@ from vermilion.advise import advise, assumed, read_question
 from vermilion.advise.caveats import shaper_caveats
 from vermilion.advise.commands import commands
 from vermilion.advise.families import families
-from vermilion.advise.judgement import Judgement
-from vermilion.advise.measuring import Measured
-from vermilion.advise.question import QueueSetting
 from vermilion.advise.tc_cake import LineFraming
 from vermilion.advise.tc_json import read_tc_json
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
-from vermilion.advise.wording import reason, warnings
+from vermilion.advise.wording import warnings
 from vermilion.cli.advise_tables import print_advice
 from vermilion.scenario import ScenarioError
 
@@ -133,27 +130,6 @@ class TestLine:
         assert "8.862 Mbit/s" in ptm
         asked, present = shown(CAKE.format("raw overhead 0"))
         assert shaper_caveats(asked, present, "eth0") == []
-
-
-class TestCake:
-    def test_it_makes_room_only_for_a_bound_that_it_breaks_and_another_keeps(self):
-        row = Measured(QueueSetting("x", "x", "drop-tail"), {})
-        for keeps_bound, by, accepted in [
-            (True, "bound", True),
-            (False, "bound", False),
-            (True, "goodput", False),
-            (True, "delay", False),
-        ]:
-            own = engine.Compared(row, Judgement(by), keeps_bound, only_for_bound=True)
-            assert own.accepted is accepted
-            assert engine.Compared(row, Judgement(by), keeps_bound).accepted
-
-    def test_an_answer_that_keeps_it_says_why(self, monkeypatch):
-        monkeypatch.setattr(engine, "QUICK_PACKETS", 2e6)
-        asked, present = shown(ATM, flows="10")
-        found = advise(asked, present)
-        assert found.keep
-        assert "does not do all that cake does (hosts, priorities)" in reason(found)
 
 
 class TestHandles:

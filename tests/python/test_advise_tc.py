@@ -147,7 +147,7 @@ def test_several_classes_have_to_be_named():
 
 
 def test_what_cannot_be_judged_is_refused():
-    text = "qdisc netem 8001: root refcnt 2 limit 1000 delay 10ms"
+    text = "qdisc hhf 8001: root refcnt 2 limit 1000p"
     with pytest.raises(ScenarioError, match="a queue that can be judged"):
         present_of(QUESTION, read_tc_text(text), "--now")
 

@@ -1,4 +1,19 @@
-"""Answer to a question: keep the queue in force, or set another, with its price."""
+"""Answer to a question: keep the queue in force, or set another, with its price.
+
+1. What the device has is listed with its defaults and by rules of thumb
+   (:mod:`vermilion.advise.families`). Where it is more than can be compared, one seed in few
+   conditions ranks it.
+2. Where the device has no queue for each flow, or another discipline was asked for, settings are
+   searched from there on.
+3. The best few meet the queue in force on fresh seeds in all conditions. The plainest is preferred:
+   what keeps flows apart, what is there already, defaults, rules of thumb, then what a search has
+   found. Each has to be noticeably better than what is plainer
+   (:mod:`vermilion.advise.judgement`), and may harm nobody beyond the margins
+   (:mod:`vermilion.advise.harms`).
+
+All this is counted in packets, so that the answer follows from the seed alone. Only where time is
+up (:mod:`vermilion.advise.timekeeping`) a stage ends with what it has found so far.
+"""
 
 from __future__ import annotations
 
@@ -7,34 +22,33 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.advise.candidates import Selector
 from vermilion.advise.commands import as_it_stands, is_shaped
-from vermilion.advise.conditions import PACKET_BYTES, probes, with_ramp
+from vermilion.advise.conditions import PACKET_BYTES, grid, probes, subset, with_ramp
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.judgement import (
     By,
     Judgement,
-    continued,
-    gives_up_isolation,
     goodput_share,
     judge,
     keeps,
-    worst_p95_ms,
+    score,
+    worst_sparse_ms,
 )
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.plan import (
+    COMPARISON,
     LEAST_SEEDS,
-    UP_TO_COMPARISON,
-    conditions_for,
-    least_cost,
+    PROBES,
+    SCREENING,
+    SEARCH,
+    affordable_conditions,
+    may_shrink,
+    needed_budget,
     seeds_for,
-    settled_conditions,
-    settled_cost,
-    settling_budget,
 )
-from vermilion.advise.timekeeping import CAUTION, Timekeeper, TimeUpError, answering_at_interrupt
-from vermilion.scenario import ScenarioError, format_quantity
-from vermilion.scenario.quantities import TIME
+from vermilion.advise.scaled_line import MOST_SCALE_OF_PIE, ScaledLine
+from vermilion.advise.timekeeping import Timekeeper, TimeUpError, answering_at_interrupt
+from vermilion.search import AUTOMATIC, chosen_search, search_named
 from vermilion.simulate.accepted import check_seed
 
 if TYPE_CHECKING:
@@ -42,7 +56,6 @@ if TYPE_CHECKING:
 
     from vermilion.advise.conditions import Condition
     from vermilion.advise.families import Family
-    from vermilion.advise.harms import Harm
     from vermilion.advise.present import Present
     from vermilion.advise.question import Question, QueueSetting
 
@@ -54,6 +67,7 @@ Verdict = Literal[
     "set: goodput",
     "set: delay",
 ]
+"""Answer, and why; "keep: not settled": not judged."""
 
 _SET: Final[Mapping[By, Verdict]] = {
     "bound": "set: bound",
@@ -61,53 +75,42 @@ _SET: Final[Mapping[By, Verdict]] = {
     "delay": "set: delay",
 }
 
-QUICK_PACKETS: Final = 55e6
-FULL_PACKETS: Final = 310e6
-"""What is simulated where nothing has to be aimed at twice, in packets of the simplest queue's work
+QUICK_PACKETS: Final = 35e6
+FULL_PACKETS: Final = 160e6
+"""Simulated at most, in packets of the simplest queue's work
 (:data:`vermilion.advise.measuring.WORK`): the core does about eight million in a CPU second."""
 
 QUICK_S: Final = 9.0
 FULL_S: Final = 57.0
 """Seconds of simulating after which an answer ends with what it has, so that the whole command
-takes at most ten and sixty. Two cores that nobody else uses need about two thirds of either."""
-
-_MOST: Final = 1.5
-"""Of these at the most."""
+takes at most ten and sixty."""
 
 _PART: Final = 0.9
 """Of the margins that a recommendation may use up, so that other seeds find them kept."""
 
-_COMPARISON: Final = 0.3
-
-_UNSELECTED_COMPARED: Final = 3
-"""Queues in a comparison, that in force among them, where there was no selection before."""
-
-_SEARCH_TIME: Final = 0.6
-_COMPARISON_TIME: Final = 0.75
-_AIMING_TIME: Final = 0.6
-_AIMING_SEARCH_TIME: Final = 0.5
+_SCREENING_TIME: Final = 0.25
+_SEARCH_TIME: Final = 0.5
+_COMPARISON_TIME: Final = 0.9
 """Of the time that is left at the beginning of each, where there is a deadline."""
 
-_SPARE: Final = 1.1
-_PROBES: Final = 0.05
 _QUICK_SEEDS: Final = 5
 _FULL_SEEDS: Final = 8
-_PROBE_SEEDS: Final = 3
-_RELAXED: Final = (1.5, 3.0, 10.0, 30.0)
-"""Times the bound: what is aimed at where nothing comes nearer without harm."""
+_PROBE_SEEDS: Final = 2
+_MOST_COMPARED: Final = 4
+"""Candidates beside the queue in force."""
 
-_RELAXED_MOST: Final = 0.8
-"""Of what packets wait now: to aim at more would be no help."""
+_LEAST_TRIED: Final = 8
+"""Fewer settings are no search."""
 
-_RELAXED_BUDGET: Final = 0.12
-_RELAXED_COMPARED: Final = 2
-_RELAXED_SEEDS: Final = 100
+_MOST_TRIED: Final = 80
+_AT_ONCE: Final = 4
+"""Settings between two looks of the search; the same on any number of cores."""
+
+_NOT_SETTABLE: Final = 1e9
+"""In place of a score, where the device has nothing near."""
+
 _DO_MORE: Final = frozenset({"cake"})
-"""Queues that do what is not simulated and no figure shows."""
-
-MUCH_GOODPUT: Final = 0.1
-"""Of the rate: who carries so much less throttles the line. What nobody asked for excuses none of
-that."""
+"""Queues that do what is not simulated and no figure shows: hosts, priorities."""
 
 _FRESH: Final = 5000
 _SEEDS_APART: Final = 10_000
@@ -121,45 +124,25 @@ class Compared:
     Attributes:
         measured: the candidate.
         judgement: of it.
-        keeps_bound: whether it keeps the bound in all nominal conditions.
-        lasts: whether it is still better if what changed while it was measured goes on changing.
-        gives_up_isolation: whether it is a queue for all in place of one for each flow, and fills
-            no more of the line that would be worth that.
-        only_for_bound: whether the queue in force does what no figure shows (cake keeps hosts
-            apart). Then only a bound that it breaks and this one keeps is worth a change.
+        does_less: whether the queue in force does what no figure shows. Then only a bound that it
+            breaks and this one keeps is worth a change.
     """
 
     measured: Measured
     judgement: Judgement
-    keeps_bound: bool
-    lasts: bool = True
-    gives_up_isolation: bool = False
-    only_for_bound: bool = False
+    does_less: bool = False
 
     @property
     def accepted(self) -> bool:
         """True if it is better and does no harm.
 
-        A queue that keeps the bound where the one in force does not, or carries much more of the
-        line, may be harmful where that is excusable: it is said, and not held against it.
+        What serves a sparse flow or the line, and is harmful only where nobody asked, is accepted:
+        it is said.
         """
-        return self._is_accepted(self.judgement.harms)
-
-    @property
-    def accepted_at_last(self) -> bool:
-        """The same where nothing else is: then a call may lose what its shorter wait is worth."""
-        harms = [each for each in self.judgement.harms if not each.worth_the_wait]
-        return self._is_accepted(harms)
-
-    def _is_accepted(self, harms: Sequence[Harm]) -> bool:
-        by = self.judgement.by
-        if by is None or self.gives_up_isolation:
+        by, harms = self.judgement.by, self.judgement.harms
+        if by is None or (self.does_less and by != "bound"):
             return False
-        if self.keeps_bound and by == "bound":
-            return all(each.excusable for each in harms)
-        if by == "goodput" and self.judgement.difference >= MUCH_GOODPUT:
-            return not self.only_for_bound and all(each.excusable for each in harms)
-        return not harms and not self.only_for_bound
+        return not harms if by == "delay" else all(each.excusable for each in harms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +153,7 @@ class Advice:
         question: that was asked.
         present: what stands there now.
         verdict: the answer, and why.
-        before: the queue in force on the fresh seeds.
+        before: the queue in force on the fresh seeds; no runs where nothing was judged.
         after: the recommended one; the same as before where nothing is to be changed.
         judgement: of what is recommended, or of the best that was refused.
         compared: every candidate of the comparison, in the order in which they were taken.
@@ -180,12 +163,10 @@ class Advice:
         seeds: of the comparison.
         simulations: how many there were in all.
         packets: that they came to, about.
-        length: of the runs of the comparison, from 0, the least, to 1.
         deadline_s: seconds that the answer might take; ``None`` for as long as it takes.
         time_was_up: whether anything was left out to keep that.
         interrupted: whether Ctrl-C ended it with what it had.
-        settled: whether the runs were long enough to show more than how transfers begin.
-        deadline_needed_s: where they were not, the deadline with which they would be, about.
+        deadline_needed_s: where nothing could be judged, the deadline with which it could, about.
     """
 
     question: Question
@@ -201,12 +182,15 @@ class Advice:
     seeds: Sequence[int] = ()
     simulations: int = 0
     packets: float = 0.0
-    length: float = 1.0
     deadline_s: float | None = None
     time_was_up: bool = False
     interrupted: bool = False
-    settled: bool = True
     deadline_needed_s: float | None = None
+
+    @property
+    def settled(self) -> bool:
+        """True if there was a judgement."""
+        return self.verdict != "keep: not settled"
 
     @property
     def keep(self) -> bool:
@@ -236,10 +220,10 @@ class Advice:
         return [self.before, self.after] if self.present.known else [self.after]
 
     @property
-    def best_for_delay(self) -> Measured:
-        """Compared queue with the shortest worst-case delay."""
+    def nearest(self) -> Measured:
+        """Compared queue with which a sparse flow waits least."""
         rows = [self.before, *(each.measured for each in self.compared)]
-        return min(rows, key=worst_p95_ms)
+        return min(rows, key=worst_sparse_ms)
 
 
 def advise(
@@ -254,8 +238,8 @@ def advise(
     """Answers a question.
 
     The same question, with the same seed, gives the same answer on all machines of one platform,
-    slow or fast. A deadline may cut it short, which the answer tells. One that is longer than usual
-    lets it simulate more where transfers take more than usual to settle.
+    slow or fast. A deadline may cut it short, which the answer tells. One that is longer than
+    usual lets it simulate more where it has to.
 
     Args:
         question: what is asked.
@@ -266,55 +250,49 @@ def advise(
         clock: by which these pass.
 
     Raises:
-        ScenarioError: a seed or a discipline that is not accepted, or a deadline in which not even
-            the queue in force could be simulated.
-        KeyboardInterrupt: at Ctrl-C, where there is nothing to answer with yet, and at a second
-            one. The first ends the work within seconds, with what it has.
+        ScenarioError: a seed or a discipline that is not accepted. KeyboardInterrupt: at Ctrl-C,
+        where there is nothing to answer with yet, and at a second one. The
+            first ends the work within seconds, with what it has.
     """
     begun = clock()
     check_seed(question.seed)
-    question = _on_the_line(question, present)
-    budget, usual_s = _usual(question)
+    if present.framing is not None:
+        share = PACKET_BYTES / present.framing.bytes_of(PACKET_BYTES)
+        question = replace(question, line_share=share)
+    budget, usual_s = (QUICK_PACKETS, QUICK_S) if question.quick else (FULL_PACKETS, FULL_S)
     keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
     laboratory = Laboratory(question, threads, progress, budget, time=keeper)
     now = as_it_stands(question, present)
-    kinds = families(question, shaped=is_shaped(question, present))
+    kinds = families(question, shaped=is_shaped(question, present)) if present.improvable else []
     buffer = buffer_bytes(now, question.flows[1])
+    conditions = with_ramp(grid(question, buffer), question, now)
+    while affordable_conditions(conditions, laboratory) is None and may_shrink(question, now):
+        question = replace(question, scale=2 * question.scale)
+        laboratory = replace(laboratory, question=question)
+        conditions = with_ramp(grid(question, buffer), question, now)
+    needed = needed_budget(conditions, laboratory)
+    if deadline_s is not None and deadline_s > usual_s:
+        laboratory.budget = min(max(budget, needed), deadline_s / usual_s * budget)
+    places = affordable_conditions(conditions, laboratory)
+    case = _Case(question, laboratory, kinds, places or [], now)
+    around = [Measured(now)]
     with answering_at_interrupt(keeper):
-        conditions = conditions_for(question, buffer, laboratory)
-        conditions = with_ramp(conditions, question, now)
-        if deadline_s is not None and deadline_s > usual_s:
-            most = deadline_s / usual_s * budget
-            laboratory.budget = min(max(budget, settling_budget(conditions, laboratory)), most)
-        laboratory.whole = _MOST * laboratory.budget
-        case = _Case(question, laboratory, kinds, conditions, now)
-        before = case.compare()
-        if not case.seeds and keeper.hurried:
-            raise KeyboardInterrupt
-        if not case.seeds:
-            raise ScenarioError(
-                "--deadline",
-                format_quantity(deadline_s or 0.0, TIME),
-                "more time: this machine has not even simulated the present queue",
-            )
-        if case.settled:
-            before = case.compare_further(before)
-        taken = _recommended(question, case.compared) if case.settled else None
+        before = case.compare() if places else Measured(now)
+        judged = len(case.seeds) > 1
+        taken = case.recommended() if judged else None
         after = before if taken is None else taken.measured
-        outside = with_ramp(probes(question, buffer), question, now)
-        around = case.around(outside if case.settled else [], after.queue)
-        if progress is not None:
-            progress(1.0)
-    verdict: Verdict
+        if judged:
+            outside = with_ramp(probes(question, buffer), question, now)
+            around = case.around(outside, after.queue)
+    if progress is not None:
+        progress(1.0)
+    refused = [each for each in case.compared if each.judgement.by is not None]
+    verdict: Verdict = "keep: harm" if refused else "keep: nothing better"
+    judgement = refused[0].judgement if refused else Judgement(None)
     if taken is not None and taken.judgement.by is not None:
-        judgement = taken.judgement
-        verdict = _SET[taken.judgement.by]
-    else:
-        refused = [each for each in case.compared if each.judgement.by is not None]
-        verdict = "keep: harm" if refused else "keep: nothing better"
-        if case.promising or not case.settled:
-            verdict = "keep: not settled"
-        judgement = refused[0].judgement if refused else Judgement(None)
+        judgement, verdict = taken.judgement, _SET[taken.judgement.by]
+    if not judged:
+        verdict = "keep: not settled"
     return Advice(
         question,
         present,
@@ -329,31 +307,22 @@ def advise(
         case.seeds,
         laboratory.runs,
         laboratory.spent,
-        case.length,
         deadline_s,
         keeper.was_up,
         keeper.hurried,
-        case.settled,
-        None if case.settled else case.deadline_needed_s(),
+        None if judged else _round_up(usual_s * max(needed / budget, 1.0)),
     )
 
 
-def _on_the_line(question: Question, present: Present) -> Question:
-    """The question, with what the line leaves of its rate for packets."""
-    if present.framing is None:
-        return question
-    return replace(question, line_share=PACKET_BYTES / present.framing.bytes_of(PACKET_BYTES))
+def _round_up(seconds: float) -> float:
+    """Two digits of a time, rounded up."""
+    digits = 10.0 ** (math.floor(math.log10(seconds)) - 1)
+    return math.ceil(seconds / digits) * digits
 
 
 @dataclass(slots=True)
 class _Case:
-    """A question while it is worked on: what was compared, on which seeds, where and for how long.
-
-    Attributes:
-        conditions: of the search, in which runs may be too short for anything but a ranking.
-        places: the conditions of the comparison.
-        settled: whether no run of the comparison is.
-    """
+    """A question while it is worked on: what was compared, on which seeds and where."""
 
     question: Question
     laboratory: Laboratory
@@ -363,197 +332,163 @@ class _Case:
     compared: list[Compared] = field(default_factory=list)
     tried: dict[str, int] = field(default_factory=dict)
     seeds: list[int] = field(default_factory=list)
-    length: float = 1.0
-    places: Sequence[Condition] = ()
-    settled: bool = False
 
     @property
     def first(self) -> int:
         """The first seed of all."""
         return _SEEDS_APART * self.question.seed % _SEEDS
 
-    @property
-    def promising(self) -> list[Compared]:
-        """Candidates that would be recommended if their gain lasts."""
-        return [each for each in self.compared if each.accepted]
-
     def compare(self) -> Measured:
-        """Searches, and compares the best with what is there: which this returns."""
+        """Compares the best with what is there: which this returns."""
         laboratory, conditions = self.laboratory, self.conditions
-        budget = laboratory.budget
-        selector = Selector(self.question, laboratory, conditions, self.now, self.families)
-        with laboratory.time.part(_SEARCH_TIME):
-            found = selector.run(self.first)
-        self.tried = dict(found.tried)
-        left = max(_COMPARISON * budget, UP_TO_COMPARISON * budget - laboratory.spent)
+        candidates = self._candidates()
+        left = max(
+            (1.0 - PROBES) * laboratory.budget - laboratory.spent, COMPARISON * laboratory.budget
+        )
+        most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
         with laboratory.time.part(_COMPARISON_TIME):
             left = laboratory.time.in_time(left)
-        # Where few runs have ranked what is chosen, more of it is compared: in fewer conditions
-        # and with fewer seeds, if need be.
-        least = 2 if found.selected else min(len(found.chosen) + 1, _UNSELECTED_COMPARED)
-        long_enough = settled_conditions(conditions, laboratory, left, least)
-        self.settled = long_enough is not None
-        self.places = conditions = long_enough or conditions
-        most = _QUICK_SEEDS if self.question.quick else _FULL_SEEDS
-        count = seeds_for(conditions, laboratory, most, left)
-        count = count if found.selected else min(count, LEAST_SEEDS)
-        self.seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
-        settings = int(left / laboratory.cost(conditions, 0.0, 1, count)) - 1
-        queues = [self.now, *found.chosen[: max(settings, 1)]]
-        self.length = laboratory.length_for(conditions, len(queues), count, left)
-        # Whatever there is in time: nothing can be said without this.
-        met, rows = laboratory.measure_in_time(queues, conditions, self.seeds, self.length)
-        if not met and laboratory.time.hurried:
-            # On a busy machine not even one seed fits into the moment that was left. The best two
-            # are compared however long it takes: without that there is nothing to say at all.
-            laboratory.time.until = math.inf
-            few = queues[:2], conditions, self.seeds[:1], self.length
-            met, rows = laboratory.measure_in_time(*few)
-            laboratory.time.until = laboratory.time.ends
+            each = laboratory.cost(conditions, 0.0, 1, LEAST_SEEDS)
+            room = min(max(int(left / each) - 1, 1), _MOST_COMPARED)
+            queues = [self.now, *candidates[:room]]
+            count = seeds_for(conditions, laboratory, len(queues), most, left)
+            seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
+            length = laboratory.length_for(conditions, len(queues), count, left)
+            met, rows = laboratory.measure_in_time(queues, conditions, seeds, length)
         self.seeds = met
         if met:
-            self._judge(rows[0], rows[1:])
+            self.compared = [
+                Compared(
+                    row,
+                    judge(self.question, rows[0], row, _PART),
+                    self.now.kind in _DO_MORE,
+                )
+                for row in rows[1:]
+            ]
         return rows[0]
 
-    def compare_further(self, before: Measured) -> Measured:
-        """Compares more, where nothing can be recommended yet.
-
-        Returns:
-            The queue in force.
-        """
-        for number, factor in enumerate(_RELAXED):
-            bound_ms = factor * self.question.bound_ms
-            if self.promising or bound_ms > _RELAXED_MOST * worst_p95_ms(before):
-                break
-            # What keeps the bound does harm. Something in between may help without.
-            if not self.aim_further(number, factor, before):
-                break
-        if self.promising and _recommended(self.question, self.compared) is None:
-            return self.compare_later(before)
-        return before
-
-    def compare_later(self, before: Measured) -> Measured:
-        """Compares what seemed better once more, after the time that was measured.
-
-        Returns:
-            The queue in force; what it was before, where there was no room for that.
-        """
-        laboratory = self.laboratory
-        places = [each.later(self.length) for each in self.places]
-        queues = [
-            self.now,
-            *(each.measured.queue for each in self.promising[:_RELAXED_COMPARED]),
-        ]
-        room = (_MOST - _PROBES) * laboratory.budget - laboratory.spent
-        if laboratory.cost(places, 1.0, len(queues), len(self.seeds)) > room:
-            return before
-        try:
-            with laboratory.time.part(_COMPARISON_TIME):
-                now, *rows = laboratory.measure(queues, places, self.seeds, 1.0)
-        except TimeUpError:
-            return before
-        self.places, self.length, self.compared = places, 1.0, []
-        self._judge(now, rows)
-        return now
-
-    def deadline_needed_s(self) -> float:
-        """The deadline with which the comparison would be long enough, about."""
-        laboratory, keeper = self.laboratory, self.laboratory.time
-        packets, seconds = _usual(self.question)
-        needed = seconds * max(settling_budget(self.conditions, laboratory) / packets, 1.0)
-        if keeper.was_up and keeper.packets > 0.0:
-            part = CAUTION * (1.0 - _SEARCH_TIME) * _COMPARISON_TIME
-            cost = settled_cost(self.conditions, laboratory)
-            needed = max(_SPARE * cost * keeper.simulated_s / keeper.packets / part, needed)
-        digits = 10.0 ** (math.floor(math.log10(needed)) - 1)
-        return math.ceil(needed / digits) * digits
-
-    def aim_further(self, number: int, factor: float, before: Measured) -> bool:
-        """Searches for a multiple of the bound; tells whether there was room for that."""
-        laboratory, conditions = self.laboratory, self.conditions
-        budget = laboratory.budget
-        share = _RELAXED_BUDGET * budget
-        smaller = replace(laboratory, budget=share, spent=0.0, runs=0, done=laboratory.spent)
-        search = max(share, least_cost(conditions, smaller))
-        each = laboratory.cost(self.places, self.length, 1, len(self.seeds))
-        affordable = int(((_MOST - _PROBES) * budget - laboratory.spent - search) / each)
-        if affordable < 1 or len(self.seeds) < LEAST_SEEDS:
-            return False
-        wider = replace(self.question, bound_s=factor * self.question.bound_s)
-        selector = Selector(wider, smaller, conditions, self.now, self.families)
-        with laboratory.time.part(_AIMING_TIME), laboratory.time.part(_AIMING_SEARCH_TIME):
-            found = selector.run(self.first + _RELAXED_SEEDS * (number + 1))
-        for kind, count in found.tried.items():
-            self.tried[kind] = self.tried.get(kind, 0) + count
-        laboratory.runs += smaller.runs
-        laboratory.spent += smaller.spent
-        few = found.chosen[: min(affordable, _RELAXED_COMPARED)]
-        try:
-            with laboratory.time.part(_AIMING_TIME):
-                rows = laboratory.measure(few, self.places, self.seeds, self.length)
-        except TimeUpError:
-            return False
-        self._judge(before, rows)
-        return True
+    def recommended(self) -> Compared | None:
+        """The plainest candidate that is accepted, or one that is noticeably better than that."""
+        taken: Compared | None = None
+        for each in sorted(self.compared, key=lambda each: self._plainness(each.measured.queue)):
+            if not each.accepted:
+                continue
+            if taken is None or self._is_worth(taken.measured, each.measured):
+                taken = each
+        return taken
 
     def around(self, places: Sequence[Condition], chosen: QueueSetting) -> list[Measured]:
-        """Queue in force and recommended queue, measured around the range.
-
-        Nothing where time is up, or is too short for them to settle.
-        """
+        """Queue in force and recommended queue around the range, as far as there is time."""
         laboratory = self.laboratory
-        packets = laboratory.time.in_time(_PROBES * laboratory.budget)
-        places = [each.settled() for each in places]
-        while len(places) > 1 and laboratory.cost(places, 0.0, 2, 1) > packets:
-            places.pop()
-        once = laboratory.cost(places, 0.0, 2, 1)
-        affordable = int(packets / once) if once else 0
+        packets = laboratory.time.in_time(PROBES * laboratory.budget)
+        some = list(places)
+        while some and laboratory.cost(some, 0.0, 2, 1) > packets:
+            some.pop()
         queues = list({each.same_as: each for each in (self.now, chosen)}.values())
-        if not affordable:
-            return [Measured(each) for each in queues]
-        seeds = self.seeds[: min(max(affordable, 1), _PROBE_SEEDS)]
-        length = laboratory.length_for(places, len(queues), len(seeds), packets)
-        met, rows = laboratory.measure_in_time(queues, places, seeds, length)
+        seeds = self.seeds[:_PROBE_SEEDS]
+        met, rows = laboratory.measure_in_time(queues, some, seeds, 0.0) if some else ([], [])
         return rows if met else [Measured(each) for each in queues]
 
-    def _judge(self, before: Measured, rows: Sequence[Measured]) -> None:
-        question = self.question
-        later = continued(question, before)
-        others = [*(each.measured for each in self.compared), *rows]
-        self.compared += [
-            Compared(
-                row,
-                judge(question, before, row, _PART),
-                keeps(row, question.bound_ms),
-                judge(question, later, continued(question, row)).by is not None,
-                gives_up_isolation(question, before, others, row),
-                only_for_bound=self.now.kind in _DO_MORE,
-            )
-            for row in rows
+    def _candidates(self) -> list[QueueSetting]:
+        """Settings worth comparing, the most promising first."""
+        plain = self._plain()
+        isolates = any(each.keeps_apart for each in self.families)
+        with self.laboratory.time.part(_SCREENING_TIME):
+            ranked = self._screen(plain) if len(plain) > _MOST_COMPARED else plain
+        tuned: list[QueueSetting] = []
+        if not isolates and self.families:
+            with self.laboratory.time.part(_SEARCH_TIME):
+                share = SEARCH * self.laboratory.budget / len(self.families)
+                for number, family in enumerate(self.families):
+                    if family.kind not in self.tried:
+                        continue
+                    tuned += self._tune(family, ranked, self.first + 2 + number, share)
+        # Whatever ranks first, what keeps flows apart is compared, and a rule beside what is tuned.
+        apart = [each for each in plain if each.keeps_apart][:1]
+        found = [*apart, *ranked[:1], *tuned, *ranked[1:]]
+        return list({each.same_as: each for each in reversed(found)}.values())[::-1]
+
+    def _plain(self) -> list[QueueSetting]:
+        """Defaults and rules of thumb, those that keep flows apart first."""
+        known, model = {self.now.same_as}, ScaledLine(self.question.scale)
+        found: list[QueueSetting] = []
+        for family in sorted(self.families, key=lambda each: not each.keeps_apart):
+            if "pie" in family.discipline and self.question.scale > MOST_SCALE_OF_PIE:
+                continue
+            for queue in family.candidates(self.question):
+                self.tried[family.kind] = self.tried.get(family.kind, 0) + 1
+                if queue.same_as not in known and model.suits(queue):
+                    known.add(queue.same_as)
+                    found.append(queue)
+        return found
+
+    def _screen(self, plain: Sequence[QueueSetting]) -> list[QueueSetting]:
+        """The candidates by their points with one seed, the best first, as far as there is room."""
+        laboratory = self.laboratory
+        few = subset(self.conditions)
+        room = int(SCREENING * laboratory.budget / laboratory.cost(few, 0.0, 1, 1)) - 1
+        some = plain[: max(room, _MOST_COMPARED)]
+        try:
+            now, *rows = laboratory.measure([self.now, *some], few, [self.first], 0.0)
+        except TimeUpError:
+            return list(plain)
+        scores = {row.queue.same_as: score(self.question, row, now) for row in rows}
+        return sorted(some, key=lambda each: scores[each.same_as])
+
+    def _tune(
+        self, family: Family, ranked: Sequence[QueueSetting], seed: int, packets: float
+    ) -> list[QueueSetting]:
+        """The best setting of a search; none where there is no room for one."""
+        laboratory, question = self.laboratory, self.question
+        conditions = subset(self.conditions)
+        each = laboratory.cost(conditions, 0.0, 1, 1)
+        count = min(int(packets / each) - 1, _MOST_TRIED)
+        space = family.space(question)
+        if count < _LEAST_TRIED:
+            return []
+        starts = [each for each in (*ranked, self.now) if each.kind == family.kind]
+        points = [
+            space.point({name: float(start.parameters[name] or 0.0) for name in space.names})
+            for start in starts
+            if all(start.parameters.get(name) is not None for name in space.names)
         ]
+        search = search_named(chosen_search(AUTOMATIC, len(space), "hurry"))(
+            len(space), seed=seed, start_points=points[:3]
+        )
+        known: dict[tuple[object, ...], tuple[float, QueueSetting]] = {}
+        tried = 0
+        try:
+            [now] = laboratory.measure([self.now], conditions, [seed], 0.0)
+            while tried < count:
+                asked = search.ask(min(_AT_ONCE, count - tried))
+                queues = [family.setting_or_none(question, space.values(point)) for point in asked]
+                settable = [each for each in queues if each is not None]
+                new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
+                for row in laboratory.measure(new, conditions, [seed], 0.0):
+                    known[row.queue.same_as] = score(question, row, now), row.queue
+                found = [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
+                search.tell(asked, found)
+                tried += len(asked)
+        except TimeUpError:
+            pass
+        self.tried[family.kind] = self.tried.get(family.kind, 0) + tried
+        best = min(known.values(), key=lambda entry: entry[0], default=None)
+        return [] if best is None else [best[1]]
 
+    def _plainness(self, queue: QueueSetting) -> tuple[bool, bool, int, bool]:
+        """Sort key: plainer settings are looked at first, and so win a tie."""
+        kinds = [each.kind for each in self.families]
+        return (
+            not queue.keeps_apart,
+            bool(queue.tuned) and "rule" not in queue.label,
+            -1 if queue.kind == self.now.kind else kinds.index(queue.kind),
+            bool(queue.tuned),
+        )
 
-def _usual(question: Question) -> tuple[float, float]:
-    """The packets' work that an answer usually comes to, and the seconds that it may take."""
-    return (QUICK_PACKETS, QUICK_S) if question.quick else (FULL_PACKETS, FULL_S)
-
-
-def _recommended(question: Question, compared: Sequence[Compared]) -> Compared | None:
-    """First acceptable candidate that lasts, those that keep the bound before the others.
-
-    Where none keeps it, one that comes noticeably nearer is preferred.
-    """
-    accepted = [each for each in compared if each.accepted and each.lasts]
-    if not accepted:
-        accepted = [each for each in compared if each.accepted_at_last and each.lasts]
-    accepted.sort(key=lambda each: (not each.keeps_bound, bool(each.judgement.harms)))
-    if not accepted:
-        return None
-    taken = accepted[0]
-    for each in accepted[1:]:
-        if not taken.keeps_bound and judge(question, taken.measured, each.measured).by == "bound":
-            taken = each
-    return taken
+    def _is_worth(self, plainer: Measured, other: Measured) -> bool:
+        """Check whether a less plain setting is better, and nobody is worse off with it."""
+        found = judge(self.question, plainer, other)
+        return found.by is not None and all(each.excusable for each in found.harms)
 
 
 def price(before: Measured, after: Measured, question: Question) -> dict[str, float]:
@@ -568,8 +503,11 @@ def price(before: Measured, after: Measured, question: Question) -> dict[str, fl
     found = {
         "goodput_change": goodput_share(question, after) - goodput_share(question, before),
         "goodput_change_worst": min(
-            (after.goodput(at) - before.goodput(at)) / question.simulated_rate_bit_per_s
-            for at in places
+            (
+                (after.goodput(at) - before.goodput(at)) / question.packet_rate_bit_per_s
+                for at in places
+            ),
+            default=0.0,
         ),
     }
     for name, worst in (("jain_index", min), ("starved_flows", max)):

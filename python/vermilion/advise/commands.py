@@ -45,7 +45,7 @@ _INTERFACES: Final = {"linux": "eth0", "sonic": "Ethernet0", "cisco": "GigabitEt
 
 def needs_shaper(question: Question, present: Present) -> bool:
     """Check whether the bottleneck has to be brought to this machine, or may have to be."""
-    if question.device == "sonic" or question.parent is not None:
+    if question.device == "sonic" or question.parent is not None or not present.improvable:
         return False
     if present.shaper is not None and present.shaper != "cake":
         return False
@@ -82,6 +82,24 @@ def is_as_fast(question: Question) -> bool:
     """Check whether the interface is known to be no faster than the line."""
     interface = question.interface_rate_bit_per_s
     return interface is not None and interface <= _SAME_RATE * question.rate_bit_per_s
+
+
+_PORTS_BIT_PER_S: Final = tuple(
+    1e6 * each for each in (10, 100, 1e3, 2.5e3, 5e3, 10e3, 25e3, 40e3, 50e3, 100e3, 200e3, 400e3)
+)
+_NEAR_PORT: Final = 0.9
+
+
+def waits_elsewhere(question: Question, present: Present) -> bool:
+    """Check whether packets most likely wait in the modem, as on most home lines.
+
+    A rate near that of an Ethernet port is taken to be the port's, where it is not known.
+    """
+    if question.device != "linux" or not brings_here(question, present, keep=True):
+        return False
+    ports = [rate for rate in _PORTS_BIT_PER_S if rate >= question.rate_bit_per_s]
+    is_port = bool(ports) and question.rate_bit_per_s >= _NEAR_PORT * ports[0]
+    return question.interface_rate_bit_per_s is not None or not is_port
 
 
 def not_restored(question: Question, present: Present) -> str | None:

@@ -4,8 +4,9 @@ Nominal are the corners and the middle (geometric, because twice as many flows m
 everywhere) of the ranges of flows and round trips, with today's senders: CUBIC as Linux has it,
 round trips spread by a tenth (flows with equal ones fall into step with the queue: S. Floyd and V.
 Jacobson, "On traffic phase effects in packet-switched gateways", 1992). Two more, in the middle,
-are for robustness: a sixth of the rate is short web transfers, with one call beside; half of the
-senders are Reno and BBR.
+are for robustness: a sixth of the rate is short web transfers; half of the senders are Reno and
+BBR. Beside all of them one call sends a packet every 20 ms: the sparse flow, for which queues are
+kept short.
 Around the range lie the probes, which tell where an answer stops being true.
 
 How long is simulated follows from the conditions alone: a CUBIC flow with a fair share W packets
@@ -14,8 +15,7 @@ trips where that is less, as Reno would.
 
 Before that, transfers begin: within a second they all start, double their windows for a few round
 trips, fill a queue that takes up to seconds to drain, and go on to the first loss that is not of
-their beginning. Only then is what is measured how the line stays (:meth:`Condition.settled`).
-Shorter runs rank settings; nothing is claimed from them.
+their beginning. Only then is what is measured how the line stays. No run is shorter than that.
 
 CoDel needs time to reach the drop rate that many transfers ask for: it drops the n-th of a series
 an interval / sqrt(n) after the one before (RFC 8289, section 5.4), so t / (2 interval^2) a second
@@ -29,8 +29,10 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from vermilion.advise.scaled_line import ScaledLine
 from vermilion.scenario import format_quantity, scenario_from_document
 from vermilion.scenario.quantities import TIME, how_many
+from vermilion.tuning.rules_of_thumb import LOCAL_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -54,7 +56,8 @@ _CALL_BIT_PER_S: Final = 85.6e3
 """A packet every 20 ms: 160 bytes of voice (G.711), 40 of RTP, UDP and IP, and Ethernet's 14."""
 
 _MOST_OF_CALL: Final = 0.1
-"""Of the line: a slower one has no call."""
+"""Of the line: on a slower one the sparse flow sends as many packets less, as a game or DNS
+does."""
 
 PACKET_BYTES: Final = 1514
 """A full packet on Ethernet, as a queue counts it."""
@@ -76,6 +79,13 @@ The next drop comes when these packets have left, or after CoDel's interval of 1
 bring 500 ms to 10 ms, in 11 x 0.1 + 0.5 / (1 - 0.7) = 2.8 s, of which nearly one is in the full
 warm-up anyway. As measured, 2 s more are enough for FQ-CoDel from 10 Mbit/s to 1 Gbit/s, with 1 to
 200 flows over 12 to 200 ms."""
+
+_LOCAL: Final = 0.3
+"""In a building transfers begin within 0.3 s, and what they begin with is over, two timeouts of
+0.2 s included, in twice that."""
+
+_LOCAL_PACKETS: Final = 20.0
+"""There a sparse flow sends a packet each millisecond."""
 
 _SHARE_THAT_SHOWS: Final = 0.05
 _MOST_PACKETS: Final = 10_240
@@ -100,15 +110,14 @@ class Condition:
     Attributes:
         flows: long transfers.
         round_trip_s: their mean base round trip.
-        traffic: "bulk": CUBIC alone; "web": with short transfers and a call besides; "mixed": with
-            Reno and BBR.
-        warm_up_s: simulated and not measured, in full length: until transfers have settled.
+        traffic: "bulk": CUBIC alone; "web": with short transfers besides; "mixed": with Reno and
+            BBR. A call is beside them everywhere.
+        warm_up_s: simulated and not measured: until the beginning of the transfers has left the
+            queue.
         measured_s: measured, in full length.
-        least_warm_up_s: the shortest in which slow start is over, of most of them.
-        least_measured_s: the shortest that still tells something.
-        between_losses_s: from one loss of a flow with a fair share to its next, about.
-        draining_s: what queues take after the full warm-up until the beginning has left them.
-        is_settled: whether no run is so short that transfers are still beginning.
+        least_measured_s: the shortest that shows how the line stays: from one loss of a transfer to
+            its next, within which windows only grow.
+        between_losses_s: that time, about.
     """
 
     flows: int
@@ -116,11 +125,8 @@ class Condition:
     traffic: Traffic
     warm_up_s: float
     measured_s: float
-    least_warm_up_s: float
     least_measured_s: float
     between_losses_s: float
-    draining_s: float
-    is_settled: bool = False
 
     @property
     def round_trip_ms(self) -> float:
@@ -144,47 +150,13 @@ class Condition:
         """Measured seconds at a length from 0, the least, to 1, the full."""
         return self.least_measured_s + length * (self.measured_s - self.least_measured_s)
 
-    def warm_up(self, length: float) -> float:
-        """Seconds that are not measured, at such a length."""
-        return self.least_warm_up_s + length * (self.warm_up_s - self.least_warm_up_s)
-
-    def settled(self) -> Condition:
-        """The same, in which no run shows how transfers begin, however short it is.
-
-        The warm-up is never shortened, and what slow start has left in the queue has drained. What
-        is measured is at least as long as from one loss to the next: within a shorter time the
-        windows only grow.
-        """
-        if self.is_settled:
-            return self
-        warm_up = min(self.warm_up_s + self.draining_s, _LONGEST_S)
-        least = min(max(self.least_measured_s, self.between_losses_s), self.measured_s)
-        return replace(
-            self,
-            warm_up_s=warm_up,
-            least_warm_up_s=warm_up,
-            least_measured_s=least,
-            is_settled=True,
-        )
-
-    def later(self, length: float) -> Condition:
-        """The same, measured for as long as at such a length, but after that time."""
-        seconds = self.seconds(length)
-        begin = self.warm_up(length) + seconds
-        return replace(
-            self,
-            warm_up_s=begin,
-            least_warm_up_s=begin,
-            measured_s=seconds,
-            least_measured_s=seconds,
-        )
-
     def cost(self, question: Question, length: float) -> float:
         """About how many packets' work a run with the simplest queue is."""
         a_second = question.simulated_rate_bit_per_s / (8.0 * PACKET_BYTES)
         each = 1.0 + _OTHER_TRAFFIC * self.robustness
-        packets = a_second * (self.warm_up(length) + self.seconds(length))
-        return _EACH_RUN + _EACH_FLOW * self.flows + each * packets
+        packets = a_second * (self.warm_up_s + self.seconds(length))
+        flows = self.flows / ScaledLine.of(self.flows, question.scale).flows
+        return _EACH_RUN + _EACH_FLOW * flows + each * packets
 
 
 def grid(question: Question, buffer_bytes: float) -> list[Condition]:
@@ -199,8 +171,11 @@ def grid(question: Question, buffer_bytes: float) -> list[Condition]:
     middle = round(math.sqrt(fewest * most)), math.sqrt(short * long)
     corners = [(count, trip) for count in (fewest, most) for trip in (short, long)]
     nominal = list(dict.fromkeys([*corners, middle]))
+    asked = [condition(question, count, trip, "bulk", buffer_bytes) for count, trip in nominal]
+    if question.scale > 1:  # short transfers and BBR do not shrink
+        return asked
     return [
-        *(condition(question, count, trip, "bulk", buffer_bytes) for count, trip in nominal),
+        *asked,
         condition(question, *middle, "web", buffer_bytes),
         condition(question, *middle, "mixed", buffer_bytes),
     ]
@@ -232,27 +207,25 @@ def condition(
     question: Question, flows: int, round_trip_s: float, traffic: Traffic, buffer_bytes: float
 ) -> Condition:
     """A condition with the times that suit it."""
-    packets_per_second = question.simulated_rate_bit_per_s / (8.0 * PACKET_BYTES)
+    packets_per_second = question.packet_rate_bit_per_s / (8.0 * PACKET_BYTES)
     window = packets_per_second * (round_trip_s + question.bound_s) / flows
     between = min((_BETWEEN_LOSSES * window) ** (1.0 / 3.0), _RENO_SHARE * window * round_trip_s)
-    filling = min(8.0 * buffer_bytes / question.simulated_rate_bit_per_s, 8.0)
-    slow_start = 1.0 + 20.0 * round_trip_s
-    warm_up = min(2.0 + 20.0 * round_trip_s + between + filling, _LONGEST_S)
-    wanted = max(8.0, 60.0 * round_trip_s, 3.0 * between, _PACKETS_WANTED / packets_per_second)
-    least = max(_LEAST_MEASURED_S, _LEAST_ROUND_TRIPS * round_trip_s)
-    measured = max(min(wanted, _LONGEST_S), least)
+    filling = min(8.0 * buffer_bytes / question.packet_rate_bit_per_s, 8.0)
     draining = min(_DRAINING_S, _MOST_PACKETS / packets_per_second / _SHARE_THAT_SHOWS)
-    return Condition(
-        flows,
-        round_trip_s,
-        traffic,
-        max(warm_up, slow_start),
-        measured,
-        slow_start,
-        least,
-        between,
-        draining,
+    pace = _LOCAL if is_local(question) else 1.0
+    warm_up = min(2.0 * pace + 20.0 * round_trip_s + between + filling + draining, _LONGEST_S)
+    wanted = max(
+        8.0 * pace, 60.0 * round_trip_s, 3.0 * between, _PACKETS_WANTED / packets_per_second
     )
+    least = max(pace * _LEAST_MEASURED_S, _LEAST_ROUND_TRIPS * round_trip_s)
+    measured = max(min(wanted, _LONGEST_S), least)
+    least = min(max(least, between), measured)
+    return Condition(flows, round_trip_s, traffic, warm_up, measured, least, between)
+
+
+def is_local(question: Question) -> bool:
+    """Check whether all are in one building: a sparse flow then sends more often."""
+    return question.round_trip_s[1] < LOCAL_S
 
 
 def packet_time_s(question: Question) -> float:
@@ -261,7 +234,7 @@ def packet_time_s(question: Question) -> float:
     Queues that hold a delay are never told less: none that holds a packet could be that short
     (RFC 8290, section 5.2.1).
     """
-    return 8.0 * PACKET_BYTES / question.simulated_rate_bit_per_s
+    return 8.0 * PACKET_BYTES / question.packet_rate_bit_per_s
 
 
 def nominal(conditions: Iterable[Condition]) -> list[Condition]:
@@ -271,7 +244,7 @@ def nominal(conditions: Iterable[Condition]) -> list[Condition]:
 
 def most_goodput(question: Question) -> float:
     """Bits that can arrive for good in a second: the rate without headers."""
-    return question.simulated_rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
+    return question.packet_rate_bit_per_s * (1.0 - HEADER_BYTES / PACKET_BYTES)
 
 
 def subset(conditions: Sequence[Condition]) -> list[Condition]:
@@ -280,6 +253,11 @@ def subset(conditions: Sequence[Condition]) -> list[Condition]:
     hard = max(own, key=lambda each: (each.flows / each.round_trip_s, each.flows))
     easy = min(own, key=lambda each: (each.flows / each.round_trip_s, each.flows))
     return list(dict.fromkeys([hard, easy, own[-1]]))
+
+
+def _call_bit_per_s(question: Question) -> float:
+    usual = _CALL_BIT_PER_S * (_LOCAL_PACKETS if is_local(question) else 1.0)
+    return min(usual, _MOST_OF_CALL * question.simulated_rate_bit_per_s)
 
 
 def network(
@@ -297,19 +275,22 @@ def network(
         ScenarioError: the queue is not accepted.
     """
     trip = at.round_trip_s
+    model = ScaledLine.of(at.flows, question.scale)
+    start = f"0 s .. {_LOCAL if is_local(question) else 1.0!r} s"
     common = {
         "path": [LINK],
         "rtt": f"{(1.0 - _SPREAD) * trip!r} s .. {(1.0 + _SPREAD) * trip!r} s",
         "packet_size": f"{PACKET_BYTES} bytes",
         "header_size": f"{HEADER_BYTES} bytes",
         "ack_size": f"{HEADER_BYTES} bytes",
-        "start": "0 s .. 1 s",
+        "start": start,
     }
 
     def sender(name: str) -> dict[str, Any]:
-        return {"congestion_control": name, "option_set": "linux", "ecn": question.ecn}
+        own = {"congestion_control": name, "option_set": "linux", "ecn": question.ecn}
+        return {**own, **model.senders(name)}
 
-    shares = {"cubic": at.flows}
+    shares = {"cubic": max(at.flows // model.flows, 1)}
     if at.traffic == "mixed":
         others = max(1, at.flows // 4)
         shares = {"cubic": max(1, at.flows - 2 * others), "newreno": others, "bbr": others}
@@ -324,30 +305,26 @@ def network(
             "sender": sender("cubic"),
             "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},
         }
-        if _MOST_OF_CALL * question.simulated_rate_bit_per_s >= _CALL_BIT_PER_S:
-            groups[CALL] = {
-                "path": [LINK],
-                "rtt": f"{trip!r} s",
-                "packet_size": f"{CALL_PACKET_BYTES} bytes",
-                "header_size": f"{_CALL_HEADER_BYTES} bytes",
-                "start": "0 s .. 1 s",
-                "traffic": {"kind": "constant-rate", "rate": f"{_CALL_BIT_PER_S} bit/s"},
-            }
-    warm_up, seconds = at.warm_up(length), at.seconds(length)
+    groups[CALL] = {
+        "path": [LINK],
+        "rtt": f"{trip!r} s",
+        "packet_size": f"{CALL_PACKET_BYTES} bytes",
+        "header_size": f"{_CALL_HEADER_BYTES} bytes",
+        "start": start,
+        "traffic": {"kind": "constant-rate", "rate": f"{_call_bit_per_s(question)!r} bit/s"},
+    }
+    warm_up, seconds = at.warm_up_s, at.seconds(length)
     rate = f"{question.simulated_rate_bit_per_s!r} bit/s"
     return scenario_from_document(
         {
             "title": at.name,
             "duration": f"{warm_up + seconds!r} s",
             "warm_up": f"{warm_up!r} s",
-            # Nothing changes; but both halves of what is measured are told apart.
-            "settle": "0 s",
-            "changes": [{"at": f"{warm_up + 0.5 * seconds!r} s", "link": LINK, "rate": rate}],
             "links": {
                 LINK: {
                     "rate": rate,
                     "delay": "0 s",
-                    "queue": queue.among(sum(shares.values())).table(),
+                    "queue": model.queue(queue.among(at.flows)).table(),
                 }
             },
             "flows": groups,
@@ -384,4 +361,4 @@ def with_ramp(
         drops = min(_DROPS_OF_A_WINDOW / window**2, _MOST_DROPS) * a_second
         return 2.0 * interval**2 * drops
 
-    return [replace(at, draining_s=at.draining_s + ramp_s(at)) for at in conditions]
+    return [replace(at, warm_up_s=at.warm_up_s + ramp_s(at)) for at in conditions]

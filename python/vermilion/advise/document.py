@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from vermilion.advise.advice import Advice, Compared, price
 from vermilion.advise.commands import commands
 from vermilion.advise.conditions import nominal
-from vermilion.advise.harms import MARGINS, Harm, absolute_ms
-from vermilion.advise.judgement import NOTICEABLE, goodput_share, keeps, worst_p95_ms
-from vermilion.advise.margins import CALL_LOSS, SHORT_TRANSFER, margins_for
+from vermilion.advise.harms import Harm, is_broken
+from vermilion.advise.judgement import (
+    NOTICEABLE,
+    goodput_share,
+    keeps,
+    total_points,
+    worst_p95_ms,
+    worst_sparse_ms,
+)
+from vermilion.advise.margins import METRICS, SPARSE_POINTS, margins_for
+from vermilion.advise.metrics import CALL_LOSS
 from vermilion.advise.wording import (
+    answer,
     harm_words,
     headline,
     largest,
@@ -27,28 +36,11 @@ from vermilion.files.document import as_json, package_version
 from vermilion.files.document import document as json_document
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from vermilion.advise.command_lines import Commands
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Measured
-    from vermilion.advise.question import Question
-
-_METRIC_OF_MARGIN: Final = {
-    "goodput_ratio": "goodput_bit_per_s",
-    "goodput_ratio_where_the_bound_was_broken": "goodput_bit_per_s",
-    "jain_index": "jain_index",
-    "starved_flows": "starved_flows",
-    "starved_share": "starved_flows",
-    "drop_rate": "drop_rate",
-    "delay_ratio": "delay_p95_ms",
-    "delay_ms": "delay_p95_ms",
-    "delay_part_of_gain": "delay_p95_ms",
-    "short_transfer_ratio": SHORT_TRANSFER,
-    "call_loss_rate": CALL_LOSS,
-    "call_loss_rate_where_the_bound_was_broken": CALL_LOSS,
-    "call_loss_rate_heard": CALL_LOSS,
-}
 
 
 def document(advice: Advice) -> dict[str, Any]:
@@ -74,9 +66,10 @@ class AdviseCondition:
 def _conditions(
     advice: Advice, places: Iterable[Condition], before: Measured, after: Measured
 ) -> list[AdviseCondition]:
-    bound_ms = advice.question.bound_ms
     return [
-        AdviseCondition(at, after.p95_ms(at) <= bound_ms, before.means(at), after.means(at))
+        AdviseCondition(
+            at, not is_broken(advice.question, after, at), before.means(at), after.means(at)
+        )
         for at in places
     ]
 
@@ -92,13 +85,17 @@ def outside(advice: Advice) -> list[AdviseCondition]:
 
 
 @json_document(
-    "worst_delay_p95_ms? worst_condition bound_kept goodput_bit_per_s goodput_bit_per_s_least"
+    "call_delay_p95_ms? call_loss_rate? points?"
+    " worst_delay_p95_ms? worst_condition bound_kept goodput_bit_per_s goodput_bit_per_s_least"
     " goodput_of_possible jain_index_worst? starved_flows_worst? drop_rate_worst?"
 )
 @dataclass(frozen=True, slots=True)
 class AdviseSummary:
     """A setting over all conditions."""
 
+    call_delay_p95_ms: float | None
+    call_loss_rate: float | None
+    points: float | None
     worst_delay_p95_ms: float | None
     worst_condition: str
     bound_kept: bool
@@ -110,10 +107,15 @@ class AdviseSummary:
     drop_rate_worst: float | None
 
 
-def _summary(advice: Advice, measured: Measured) -> AdviseSummary:
+def _summary(advice: Advice, measured: Measured) -> AdviseSummary | None:
     places = nominal(measured.runs)
+    if not places:
+        return None
     goodputs = [measured.goodput(at) for at in places]
     return AdviseSummary(
+        _finite(worst_sparse_ms(measured)),
+        largest(measured, CALL_LOSS),
+        _finite(total_points(advice.question, measured)),
         _finite(worst_p95_ms(measured)),
         worst_condition(measured).name,
         keeps(measured, advice.question.bound_ms),
@@ -126,12 +128,12 @@ def _summary(advice: Advice, measured: Measured) -> AdviseSummary:
     )
 
 
-def summary_before(advice: Advice) -> AdviseSummary:
+def summary_before(advice: Advice) -> AdviseSummary | None:
     """The queue in force."""
     return _summary(advice, advice.before)
 
 
-def summary_after(advice: Advice) -> AdviseSummary:
+def summary_after(advice: Advice) -> AdviseSummary | None:
     """The recommended one."""
     return _summary(advice, advice.after)
 
@@ -156,32 +158,36 @@ def worst_delay_p95_ms(compared: Compared) -> float | None:
     return _finite(worst_p95_ms(compared.measured))
 
 
+def call_delay_p95_ms(compared: Compared) -> float | None:
+    """The longest that 95 % of a call's packets wait; ``None`` where none came through."""
+    return _finite(worst_sparse_ms(compared.measured))
+
+
 def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def margins(advice: Advice) -> dict[str, float]:
-    """The usual margins, as they were used for this question."""
-    usual = margins_for(advice.question).usual
-    known = {name: MARGINS[name] for name in MARGINS if _METRIC_OF_MARGIN[name] in usual}
-    return _in_force(advice.question, known)
+def margins(advice: Advice) -> dict[str, str]:
+    """The margins that held for this question."""
+    names = {metric: name for name, metric in METRICS.items()}
+    return {
+        names.get(each.metric, each.metric): (
+            f"<= reference + {SPARSE_POINTS:g}" if each.bound is None else str(each.bound.text)
+        )
+        for each in margins_for(advice.question).all
+    }
 
 
 def own_margins(advice: Advice) -> list[str]:
     """Margins that the user has given."""
-    return [str(each.bound.text) for each in margins_for(advice.question).own]
+    return [
+        str(each.bound.text) for each in margins_for(advice.question).all if each.own and each.bound
+    ]
 
 
-def noticeable(advice: Advice) -> dict[str, float]:
-    """The least differences that anyone would notice."""
-    return _in_force(advice.question, NOTICEABLE)
-
-
-def _in_force(question: Question, known: Mapping[str, float]) -> dict[str, float]:
-    return {
-        name: absolute_ms(question, value) if name.endswith("_ms") else value
-        for name, value in known.items()
-    }
+def noticeable(_advice: Advice) -> dict[str, float]:
+    """The least difference that anyone would notice, points."""
+    return {"points": NOTICEABLE}
 
 
 json_document("condition=condition.name metric=what before after words=harm_words", harm_words)(
@@ -190,7 +196,9 @@ json_document("condition=condition.name metric=what before after words=harm_word
 json_document(
     "discipline=measured.queue.kind simulated_as=measured.queue.discipline"
     " parameters=measured.queue.parameters parameters_text=measured.queue.readable"
-    " worst_delay_p95_ms? better_by?=judgement.by gives_up_isolation harms=judgement.harms",
+    " call_delay_p95_ms? worst_delay_p95_ms? better_by?=judgement.by"
+    " points_gained=judgement.difference harms=judgement.harms",
+    call_delay_p95_ms,
     worst_delay_p95_ms,
 )(Compared)
 json_document(
@@ -199,9 +207,9 @@ json_document(
     " goal.delay_at_most_ms=question.bound_ms"
     " goal.percentile=question.percentile goal.ecn=question.ecn goal.quick=question.quick"
     " goal.discipline=question.discipline goal.harm=question.harm"
-    " keep verdict headline reason bound_kept"
+    " keep verdict answer headline reason bound_kept"
     " discipline=chosen.kind simulated_as=chosen.discipline parameters=chosen.parameters"
-    " parameters_text=chosen.readable before=summary_before after=summary_after price=price_of"
+    " parameters_text=chosen.readable before?=summary_before after?=summary_after price=price_of"
     " conditions=inside outside"
     " outside_not_tried=not_tried limits warnings commands=commands_of"
     " now.stated=present.stated now.words=present.words now.exact=present.exact"
@@ -209,8 +217,19 @@ json_document(
     " now.simulated_as=before.queue.discipline now.parameters=before.queue.parameters"
     " now.parameters_text=before.queue.readable"
     " refused tried margins own_margins noticeable seed=question.seed seeds simulations"
+    " scale=question.scale"
     " deadline_s? time_was_up interrupted settled deadline_needed_s? version=package_version",
-    *(headline, reason, summary_before, summary_after, price_of, inside, outside, not_tried),
+    *(
+        answer,
+        headline,
+        reason,
+        summary_before,
+        summary_after,
+        price_of,
+        inside,
+        outside,
+        not_tried,
+    ),
     *(limits, warnings, package_version),
     *(commands_of, refused, margins, own_margins, noticeable),
 )(Advice)

@@ -6,13 +6,11 @@ has, so what is simulated is what the device will do.
 - Defaults are those of Linux 6.12 (net/sched) and iproute2. RED and WRED have none that would do
   anywhere; tc-red(8) and the switches' manuals leave the thresholds to whoever knows rate and
   delay.
-- Rules of thumb make a setting of the bound: a target of a half or a quarter of it for the
-  disciplines that hold a delay, since the 95th percentile lies at about twice the target, but a
-  packet's time on the line at the least (RFC 8290, section 5.2.1); a buffer
-  that drains within it for drop-tail; RED's thresholds at a fifth and three fifths of what drains
-  within it.
-- Nothing is searched that could not serve the question: no target beyond the bound, no buffer that
-  takes half as long again to drain.
+- Rules of thumb are those of :mod:`vermilion.tuning.rules_of_thumb`.
+- Nothing is searched that could not serve the question, and CoDel's and PIE's constants stay
+  within the ratios of their RFCs: of CoDel the interval is searched and of PIE the target. A queue
+  for each flow is not searched at all: its rule is as good.
+- A tuned value is one that a person would write: 5 ms, not 4.62.
 """
 
 from __future__ import annotations
@@ -27,6 +25,14 @@ from vermilion.profiles import PROFILES
 from vermilion.scenario import disciplines
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.search import Dimension, Space
+from vermilion.tuning.rules_of_thumb import (
+    LOCAL_S,
+    MEAN_OF_P95,
+    STEEP_RED,
+    codel_times,
+    drop_tail_packets,
+    rounded,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,21 +55,19 @@ what other queues need."""
 _MAX_THRESHOLD: Final = {"linux-red": "max_threshold", "wred": "green_max_threshold"}
 """The threshold that the buffer has to be larger than."""
 
-_DEFAULT_INTERVAL_S: Final = 0.1
-"""The kernel's, of CoDel and FQ-CoDel."""
-
-_LEAST_INTERVAL_S: Final = 0.01
-"""The least that is searched, but where all round trips are shorter, as in a data centre."""
-
 _FINEST_INTERVAL_S: Final = 1e-4
 """No interval is shorter, however short the round trips. A network card gathers interrupts, and a
 busy one has 4000 to 20,000 in a second (Linux, Documentation/networking/device_drivers/ethernet/
 intel/e1000.rst). So packets come and leave in bursts 50 to 250 µs apart, and what waits for less
 than that is no standing queue."""
 
-_LONGEST_INTERVAL_S: Final = 0.3
-"""A satellite's round trip is waited for half as long: queues would grow for all of it."""
+_LONGEST_INTERVAL_S: Final = 1.0
 
+_QUEUE_OF_ROUND_TRIP: Final = 5.0
+_MOST_TARGET: Final = 4.0
+"""Times the bound: a bound that is out of reach without harm has something nearest to it."""
+
+_CODELS: Final = frozenset({"codel", "fq-codel"})
 _KERNEL_BITS: Final = 31
 _RED_FIXED: Final = {"ecn": False}
 _WRED_WEIGHT_LOG: Final = 9
@@ -91,6 +95,11 @@ class Family:
     rules: Callable[[Question], Sequence[Values]]
     box: Callable[[Question], Sequence[Dimension]]
 
+    @property
+    def keeps_apart(self) -> bool:
+        """True if each flow has a queue of its own."""
+        return self.discipline.startswith("fq-")
+
     def defaults(self, question: Question) -> QueueSetting | None:
         """The device's defaults; ``None`` where it has none."""
         if not self.has_defaults:
@@ -104,10 +113,10 @@ class Family:
         defaults = self.defaults(question)
         found = [] if defaults is None else [defaults]
         settings = [self.setting_or_none(question, values) for values in self.rules(question)]
+        rules = {each.same_as: each for each in settings if each is not None}
         found += [
-            replace(each, label=f"{self.kind}, rule of thumb")
-            for each in settings
-            if each is not None
+            replace(each, label=f"{self.kind}, rule of thumb{'' if number == 1 else f' {number}'}")
+            for number, each in enumerate(rules.values(), start=1)
         ]
         return list({each.same_as: each for each in reversed(found)}.values())[::-1]
 
@@ -119,17 +128,18 @@ class Family:
             return None
 
     def setting(self, question: Question, values: Values) -> QueueSetting:
-        """The nearest setting that the device has, of values with three digits.
-
-        Nobody wants to read more, and no queue knows the difference.
+        """The nearest setting that the device has, of numbers that a person would write.
 
         Raises:
             ScenarioError: the device has nothing near: a Linux kernel's red, for one, counts in 32
                 bits, which are too few for the buffers of very fast lines.
         """
         table = disciplines()[self.discipline].parameters
+        if self.discipline in _CODELS and "target" not in values:
+            target, interval = codel_times(values["interval"], packet_time_s(question), 0.0)
+            values = {"target": target, "interval": max(interval, values["interval"])}
         values = {
-            name: float(round(value)) if table[name].integer else float(f"{value:.3g}")
+            name: float(round(float(f"{value:.2g}"))) if table[name].integer else rounded(value)
             for name, value in values.items()
         }
         own = {**self._own(question), **values}
@@ -162,7 +172,7 @@ class Family:
 
 def drained_bytes(question: Question) -> float:
     """Bytes that the link sends within the bound, at least three packets."""
-    return max(question.simulated_rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
+    return max(question.packet_rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
 
 
 def families(question: Question, *, shaped: bool = True) -> list[Family]:
@@ -227,94 +237,56 @@ def _known(setting: QueueSetting | None) -> QueueSetting:
     return setting
 
 
-def _targets(*parts: float) -> Callable[[Question], list[Values]]:
-    """Targets that are parts of the bound."""
-
-    def rules(question: Question) -> list[Values]:
-        least = packet_time_s(question)
-        return [{"target": max(part * question.bound_s, least)} for part in parts]
-
-    return rules
-
-
 def _codel_rules(question: Question) -> list[Values]:
-    """A quarter and a half of the bound, with an interval of the longest round trip.
-
-    Where packets may wait for longer than that, a transfer meets a round trip of both. An interval
-    of both drops fewer packets then, and short transfers are faster; one of the base round trip
-    keeps shorter bounds. So both are tried.
-    """
-    longest = _longest_round_trip_s(question)
-    found: list[Values] = [
-        {**values, "interval": longest} for values in _targets(0.25, 0.5)(question)
-    ]
-    if question.bound_s > question.round_trip_s[1]:
-        both = min(longest + question.bound_s, max(_DEFAULT_INTERVAL_S, longest))
-        found.append({**found[-1], "interval": both})
-    return found
-
-
-def _longest_round_trip_s(question: Question) -> float:
-    """Longest round trip that sets CoDel's interval, within reason.
-
-    An interval is to be about the longest round trip (RFC 8290, section 5.2.2), also where that is
-    50 µs: CoDel waits for an interval before it drops, and a queue grows meanwhile.
-    """
     longest = min(question.round_trip_s[1], _LONGEST_INTERVAL_S)
-    return max(longest, _FINEST_INTERVAL_S, 2.0 * packet_time_s(question))
-
-
-def _target_box(question: Question) -> Dimension:
-    least = packet_time_s(question)
-    low = max(question.bound_s / 30.0, least)
-    return Dimension("target", low, max(question.bound_s, 2.0 * low), log=True)
+    # Within a building the queue is much of the round trip through it.
+    longest += min(question.bound_s, _QUEUE_OF_ROUND_TRIP * longest) if longest < LOCAL_S else 0.0
+    target, interval = codel_times(longest, packet_time_s(question), _FINEST_INTERVAL_S)
+    return [{"target": target, "interval": interval}]
 
 
 def _codel_box(question: Question) -> list[Dimension]:
-    """No interval is longer than the longest round trip (RFC 8290, section 5.2.2) or the default.
+    """Intervals from the shortest round trip to three of the longest.
 
-    A longer one carries more while nobody begins, and that is most of what is simulated here. It
-    lets the queue of who begins grow for as long. None is shorter than the shortest round trip
-    either: senders need as long to answer a drop, and the next one would come before they have.
+    Senders need a round trip to answer a drop, and the next one would come before they have.
     """
-    shortest = min(question.round_trip_s[0], _DEFAULT_INTERVAL_S)
-    low = max(min(_LEAST_INTERVAL_S, question.round_trip_s[1]), shortest)
-    low = max(low, _FINEST_INTERVAL_S, 2.0 * packet_time_s(question))
-    high = max(_DEFAULT_INTERVAL_S, _longest_round_trip_s(question), 2.0 * low)
-    return [_target_box(question), Dimension("interval", low, high, log=True)]
-
-
-def _pie_box(question: Question) -> list[Dimension]:
-    return [
-        _target_box(question),
-        Dimension("interval", 0.003, 0.03, log=True),
-        Dimension("alpha", 1.0 / 16.0, 1.0, log=True),
-        Dimension("beta", 2.0 / 16.0, 2.0, log=True),
-    ]
+    [rule] = _codel_rules(question)
+    low = max(question.round_trip_s[0], _FINEST_INTERVAL_S, 2.0 * packet_time_s(question))
+    low = min(low, rule["interval"])
+    high = 3.0 * rule["interval"]
+    return [Dimension("interval", low, high, log=True)]
 
 
 def _pie_rules(question: Question) -> list[Values]:
-    return [
-        {**values, "interval": 0.015, "alpha": 0.125, "beta": 1.25}
-        for values in _targets(0.5, 0.25)(question)
-    ]
+    return [{"target": max(MEAN_OF_P95 * question.bound_s, packet_time_s(question))}]
+
+
+def _pie_box(question: Question) -> list[Dimension]:
+    low = max(question.bound_s / 10.0, packet_time_s(question))
+    return [Dimension("target", low, max(_MOST_TARGET * question.bound_s, 2.0 * low), log=True)]
+
+
+def _no_box(_question: Question) -> list[Dimension]:
+    return []
 
 
 def _red_rules(question: Question) -> list[Values]:
-    return [_red(question, low, high, share) for low, high, share in _RED_RULES]
-
-
-def _red(question: Question, low: float, high: float, share: float) -> Values:
+    """Steep, and as published in the thresholds' ratio, for the mean that keeps the bound."""
     drains = drained_bytes(question)
-    return {
-        "min_threshold": max(round(low * drains), PACKET_BYTES),
-        "max_threshold": max(round(high * drains), 2 * PACKET_BYTES),
-        "max_probability": share,
-        "weight_log": 9.0,
+    low, high = (MEAN_OF_P95 * STEEP_RED[name] * drains for name in ("low", "high"))
+    steep = {
+        "min_threshold": max(round(low), PACKET_BYTES),
+        "max_threshold": max(round(high), 2 * PACKET_BYTES),
+        "max_probability": STEEP_RED["max_probability"],
+        "weight_log": float(round(-math.log2(STEEP_RED["weight"]))),
     }
-
-
-_RED_RULES: Final = ((0.2, 0.6, 0.1), (0.1, 0.8, 0.1))
+    gentle = {
+        "min_threshold": max(round(0.2 * drains), PACKET_BYTES),
+        "max_threshold": max(round(0.6 * drains), 2 * PACKET_BYTES),
+        "max_probability": 0.1,
+        "weight_log": float(_WRED_WEIGHT_LOG),
+    }
+    return [steep, gentle]
 
 
 def _kernel_weight_log(values: Mapping[str, float]) -> float:
@@ -327,9 +299,14 @@ def _red_box(question: Question) -> list[Dimension]:
     drains = drained_bytes(question)
     low = max(0.02 * drains, PACKET_BYTES)
     return [
-        Dimension("min_threshold", low, 1.5 * drains, log=True),
+        Dimension("min_threshold", low, _MOST_TARGET * drains, log=True),
         Dimension(
-            "max_threshold", low, 2.0 * drains, log=True, above="min_threshold", gap=PACKET_BYTES
+            "max_threshold",
+            low,
+            1.5 * _MOST_TARGET * drains,
+            log=True,
+            above="min_threshold",
+            gap=PACKET_BYTES,
         ),
         Dimension("max_probability", 0.005, 0.9, log=True),
         Dimension("weight_log", 1.0, 12.0, integer=True),
@@ -337,7 +314,7 @@ def _red_box(question: Question) -> list[Dimension]:
 
 
 def _wred_rules(question: Question) -> list[Values]:
-    return [_in_packets(_red(question, *rule)) for rule in _RED_RULES]
+    return [_in_packets(rule) for rule in _red_rules(question)]
 
 
 def _in_packets(values: Values) -> Values:
@@ -352,9 +329,14 @@ def _in_packets(values: Values) -> Values:
 def _wred_box(question: Question) -> list[Dimension]:
     drains = drained_bytes(question) / PACKET_BYTES
     return [
-        Dimension("green_min_threshold", 1.0, 1.5 * drains, log=True),
+        Dimension("green_min_threshold", 1.0, _MOST_TARGET * drains, log=True),
         Dimension(
-            "green_max_threshold", 1.0, 2.0 * drains, log=True, above="green_min_threshold", gap=1.0
+            "green_max_threshold",
+            1.0,
+            1.5 * _MOST_TARGET * drains,
+            log=True,
+            above="green_min_threshold",
+            gap=1.0,
         ),
         Dimension("green_max_probability", 0.01, 0.9, log=True),
     ]
@@ -365,17 +347,22 @@ def _cisco_box(question: Question) -> list[Dimension]:
 
 
 def _cisco_rules(question: Question) -> list[Values]:
-    return [{**values, "weight": 0.5**_WRED_WEIGHT_LOG} for values in _wred_rules(question)]
+    return [
+        {**_in_packets(rule), "weight": 0.5 ** rule["weight_log"]} for rule in _red_rules(question)
+    ]
 
 
 def _fifo_rules(question: Question) -> list[Values]:
     packets = drained_bytes(question) / PACKET_BYTES
-    return [{"limit": max(round(part * packets), 2)} for part in (0.95, 0.5)]
+    product = question.round_trip_s[1] / packet_time_s(question)
+    few = drop_tail_packets(product, question.flows[0])
+    return [{"limit": max(round(each), 2)} for each in (few, 0.95 * packets)]
 
 
 def _fifo_box(question: Question) -> list[Dimension]:
     packets = drained_bytes(question) / PACKET_BYTES
-    return [Dimension("limit", 2.0, float(round(max(1.2 * packets, 4.0))), log=True, integer=True)]
+    most = float(round(max(_MOST_TARGET * packets, 8.0)))
+    return [Dimension("limit", 2.0, most, log=True, integer=True)]
 
 
 _LINUX_PIE: Final = {"ecn": False}
@@ -398,7 +385,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             fixed={**_KERNEL, "ecn": True},
             has_defaults=True,
             rules=_codel_rules,
-            box=_codel_box,
+            box=_no_box,
         ),
         Family(
             kind="fq_pie",
@@ -407,7 +394,7 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             fixed=_LINUX_PIE,
             has_defaults=True,
             rules=_pie_rules,
-            box=_pie_box,
+            box=_no_box,
         ),
         Family(
             kind="codel",

@@ -14,7 +14,15 @@ from vermilion.advise.conditions import (
     most_goodput,
     network,
 )
-from vermilion.advise.margins import CALL_DELAY, CALL_LOSS, SHORT_TRANSFER, margins_for
+from vermilion.advise.margins import margins_for
+from vermilion.advise.metrics import (
+    CALL_DELAY,
+    CALL_LOSS,
+    SHORT_TRANSFER,
+    SPARSE,
+    sparse_points,
+)
+from vermilion.advise.scaled_line import ScaledLine
 from vermilion.advise.timekeeping import Timekeeper, TimeUpError
 from vermilion.simulate import metric_of
 from vermilion.simulate.runs import run_jobs
@@ -23,8 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from vermilion.advise.conditions import Condition
-    from vermilion.advise.margins import OwnMargin
     from vermilion.advise.question import Question, QueueSetting
+    from vermilion.objectives.constraint import Constraint
     from vermilion.simulate import Result
 
 Metrics = dict[str, float]
@@ -43,11 +51,9 @@ METRICS: Final[Mapping[str, str]] = {
     SHORT_TRANSFER: "s",
     CALL_DELAY: "ms",
     CALL_LOSS: "",
+    SPARSE: "",
 }
-"""What is told of a condition, and the units. The last three are there where such traffic is."""
-
-DRIFT: Final = "_drift"
-"""Behind the name of a metric: by how much its second half exceeds its first."""
+"""Metrics told of a condition, and their units. Short transfers are in one of them."""
 
 WORK: Final[Mapping[str, float]] = {
     "drop-tail": 1.0,
@@ -184,7 +190,6 @@ class Laboratory:
                 self.progress(min(all_done / (self.whole or self.budget), 1.0))
 
         besides = margins_for(self.question).measured_besides
-        delays = any(each.bound.path.needs_flow_delays for each in besides)
         begun = self.time.clock()
 
         def simulated() -> list[Result | None]:
@@ -194,7 +199,7 @@ class Laboratory:
                 threads=self.threads,
                 progress=report,
                 deadline_s=None if math.isinf(self.time.until) else self.time.left_s,
-                flow_delays=delays,
+                flow_delays=True,
             )
 
         try:
@@ -235,9 +240,8 @@ class Laboratory:
         return [seeds[number] for number in met], rows
 
     def _text(self, queue: QueueSetting, at: Condition, length: float) -> str:
-        """A network as the core reads it; how long packets take is measured where a call is."""
         core = network(self.question, at, queue, length).core()
-        return replace(core, flow_delays=at.traffic == WEB).to_json()
+        return replace(core, flow_delays=True).to_json()
 
     def cost(
         self, conditions: Iterable[Condition], length: float, queues: int, seeds: int
@@ -265,13 +269,14 @@ class Laboratory:
 
 
 def _metrics(
-    result: Result, question: Question, at: Condition, besides: Sequence[OwnMargin] = ()
+    result: Result, question: Question, at: Condition, besides: Sequence[Constraint] = ()
 ) -> Metrics:
     """Metrics of a run.
 
     More than the line carries can arrive for good in a window: what came before it, and waited at a
     receiver until a lost packet was repaired. It is no gain, and is not counted.
     """
+    model = ScaledLine.of(at.flows, question.scale)
     link = result.link(LINK).total
     flows = {name: result.flows(name).total for name in result.groups}
     found: dict[str, float | None] = {
@@ -282,7 +287,7 @@ def _metrics(
             math.fsum(
                 metric_of(group, "goodput_bit_per_s.total") or 0.0 for group in flows.values()
             ),
-            most_goodput(question),
+            most_goodput(question) / model.scale,
         ),
         "drop_rate": metric_of(link, "drop_rate"),
         "mark_rate": metric_of(link, "mark_rate"),
@@ -290,17 +295,22 @@ def _metrics(
     }
     if WEB in flows:
         found[SHORT_TRANSFER] = metric_of(flows[WEB], "completion_time_s.mean")
-    if CALL in flows:
-        found[CALL_DELAY] = _waiting_ms(flows[CALL], question, at)
-        found[CALL_LOSS] = metric_of(flows[CALL], "packet_loss_rate")
+    wait = _waiting_ms(flows[CALL], question, at)
+    lost = metric_of(flows[CALL], "packet_loss_rate")
+    lost = None if lost is None else lost / model.windows
+    found |= {
+        CALL_DELAY: wait,
+        CALL_LOSS: lost,
+        SPARSE: sparse_points(wait, lost, question.bound_ms),
+    }
     long = [group for name, group in flows.items() if "jain_index" in group and name != CALL]
-    found |= _drifts(result)
     found["jain_index"] = _jain_index(long)
     if long and all("starved" in group for group in long):
         found["starved_flows"] = math.fsum(group["starved"] for group in long)
+    found = model.measured(found)
     for each in besides:
-        [window] = each.bound.path.windows(result, "total")
-        found[each.metric] = each.bound.path.value(window)
+        [window] = each.path.windows(result, "total")
+        found[str(each.path)] = each.path.value(window)
     return {name: value for name, value in found.items() if value is not None}
 
 
@@ -311,19 +321,6 @@ def _waiting_ms(call: Mapping[str, Any], question: Question, at: Condition) -> f
         0.5 * at.round_trip_s + 8.0 * CALL_PACKET_BYTES / question.simulated_rate_bit_per_s
     )
     return None if delay is None else max(delay - 1e3 * on_the_way_s, 0.0)
-
-
-def _drifts(result: Result) -> dict[str, float | None]:
-    """By how much delay and goodput of the second half exceed those of the first."""
-    delays = [metric_of(each, "sojourn_ms.p95") for each in result.link(LINK).phases]
-    goodputs = [
-        math.fsum(metric_of(each, "goodput_bit_per_s.total") or 0.0 for each in groups)
-        for groups in zip(*(result.flows(name).phases for name in result.groups), strict=True)
-    ]
-    found: dict[str, float | None] = {f"goodput_bit_per_s{DRIFT}": goodputs[-1] - goodputs[0]}
-    if delays[0] is not None and delays[-1] is not None:
-        found[f"delay_p95_ms{DRIFT}"] = delays[-1] - delays[0]
-    return found
 
 
 def _jain_index(groups: Sequence[Mapping[str, Any]]) -> float | None:

@@ -50,12 +50,6 @@ def percent_of_possible(advice: Advice, measured: Measured) -> float:
     return min(100.0 * goodput_share(advice.question, measured), 100.0)
 
 
-def more_goodput(advice: Advice, measured: Measured) -> float:
-    """Gain of goodput in percent of the most that there can be."""
-    question = advice.question
-    return 100.0 * (goodput_share(question, measured) - goodput_share(question, advice.before))
-
-
 def capital(text: str) -> str:
     """A sentence begins like that."""
     return text[:1].upper() + text[1:]

@@ -1,7 +1,7 @@
-"""Page and figure of an answer: queueing delay in each condition, before and after.
+"""Page and figure of an answer: how long packets wait in each condition, before and after.
 
-A bar from the median to the 95th percentile, a dot at the latter; the bound is a line. The axis is
-logarithmic where the longest delay is more than eight times the bound.
+A dot is how long 95 % of a call's packets wait, a bar the same of all packets, from their median
+on; the bound is a line. The axis is logarithmic.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import commands
-from vermilion.advise.judgement import worst_p95_ms
+from vermilion.advise.judgement import worst_sparse_ms
+from vermilion.advise.metrics import CALL_DELAY
 from vermilion.advise.number_words import milliseconds, percent_of_possible
 from vermilion.advise.wording import headline, limits, price_lines, reason, warnings
 from vermilion.report import drawing
@@ -35,19 +36,21 @@ def advice_page(advice: Advice) -> str:
     template = templates_of("vermilion.advise").get_template("advice.html.j2")
     question = advice.question
     own = commands(question, advice.present, advice.chosen, keep=advice.keep)
-    figure = drawing.svg_for_both_widths(
-        partial(advice_figure, advice),
-        name="delay",
-        description="Queueing delays in each condition, now and recommended",
-    )
+    figure = ""
+    if advice.conditions:
+        figure = drawing.svg_for_both_widths(
+            partial(advice_figure, advice),
+            name="delay",
+            description="Waiting times in each condition, now and recommended",
+        )
     measured = advice.shown
     return template.render(
         keep=advice.keep,
         headline=headline(advice),
         reason=_arrows(reason(advice)),
         asked=_describe(question),
-        worst=[milliseconds(worst_p95_ms(each)) for each in measured],
-        goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured],
+        worst=[milliseconds(worst_sparse_ms(each)) for each in measured if each.runs],
+        goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured if each.runs],
         price=[] if advice.keep else [_arrows(each) for each in price_lines(advice)],
         limits=[_arrows(each) for each in limits(advice)],
         warnings=[_arrows(each) for each in warnings(advice)],
@@ -72,8 +75,8 @@ def _describe(question: Question) -> str:
     flows = [str(end) for end in dict.fromkeys(question.flows)]
     return (
         f"{format_quantity(question.rate_bit_per_s, RATE)}, round trips of {' to '.join(trips)}, "
-        f"{' to '.join(flows)} long transfers; 95 % of the packets to wait at most "
-        f"{format_quantity(question.bound_s, TIME)}"
+        f"{' to '.join(flows)} long transfers; 95 % of the packets of a call or game to wait "
+        f"at most {format_quantity(question.bound_s, TIME)}"
     )
 
 
@@ -81,7 +84,6 @@ _WIDTH_IN: Final = 6.6
 _HEAD_IN: Final = 1.15
 _ROW_IN: Final = 0.4
 _OFFSET: Final = 0.17
-_LOGARITHMIC: Final = 8.0
 _NARROW_NAME: Final = 18  # letters
 
 
@@ -112,21 +114,23 @@ def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
             if advice.present.known:
                 _draw(axes, advice.before, drawing.VERMILION, -_OFFSET, "now")
             _draw(axes, advice.after, drawing.BLUE, _OFFSET, "then")
-        longest = max(measured.p95_ms(at) for measured in advice.shown for at in places)
-        shortest = min(
-            measured.mean(at, "delay_p50_ms") or bound for measured in advice.shown for at in places
-        )
-        if longest > _LOGARITHMIC * bound:
-            axes.set_xscale("log")
-            axes.set_xlim(max(0.8 * min(shortest, bound), 1e-3), 1.6 * longest)
-            plain_numbers(axes.xaxis)
-        else:
-            axes.set_xlim(0.0, 1.12 * max(longest, bound))
+        waits = [
+            value
+            for measured in advice.shown
+            for at in places
+            for name in (CALL_DELAY, "delay_p95_ms", "delay_p50_ms")
+            if (value := measured.mean(at, name))
+        ]
+        axes.set_xscale("log")
+        axes.set_xlim(max(0.7 * min([*waits, bound]), 1e-3), 1.6 * max([*waits, bound]))
+        plain_numbers(axes.xaxis)
         axes.set_yticks(range(len(places)), [_named(each.name, narrow=narrow) for each in places])
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
         between = "\n" if narrow else " "
-        axes.set_xlabel(f"queueing delay, ms:{between}median to 95th percentile (dot)")
+        axes.set_xlabel(
+            f"ms that 95 % wait at most: a call (dot),{between}all packets (bar, from their median)"
+        )
         figure.legend(loc="outside upper left", ncols=3)
     return figure
 
@@ -144,15 +148,16 @@ def _draw(axes: Axes, measured: Measured, colour: str, offset: float, label: str
     known = [(row, low, high) for row, low, high in rows if low is not None and high is not None]
     axes.hlines(
         [row for row, _, _ in known],
-        [low for _, low, _ in known],
+        [max(low, 1e-3) for _, low, _ in known],
         [high for _, _, high in known],
         color=colour,
         linewidth=4.0,
         alpha=0.45,
     )
+    calls = [(row + offset, measured.mean(at, CALL_DELAY)) for row, at in enumerate(measured.runs)]
     axes.scatter(
-        [high for _, _, high in known],
-        [row for row, _, _ in known],
+        [max(wait, 1e-3) for _, wait in calls if wait is not None],
+        [row for row, wait in calls if wait is not None],
         s=34,
         color=colour,
         zorder=3,

@@ -1,156 +1,103 @@
 """Effort: how much is simulated, so that time is kept on any network.
 
 A plan is made in packets' work and never in seconds, so that the same question has the same answer
-everywhere. A fast line sends more packets in the least time that tells something; then there are
-fewer conditions and seeds, and beyond that the question is refused.
+everywhere. A fast line sends more packets in the least time that tells something. Then there are
+fewer conditions and seeds, and beyond that nothing is judged.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.candidates import (
-    LEAST_SCREENED,
-    LEAST_SECOND,
-    SCREENING,
-    SELECTION,
-    TUNING,
-)
-from vermilion.advise.conditions import grid, subset
-from vermilion.scenario import RATE, ScenarioError, format_quantity
+from vermilion.advise.conditions import packet_time_s, subset
+from vermilion.advise.scaled_line import ScaledLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.advise.conditions import Condition
     from vermilion.advise.measuring import Laboratory
-    from vermilion.advise.question import Question
+    from vermilion.advise.question import Question, QueueSetting
 
 LEAST_SEEDS: Final = 3
 """Of a comparison: fewer show nothing."""
 
-_STRETCH: Final = 1.4
-"""Of the budget that the least plan may take: conditions are worth more than settings."""
+LEAST_COMPARED: Final = 3
+"""Queues of a comparison, that in force among them."""
 
-COMPARED: Final = 4
-"""Queues in a comparison, that in force among them."""
+SCREENING: Final = 0.2
+SEARCH: Final = 0.35
+COMPARISON: Final = 0.6
+"""Parts of the budget; the comparison gets what the others have left, and this at the least."""
 
-UP_TO_COMPARISON: Final = 1.25
-"""Of the budget, for the search and the comparison. The comparison decides, so it gets what a
-search has left, and some of what is kept for aiming further: on a fast line, where runs are short,
-length is worth more than that."""
+PROBES: Final = 0.05
+"""Of the budget, for what lies around the range."""
 
-COMPARABLE: Final = UP_TO_COMPARISON - SCREENING - TUNING - SELECTION
-"""Of the budget, for the comparison where the search takes all of its part."""
-
+_PACKETS_OF_A_BOUND: Final = 20.0
+_LEAST_WINDOW: Final = 24.0
+_MOST_SCALE: Final = 1024
 _SPARE: Final = 1.1
 _MORE: Final = 3
-_STEPS: Final = 40
 
 
-def conditions_for(
-    question: Question, buffer_bytes: float, laboratory: Laboratory
-) -> list[Condition]:
-    """The conditions that can be afforded: the grid, or the corners that matter most.
-
-    Args:
-        question: with its ranges.
-        buffer_bytes: what the queue in force can hold.
-        laboratory: with its budget.
-
-    Raises:
-        ScenarioError: not even these can; the message has a rate at which they can.
-    """
-    found = _affordable_count(question, buffer_bytes, laboratory)
-    if found is not None:
-        return found
-    low, high = 0.0, question.rate_bit_per_s
-    for _ in range(_STEPS):
-        middle = 0.5 * (low + high)
-        slower = replace(question, rate_bit_per_s=middle)
-        fits = (
-            _affordable_count(slower, buffer_bytes, replace(laboratory, question=slower))
-            is not None
-        )
-        low, high = (middle, high) if fits else (low, middle)
-    given = format_quantity(question.rate_bit_per_s, RATE)
-    if low <= 0.0:
-        most = f"fewer than {question.flows[1]}, to be simulated in time"
-        raise ScenarioError("--flows", f"{question.flows[0]} .. {question.flows[1]}", most)
-    most = format_quantity(float(f"{0.95 * low:.2g}"), RATE)
-    hint = "; without --quick more" if question.quick else ""
-    accepted = f"at most {most} with these round trips and flows, to be simulated in time{hint}"
-    raise ScenarioError("--rate", given, accepted)
-
-
-def least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
-    """Least cost of a search."""
-    few = subset(conditions)
-    return laboratory.cost(few, 0.0, LEAST_SCREENED + 1, 1) + laboratory.cost(
-        conditions, 0.0, LEAST_SECOND + 1, 1
-    )
-
-
-def settled_cost(conditions: Sequence[Condition], laboratory: Laboratory, queues: int = 2) -> float:
-    """Cost of the least comparison in which all transfers have settled."""
-    settled = [each.settled() for each in conditions]
-    return laboratory.cost(settled, 0.0, queues, LEAST_SEEDS)
-
-
-def settled_conditions(
-    conditions: Sequence[Condition], laboratory: Laboratory, packets: float, queues: int = 2
+def affordable_conditions(
+    conditions: Sequence[Condition], laboratory: Laboratory
 ) -> list[Condition] | None:
-    """The conditions with runs that are long enough, or the corners that matter most.
+    """The conditions of a comparison: all, or the corners that matter most.
 
-    Args:
-        conditions: of the search.
-        laboratory: of which the costs are.
-        packets: what the comparison may cost.
-        queues: that are to be compared, that in force among them; if need be, two are.
-
-    Returns:
-        ``None`` where not even the least comparison is affordable.
+    ``None`` where not even the least comparison of these is within the budget.
     """
-    few = subset(conditions)
-    for some, count in ((conditions, queues), (few, queues), (few, 2)):
-        if settled_cost(some, laboratory, count) <= packets:
-            return [each.settled() for each in some]
+    for some in (list(conditions), subset(conditions)):
+        if _least_cost(some, laboratory) <= COMPARISON * laboratory.budget:
+            return some
     return None
 
 
-def settling_budget(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
-    """The budget with which the comparison can be as long as it has to be."""
-    cost = settled_cost(conditions, laboratory)
-    searched = least_cost(conditions, laboratory)
-    return _SPARE * max(cost / COMPARABLE, (cost + searched) / UP_TO_COMPARISON)
+def may_shrink(question: Question, queue: QueueSetting) -> bool:
+    """Check whether a line of half the rate may still stand for this one.
+
+    A packet then takes twice as long: not more than a twentieth of the bound or of a round trip.
+    Windows have some packets left, and queues that are told a bound are.
+    """
+    scale = 2 * question.scale
+    packet_s = scale * packet_time_s(question)
+    trip = question.round_trip_s[0]
+    if scale > _MOST_SCALE or packet_s > min(question.bound_s, trip) / _PACKETS_OF_A_BOUND:
+        return False
+    models = {flows: ScaledLine.of(flows, scale).windows for flows in question.flows}
+    product = (trip + question.bound_s) / packet_time_s(question)
+    if not ScaledLine(scale).suits(queue):
+        return False
+    return all(
+        windows == 1 or product / (flows * windows) >= _LEAST_WINDOW
+        for flows, windows in models.items()
+    )
+
+
+def needed_budget(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
+    """The budget with which there would be a judgement."""
+    return _SPARE * _least_cost(subset(conditions), laboratory) / COMPARISON
+
+
+def _least_cost(conditions: Sequence[Condition], laboratory: Laboratory) -> float:
+    return laboratory.cost(conditions, 0.0, LEAST_COMPARED, LEAST_SEEDS)
 
 
 def seeds_for(
-    conditions: Sequence[Condition], laboratory: Laboratory, most: int, packets: float
+    conditions: Sequence[Condition], laboratory: Laboratory, queues: int, most: int, packets: float
 ) -> int:
     """Number of seeds that a comparison has room for.
 
-    As many as are usual if runs of the least length allow it; on a slow line, where a full run
-    is cheap, up to three times as many, because few seeds are mistaken about harm.
+    As many as are usual if runs of the least length allow it; on a slow line, where a full run is
+    cheap, up to three times as many, because few seeds are mistaken about harm.
 
     Args:
         conditions: of the comparison.
         laboratory: of which the costs are.
+        queues: that are compared.
         most: how many are usual.
         packets: what the comparison may cost.
     """
-    least = int(packets / laboratory.cost(conditions, 0.0, 2, 1))
-    full = int(packets / laboratory.cost(conditions, 1.0, COMPARED, 1))
+    least = int(packets / laboratory.cost(conditions, 0.0, queues, 1))
+    full = int(packets / laboratory.cost(conditions, 1.0, queues, 1))
     return max(min(max(least, LEAST_SEEDS), most), min(full, _MORE * most))
-
-
-def _affordable_count(
-    question: Question, buffer_bytes: float, laboratory: Laboratory
-) -> list[Condition] | None:
-    everything = grid(question, buffer_bytes)
-    for conditions in (everything, subset(everything)):
-        compared = laboratory.cost(conditions, 0.0, 2, LEAST_SEEDS)
-        if least_cost(conditions, laboratory) + compared <= _STRETCH * laboratory.budget:
-            return list(conditions)
-    return None

@@ -48,6 +48,7 @@ class Present:
         framing: what packets take on the line, as cake was told; ``None`` where that is not known.
         sonic: what a SONiC switch's configuration says of the queue; ``None`` where nobody has
             shown it.
+        improvable: whether another queue could do anything; not on Wi-Fi, whose driver has its own.
         notes: what is lost on the way to the simulation, or worth knowing; a sentence each.
     """
 
@@ -71,6 +72,7 @@ class Present:
     transmit_queues: TransmitQueues | None = None
     framing: LineFraming | None = None
     sonic: SonicQueue | None = None
+    improvable: bool = True
     notes: Sequence[str] = field(default_factory=tuple)
 
 

@@ -42,6 +42,7 @@ class Question:
         seed: from which all random numbers derive.
         quick: less simulated time.
         harm: changes of what a recommendation may cost, "PATH=MARGIN" or "none" each.
+        scale: how many times slower the line is that is simulated in its place; a power of two.
         line_share: the part of the rate that is packets as the simulator counts them; less than 1
             where the line adds to them, like the cells of ATM.
     """
@@ -60,6 +61,7 @@ class Question:
     quick: bool = False
     harm: tuple[str, ...] = ()
     line_share: float = 1.0
+    scale: int = 1
 
     @property
     def bound_ms(self) -> float:
@@ -77,9 +79,14 @@ class Question:
         return 1e3 * self.round_trip_s[0], 1e3 * self.round_trip_s[1]
 
     @property
-    def simulated_rate_bit_per_s(self) -> float:
+    def packet_rate_bit_per_s(self) -> float:
         """Rate that is left for packets, bit/s."""
         return self.rate_bit_per_s * self.line_share
+
+    @property
+    def simulated_rate_bit_per_s(self) -> float:
+        """The same of the line that is simulated."""
+        return self.packet_rate_bit_per_s / self.scale
 
 
 @document("discipline=kind simulated_as=discipline parameters parameters_text=readable")

@@ -106,15 +106,12 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
                 f"Nothing is shown below {root.kind}; its class is taken to be {parent}. "
                 "If it is another, give --parent."
             )
-    if queue.kind not in _KINDS:
-        known = one_of(sorted(_KINDS))
-        raise ScenarioError(option, f"qdisc {queue.kind}", f"a queue that can be judged: {known}")
     setting = _setting(queue, notes, option)
     per_core = root.kind in _PER_CORE
     if per_core:
         notes.append(
             f"The interface has several transmit queues ({root.kind}), each with its own "
-            f"{queue.kind}; one queue for all is simulated."
+            f"queue; one {queue.kind} for all is simulated, like the busiest."
         )
     notes += _statistics_notes(queue)
     by_kernel = queue.handle == _BY_KERNEL and (queue is root or per_core)
@@ -127,7 +124,9 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         notes.append(_framing_words(question, framing))
     return Present(
         setting,
-        f"{queue.kind}{f' below {root.kind}' if root is not queue else ''}",
+        setting.label
+        if _is_wireless(queue)
+        else f"{queue.kind}{f' below {root.kind}' if root is not queue else ''}",
         stated=True,
         interface=own[0].device,
         parent=parent,
@@ -140,7 +139,8 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         of_class=queue.kind in _WITH_DEFAULT,
         missing=missing,
         exact=queue.kind not in _STAND_INS,
-        known=queue.kind != "noqueue",
+        known=queue.kind != "noqueue" or _is_wireless(queue),
+        improvable=not _is_wireless(queue),
         classes=(
             f"{root.kind} with {queue.kind}"
             if root.kind in _NOT_MADE_AGAIN and question.parent is None
@@ -195,17 +195,12 @@ def _leaf(question: Question, queues: Sequence[TcQueue], option: str) -> tuple[T
         if places:
             raise ScenarioError("--parent", question.parent, f"one of: {', '.join(places[:12])}")
         return root, root
-    if root.kind in _PER_CORE and leaves:
-        kinds = {each.kind for each in leaves}
-        if len(kinds) > 1:
-            raise ScenarioError(
-                option,
-                ", ".join(sorted(kinds)),
-                "queues of one kind below mq; or name one: --parent",
-            )
-        return root, leaves[0]
     if not leaves:
         return root, root
+    if root.kind not in _SHAPERS:  # below mq, or bands without rates of their own
+        known = [each for each in leaves if each.kind in _KINDS]
+        busiest = max(known or leaves, key=lambda each: each.statistics.get("packets", 0.0))
+        return root, busiest
     if len(leaves) > 1:
         places = [str(each.parent) for each in leaves]
         raise ScenarioError(
@@ -218,6 +213,13 @@ def _leaf(question: Question, queues: Sequence[TcQueue], option: str) -> tuple[T
 
 def _setting(queue: TcQueue, notes: list[str], option: str) -> QueueSetting:
     """The queue as the simulator has it; what is lost is added to the notes."""
+    if _is_wireless(queue):
+        notes.append(_WIRELESS)
+        own: Values = {"dialect": "linux", "target": _WIRELESS_TARGET_S, "ecn": True}
+        return QueueSetting("fq_codel of mac80211", "fq_codel", "fq-codel", own)
+    if queue.kind not in _KINDS:
+        known = one_of(sorted(_KINDS))
+        raise ScenarioError(option, f"qdisc {queue.kind}", f"a queue that can be judged: {known}")
     discipline, translate = _KINDS[queue.kind]
     values = translate(queue, notes)
     table = disciplines()[discipline].parameters
@@ -227,7 +229,7 @@ def _setting(queue: TcQueue, notes: list[str], option: str) -> QueueSetting:
         except FieldError as error:
             raise ScenarioError(option, f"{queue.kind} {name} {value}", error.accepted) from None
     if (note := _STAND_INS.get(queue.kind)) is not None:
-        notes.append(_WIRELESS if _is_wireless(queue) else note)
+        notes.append(note)
     each_flow = _of_each_flow(queue)
     return QueueSetting(queue.kind, queue.kind, discipline, values, each_flow=each_flow)
 
@@ -340,6 +342,17 @@ def _red(queue: TcQueue, notes: list[str]) -> Values:
     return values
 
 
+def _dualpi2(queue: TcQueue, _notes: list[str]) -> Values:
+    """Its gains in Hz, and the shallow threshold of its queue for L4S: sch_dualpi2.c."""
+    values: Values = {
+        "limit": _count(queue, "limit", 10_000),
+        "target": _first(queue.number("target"), 0.015),
+        "interval": _first(queue.number("tupdate"), 0.016),
+    }
+    threshold = queue.number("step_thresh")
+    return values if threshold is None else {**values, "step_delay": threshold}
+
+
 def _fq(queue: TcQueue, notes: list[str]) -> Values:
     threshold = queue.number("ce_threshold")
     if queue.number("maxrate") is not None:
@@ -393,6 +406,8 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
     "fq_pie": ("fq-pie", _fq_pie),
     "red": ("linux-red", _red),
     "fq": ("fq", _fq),
+    "dualpi2": ("dualpi2", _dualpi2),
+    "netem": ("drop-tail", _pfifo),
     "sfq": ("fq-codel", _sfq),
     "cake": ("fq-codel", _cake),
 }
@@ -402,11 +417,11 @@ _OF_CLASS: Final = (
     "No queue is shown below {kind}; its classes then drop at the tail of {name} "
     "packets, taken to be 1000."
 )
+_WIRELESS_TARGET_S: Final = 0.02
 _WIRELESS: Final = (
-    "Wireless interfaces have their queues in mac80211, behind this interface (noqueue): "
-    "mostly fq_codel with a target of 20 ms. How long packets wait there is not known. "
-    "If the radio is slow, leave it: a shaper needs a constant rate. If the line behind "
-    "the access point is, set the queue on the router's interface to it."
+    "Wi-Fi has its queues in mac80211, behind this interface (noqueue): mostly fq_codel with a "
+    "target of 20 ms. If the radio is slow, leave it: a shaper needs a constant rate. If the line "
+    "behind the access point is, ask about the router's interface to it."
 )
 """Sources: net/mac80211/sta_info.c (the target), ``ieee80211_txq_setup_flows`` of tx.c (6.12)."""
 
@@ -422,6 +437,7 @@ _STAND_INS: Final[Mapping[str, str]] = {
     ),
     "htb": _OF_CLASS.format(kind="htb", name="direct_qlen"),
     "hfsc": _OF_CLASS.format(kind="hfsc", name="txqueuelen"),
+    "netem": "netem is judged as a queue of its limit; its delays and losses are not simulated.",
     "fq": "Pacing of this machine's own packets by fq is not simulated.",
     "sfq": (
         "sfq is judged as one buffer of its limit, shared by all flows; its depth for "

@@ -20,7 +20,7 @@ _QUESTIONS: Final = {
     "--rate": "Line rate, like '50 Mbit/s'",
     "--rtt": "Range of base round trips, like '10 ms .. 60 ms'",
     "--flows": "Long transfers at a time, like '2 .. 40'",
-    "--delay-at-most": "Longest queueing delay, like '20 ms'",
+    "--delay-at-most": "Longest wait of a call's or game's packets, like '20 ms'",
 }
 """What is asked for in a dialogue where an option is missing."""
 
@@ -57,7 +57,7 @@ def advise(
         str | None,
         typer.Option(
             metavar="TIME",
-            help="Bound on the 95th percentile of the queueing delay.",
+            help="Longest wait of 95 % of a call's or game's packets.",
             show_default=False,
         ),
     ] = None,
@@ -138,17 +138,20 @@ def advise(
             metavar="FILE.html", help="HTML page with answer and figure.", show_default=False
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show conditions, price, limits and all commands.")
+    ] = False,
     target: options.Json = None,
     seed: options.Seed = 1,
     threads: options.Threads = None,
 ) -> int:
     """Advise on a queue: keep it, or what to set instead.
 
-    You say how fast the line is, how far and how many the transfers are, and how long packets may
-    wait. Vermilion simulates the queues that your device has over the whole range, and compares the
-    best with what you have. The answer is to keep it, or to set this. It says what is better, what
-    it costs, and where it stops being true, with the commands to check, apply and undo. What is
-    missing is asked for on a terminal. Nothing is changed on any device.
+    You say how fast the line is, how far and how many the transfers are, and how long the packets
+    of a call or game may wait. Vermilion simulates the queues that your device has over the whole
+    range, and compares the best with what you have. The answer is: set this, keep what you have,
+    packets wait elsewhere, or not judged. It has the commands to apply and undo. What is missing is
+    asked for on a terminal. Nothing is changed on any device.
     """
     from vermilion import advise as room
     from vermilion.advise.advice import FULL_S, QUICK_S
@@ -196,7 +199,7 @@ def advise(
     if STANDARD_OUTPUT not in {target, report}:
         from vermilion.cli.advise_tables import print_advice
 
-        print_advice(advice)
+        print_advice(advice, everything=everything)
         if report:
             say(f"\nwrote {report}")
     if advice.interrupted:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.commands import commands
+from vermilion.advise.metrics import CALL_DELAY
 from vermilion.advise.number_words import megabits, milliseconds
 from vermilion.advise.wording import (
+    comparison_rows,
     headline,
     limits,
     price_lines,
@@ -24,54 +26,67 @@ if TYPE_CHECKING:
 
 _ARROW: Final = " -> "
 
-_ALL_COLUMNS: Final = 110
-"""Of a terminal in which the table has all its columns. `--json` always has all numbers."""
+_MOST_WARNINGS: Final = 2
+"""Shown without ``--all``."""
 
 
-def print_advice(advice: Advice) -> None:
-    """Shows the answer, the numbers behind it, and the commands."""
+def print_advice(advice: Advice, *, everything: bool = False) -> None:
+    """Shows the answer, the queues that were compared, and the commands.
+
+    Args:
+        advice: the answer.
+        everything: also every condition, the price, limits, all warnings and all commands.
+    """
     from rich.markup import escape
 
     screen = console()
     screen.print(f"[bold]{escape(headline(advice))}[/bold]")
     screen.print(escape(reason(advice)))
-    screen.print()
-    _print_conditions(screen, advice)
-    if not advice.keep:
-        _print_list(screen, "What it costs", price_lines(advice))
-    _print_list(screen, "Where it stops being true", limits(advice))
-    _print_list(screen, "Mind", warnings(advice))
+    if advice.settled:
+        _print_comparison(screen, advice)
+    if everything and advice.settled:
+        _print_conditions(screen, advice)
+        if not advice.keep:
+            _print_list(screen, "What it costs", price_lines(advice))
+        _print_list(screen, "Where it stops being true", limits(advice))
+    said = warnings(advice)
+    _print_list(screen, "Mind", said if everything else said[:_MOST_WARNINGS])
     own = commands(advice.question, advice.present, advice.chosen, keep=advice.keep)
-    _print_commands(screen, own)
+    _print_commands(screen, own, everything=everything)
+    if not everything:
+        screen.print("\n--all shows every condition, what it costs, and how to look and undo.")
+
+
+def _print_comparison(screen: Console, advice: Advice) -> None:
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table.add_column("worst case of your range")
+    for title in ("a call waits", "loses", "goodput", "95 % of all wait"):
+        table.add_column(title, justify="right", no_wrap=True)
+    for row in comparison_rows(advice):
+        table.add_row(*row)
+    screen.print(table)
 
 
 def _print_conditions(screen: Console, advice: Advice) -> None:
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
 
-    bound = advice.question.bound_ms
     rows = advice.shown
-    wide = screen.width >= _ALL_COLUMNS
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("condition")
-    table.add_column("95 % wait at most", justify="right", no_wrap=True)
-    table.add_column(f"within {bound:.4g} ms", no_wrap=True)
-    table.add_column("goodput, Mbit/s", justify="right", no_wrap=True)
-    if wide:
-        table.add_column("half wait at most", justify="right", no_wrap=True)
-        table.add_column("99 % wait at most", justify="right", no_wrap=True)
+    for title in ("a call waits", "95 % of all wait", "goodput, Mbit/s"):
+        table.add_column(title, justify="right", no_wrap=True)
     for at in advice.conditions:
 
         def waits(name: str, at: Condition = at) -> str:
             values = [measured.mean(at, name) for measured in rows]
             return _ARROW.join("" if value is None else milliseconds(value) for value in values)
 
-        kept = ["yes" if measured.p95_ms(at) <= bound else "no" for measured in rows]
         goodput = [megabits(measured.goodput(at), unit=False) for measured in rows]
-        further = [waits("delay_p50_ms"), waits("delay_p99_ms")] if wide else []
-        table.add_row(
-            at.name, waits("delay_p95_ms"), _ARROW.join(kept), _ARROW.join(goodput), *further
-        )
+        table.add_row(at.name, waits(CALL_DELAY), waits("delay_p95_ms"), _ARROW.join(goodput))
     screen.print(table)
 
 
@@ -85,7 +100,7 @@ def _print_list(screen: Console, title: str, lines: list[str]) -> None:
         screen.print(f"- {escape(line)}")
 
 
-def _print_commands(screen: Console, own: Commands) -> None:
+def _print_commands(screen: Console, own: Commands, *, everything: bool) -> None:
     elsewhere = "If packets wait somewhere else now: "
     first = f"{elsewhere}first, to keep" if own.if_elsewhere else "First, to keep"
     parts = [
@@ -96,7 +111,7 @@ def _print_commands(screen: Console, own: Commands) -> None:
         ("To undo it", own.undo),
     ]
     for title, lines in parts:
-        if lines:
+        if lines and (everything or lines not in {own.check, own.save}):
             screen.print(f"\n[bold]{title}[/bold]")
             for line in lines.splitlines():
                 # As it is, however long: it is to be pasted, and a shell ends a text only at an END
