@@ -12,11 +12,13 @@
 //! Both ends of a connection without a network, whose round trip is 50 ms:
 //!
 //! ```
-//! use vermilion_parameters::{Value, Values};
+//! use vermilion_parameters::Packets;
 //! use vermilion_tcp::registry::Profile;
+//! use vermilion_tcp::senders::CubicSettings;
 //!
-//! let values = Values::from([("initial_window".to_owned(), Value::Number(10.0))]);
-//! let profile = Profile::from_values("cubic", &values)?;
+//! let mut cubic = CubicSettings::default();
+//! cubic.common.window.initial_window = Packets(10);
+//! let profile = Profile::new(cubic)?;
 //! let (mut sender, mut receiver) = profile.ends(0);
 //! sender.start(&profile.sender);
 //! let mut flights = Vec::new();
@@ -33,8 +35,11 @@
 //! # Ok::<(), vermilion_parameters::ParameterError>(())
 //! ```
 //!
-//! Adding a sender: its rule under `rules/` if that is new, one file under `senders/` with its
-//! parameter table, one line in [`registry`].
+//! What every sender can be told is [`CommonSettings`], of which each part stands with what it is about. By names and
+//! values, as a scenario has them, a sender is made with [`registry::Profile::from_values`].
+//!
+//! Adding a sender: its rule and that one's settings under `rules/` if it is new, one file under `senders/` that puts
+//! settings together, one line in [`registry`].
 
 pub mod delivery_rate;
 pub mod foreign;
