@@ -302,9 +302,8 @@ impl<P: Packet> AnyScheduler<P> {
 
 fn find(name: &str) -> Result<&'static Algorithm, ParameterError> {
     ALGORITHMS.iter().find(|algorithm| algorithm.name == name).ok_or_else(|| {
-        let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.name).collect();
-        let accepted = format!("one of {}", names.join(", "));
-        ParameterError::new("discipline", format!("\"{name}\""), accepted)
+        let known = ALGORITHMS.iter().map(|algorithm| algorithm.name);
+        ParameterError::unknown("discipline", name, "one of", known)
     })
 }
 

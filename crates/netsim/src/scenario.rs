@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 use vermilion_aqm::{Colour, ForeignFactory};
-use vermilion_parameters::Values;
+use vermilion_parameters::{ParameterError, Values};
 use vermilion_tcp::ForeignSenders;
 
 pub use crate::limits::{
@@ -210,6 +210,17 @@ impl Scenario {
     /// Number of the link called `name`.
     pub fn link_index(&self, name: &str) -> Option<usize> {
         self.links.iter().position(|link| link.name == name)
+    }
+
+    /// The same where a user has named it in a `field`.
+    ///
+    /// # Errors
+    /// There is none of that name.
+    pub fn link_named(&self, field: &str, name: &str) -> Result<usize, ParameterError> {
+        self.link_index(name).ok_or_else(|| {
+            let known = self.links.iter().map(|link| &*link.name);
+            ParameterError::unknown(field, name, "a link of the scenario:", known)
+        })
     }
 }
 

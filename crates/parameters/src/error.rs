@@ -24,6 +24,17 @@ impl ParameterError {
         Self { field: field.into(), value: value.to_string(), accepted: accepted.into() }
     }
 
+    /// Refuses a name that is none of the `known` ones; `accepted` says what these are.
+    pub fn unknown<'a>(
+        field: &str,
+        name: &str,
+        accepted: &str,
+        known: impl IntoIterator<Item = &'a str>,
+    ) -> Self {
+        let known: Vec<_> = known.into_iter().collect();
+        Self::new(field, format!("\"{name}\""), format!("{accepted} {}", known.join(", ")))
+    }
+
     /// Refuses two values, each with its name, of which the first is not below the second.
     ///
     /// # Errors

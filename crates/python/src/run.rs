@@ -10,7 +10,6 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use vermilion_netsim::batch::{Batch, Job};
 use vermilion_netsim::{Results, Scenario, Simulation};
-use vermilion_parameters::ParameterError;
 
 use crate::convert;
 use crate::errors::{interrupted, refused};
@@ -51,12 +50,7 @@ pub fn run<'py>(
 
 /// Number of the link of that name.
 pub fn link_of(simulation: &Simulation, name: &str) -> PyResult<usize> {
-    let scenario = simulation.scenario();
-    scenario.link_index(name).ok_or_else(|| {
-        let names: Vec<_> = scenario.links.iter().map(|link| &*link.name).collect();
-        let accepted = format!("a link of the scenario: {}", names.join(", "));
-        refused(ParameterError::new("link", format!("\"{name}\""), accepted))
-    })
+    simulation.scenario().link_named("link", name).map_err(refused)
 }
 
 /// Advances a simulation while signals are listened to. Python's lock is held only for one that calls Python.

@@ -94,12 +94,8 @@ impl Profile {
     /// for a sender that answers every mark.
     pub fn from_values(name: &str, values: &Values) -> Result<Self, ParameterError> {
         let Some(named) = SENDERS.iter().find(|sender| sender.algorithm.name == name) else {
-            let names: Vec<_> = SENDERS.iter().map(|sender| sender.algorithm.name).collect();
-            return Err(ParameterError::new(
-                "congestion_control",
-                format!("\"{name}\""),
-                format!("one of {}", names.join(", ")),
-            ));
+            let known = SENDERS.iter().map(|sender| sender.algorithm.name);
+            return Err(ParameterError::unknown("congestion_control", name, "one of", known));
         };
         let settings = option_sets::resolve(&named.algorithm, values)?;
         Self::of(name, (named.options)(&settings))

@@ -92,12 +92,7 @@ impl Scenario {
         let mut propagation = 0;
         for (field, path) in [("path", &group.path), ("return_path", &group.return_path)] {
             for name in path {
-                let Some(index) = self.link_index(name) else {
-                    let names: Vec<_> = self.links.iter().map(|link| &*link.name).collect();
-                    let accepted = format!("a link of the scenario: {}", names.join(", "));
-                    return Err(ParameterError::new(field, format!("\"{name}\""), accepted));
-                };
-                propagation += self.links[index].delay_ns;
+                propagation += self.links[self.link_named(field, name)?].delay_ns;
             }
         }
         group.rtt_ns.check(propagation)?;
@@ -116,11 +111,7 @@ impl Scenario {
 
     fn check_change(&self, change: &Change) -> Result<(), ParameterError> {
         within("at", change.at_ns, 0, self.duration_ns, "ns (the duration)")?;
-        let Some(link) = self.link_index(&change.link) else {
-            let names: Vec<_> = self.links.iter().map(|link| &*link.name).collect();
-            let accepted = format!("a link of the scenario: {}", names.join(", "));
-            return Err(ParameterError::new("link", format!("\"{}\"", change.link), accepted));
-        };
+        let link = self.link_named("link", &change.link)?;
         if let Some(rate) = change.rate_bit_per_s {
             if self.links[link].varies() {
                 let accepted = "no rate for a link with a rate_schedule or a trace";

@@ -88,14 +88,7 @@ impl Script {
         }
         within("every", rule.every.unwrap_or(1), 1, u64::MAX, "packets")?;
         let flows = Chosen::of(scenario, &rule.flows)?;
-        let named = rule.link.as_ref().map(|name| {
-            scenario.link_index(name).ok_or_else(|| {
-                let names: Vec<_> = scenario.links.iter().map(|link| &*link.name).collect();
-                let accepted = format!("a link of the scenario: {}", names.join(", "));
-                ParameterError::new("link", format!("\"{name}\""), accepted)
-            })
-        });
-        let named = named.transpose()?;
+        let named = rule.link.as_ref().map(|name| scenario.link_named("link", name)).transpose()?;
         let mut links = vec![u32::MAX; scenario.flows.len()];
         for choice in &rule.flows {
             let number = group_index(scenario, &choice.group)? as usize;

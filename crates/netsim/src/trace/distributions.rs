@@ -1,6 +1,6 @@
 use vermilion_parameters::ParameterError;
 
-use super::observation::{DistributionChoice, group_index, link_index};
+use super::observation::{DistributionChoice, group_index};
 use super::record::{PacketEvent, PacketRecord, Place};
 use crate::scenario::Scenario;
 
@@ -73,7 +73,7 @@ impl RawDistributions {
     ) -> Result<Self, ParameterError> {
         let mut links = vec![None; scenario.links.len()];
         for name in &choice.links {
-            links[link_index(scenario, name)? as usize] = Some(Collected::default());
+            links[scenario.link_named("links", name)?] = Some(Collected::default());
         }
         let mut groups = vec![None; scenario.flows.len()];
         for name in &choice.groups {

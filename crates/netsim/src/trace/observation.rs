@@ -154,18 +154,8 @@ impl Chosen {
 pub(crate) fn group_index(scenario: &Scenario, name: &str) -> Result<u32, ParameterError> {
     let found = scenario.flows.iter().position(|group| group.name == name);
     found.map(|index| index as u32).ok_or_else(|| {
-        let names: Vec<_> = scenario.flows.iter().map(|group| &*group.name).collect();
-        let accepted = format!("a group of the scenario: {}", names.join(", "));
-        ParameterError::new("flows", format!("\"{name}\""), accepted)
-    })
-}
-
-/// Number of the link called `name`.
-pub(crate) fn link_index(scenario: &Scenario, name: &str) -> Result<u32, ParameterError> {
-    scenario.link_index(name).map(|index| index as u32).ok_or_else(|| {
-        let names: Vec<_> = scenario.links.iter().map(|link| &*link.name).collect();
-        let accepted = format!("a link of the scenario: {}", names.join(", "));
-        ParameterError::new("links", format!("\"{name}\""), accepted)
+        let known = scenario.flows.iter().map(|group| &*group.name);
+        ParameterError::unknown("flows", name, "a group of the scenario:", known)
     })
 }
 

@@ -1,7 +1,7 @@
 use vermilion_parameters::ParameterError;
 
 use super::kept::{Kept, Ordered};
-use super::observation::{Chosen, PacketChoice, link_index};
+use super::observation::{Chosen, PacketChoice};
 use super::record::{PacketRecord, Place};
 use crate::scenario::Scenario;
 
@@ -30,7 +30,7 @@ impl PacketTrace {
     pub(crate) fn new(scenario: &Scenario, choice: &PacketChoice) -> Result<Self, ParameterError> {
         let mut links = vec![choice.links.is_none(); scenario.links.len()];
         for name in choice.links.iter().flatten() {
-            links[link_index(scenario, name)? as usize] = true;
+            links[scenario.link_named("links", name)?] = true;
         }
         Ok(Self {
             flows: Chosen::of(scenario, &choice.flows)?,
