@@ -115,7 +115,6 @@ impl Air {
 
     /// A packet of these bytes will have been sent and have passed the wire at `due`, jitter and
     /// distance left out.
-    #[inline]
     pub fn push(&mut self, due: u64, held: Held, bytes: &[u8]) {
         let late = match self.jitter.most_ns {
             0 => 0,
@@ -137,7 +136,6 @@ impl Air {
     }
 
     /// When the first packet arrives, if one is on its way.
-    #[inline]
     pub fn next_due(&self) -> Option<u64> {
         match &self.flying {
             Flying::InOrder(packets) => packets.front().map(|&(due, _)| due),
@@ -146,7 +144,6 @@ impl Air {
     }
 
     /// Takes the first packet, and when it arrives.
-    #[inline]
     pub fn pop(&mut self) -> Option<(u64, Held)> {
         match &mut self.flying {
             Flying::InOrder(packets) => packets.pop_front(),

@@ -67,7 +67,6 @@ impl Lanes {
     }
 
     /// The number of the lane that a packet takes.
-    #[inline]
     pub fn number(&self, packet: &[u8]) -> usize {
         if self.numbers.is_empty() {
             return 0;
@@ -82,7 +81,6 @@ impl Lanes {
     }
 
     /// A lane by its number.
-    #[inline]
     pub fn lane(&mut self, number: usize) -> &mut Lane {
         &mut self.lanes[number]
     }

@@ -81,7 +81,6 @@ impl Default for Merger {
 impl Merger {
     /// Adds a packet, if it can be merged with those that are there. `is_whole` says that its checksum is
     /// known to be right; others are handed on alone.
-    #[inline]
     pub fn add(&mut self, packet: &[u8], is_whole: bool) -> bool {
         if self.packets == 0 {
             self.bytes.extend_from_slice(packet);

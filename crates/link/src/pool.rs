@@ -45,13 +45,11 @@ impl Pool {
     }
 
     /// A place for a packet, until it is given back; `None` if there is none left.
-    #[inline]
     pub fn take(&mut self) -> Option<u32> {
         self.free.pop()
     }
 
     /// Gives a place back.
-    #[inline]
     pub fn give_back(&mut self, slot: u32) {
         self.free.push(slot);
     }
@@ -67,14 +65,12 @@ impl Pool {
     }
 
     /// The first `size` bytes at a place.
-    #[inline]
     pub fn bytes(&self, slot: u32, size: u32) -> &[u8] {
         let begin = slot as usize * self.size;
         &self.bytes[begin..begin + size as usize]
     }
 
     /// The same, to be written.
-    #[inline]
     pub fn bytes_mut(&mut self, slot: u32, size: u32) -> &mut [u8] {
         let begin = slot as usize * self.size;
         &mut self.bytes[begin..begin + size as usize]

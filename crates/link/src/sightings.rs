@@ -105,12 +105,10 @@ impl Sightings {
     }
 
     /// Return true if anybody wants to know.
-    #[inline]
     pub(crate) fn wants(&self, sight: Sight) -> bool {
         self.wanted[sight as usize]
     }
 
-    #[inline]
     pub(crate) fn note(&mut self, time: u64, sight: Sight, remark: Remark, packet: &[u8]) {
         if !self.wants(sight) {
             return;

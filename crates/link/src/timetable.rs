@@ -70,13 +70,11 @@ impl Timetable {
     }
 
     /// When the link changes next.
-    #[inline]
     pub fn next_change(&self) -> Option<u64> {
         self.changes.front().map(|&(at, _)| at)
     }
 
     /// When something happens next.
-    #[inline]
     pub fn next(&self) -> u64 {
         let change = self.changes.front().map_or(u64::MAX, |&(at, _)| at);
         let boundary = self.boundaries.front().copied().unwrap_or(u64::MAX);

@@ -173,7 +173,6 @@ impl Way {
         }
     }
 
-    #[inline]
     fn offer(&mut self, held: Held) {
         let (now, pool, sightings) = (self.now, &mut self.pool, &mut self.sightings);
         // The arrival is noted before what becomes of it, which the queue tells at once.
@@ -208,7 +207,6 @@ impl Way {
         self.take_turns(now);
     }
 
-    #[inline]
     fn take_turns(&mut self, until: u64) {
         let (pool, sightings) = (&mut self.pool, &mut self.sightings);
         while self.link.next_turn() <= until {
@@ -408,13 +406,11 @@ fn check_rate(rate: u64) -> Result<(), ParameterError> {
     Err(ParameterError::new("rate", rate, accepted))
 }
 
-#[inline]
 fn drop_packet(pool: &mut Pool, sightings: &mut Option<Sightings>, now: u64, gone: Dropped<Held>) {
     note_drop(pool, sightings, now, gone.packet, gone.reason.into());
 }
 
 /// The queue has dropped a packet, for the reason that the remark tells.
-#[inline]
 fn note_drop(
     pool: &mut Pool,
     sightings: &mut Option<Sightings>,

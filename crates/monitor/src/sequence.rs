@@ -3,7 +3,6 @@
 
 /// How far `a` is ahead of `b`; negative if it is behind. Right as long as the two are less than
 /// 2^31 apart.
-#[inline]
 pub const fn ahead(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b).cast_signed()
 }

@@ -21,7 +21,6 @@ pub struct Sizes {
 
 impl Sizes {
     /// Counts a packet.
-    #[inline]
     pub fn add(&mut self, bytes: u32) {
         let bin = BOUNDS.iter().filter(|&&bound| bytes > bound).count();
         self.bins[bin] += 1;

@@ -51,13 +51,11 @@ pub struct Tally<R: Reason>(R::Counts);
 
 impl<R: Reason> Tally<R> {
     /// Counts one.
-    #[inline]
     pub fn add(&mut self, reason: R) {
         self.add_many(reason, 1);
     }
 
     /// Counts several at once.
-    #[inline]
     pub fn add_many(&mut self, reason: R, count: u64) {
         self.0.as_mut()[reason.index()] += count;
     }

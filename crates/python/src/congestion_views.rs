@@ -42,7 +42,6 @@ impl Acknowledgement {
     }
 
     /// Shows an acknowledgement.
-    #[inline]
     pub fn show(&self, event: &Acknowledged) {
         self.now.set(event.now);
         self.delivered.set(event.delivered);
@@ -138,7 +137,6 @@ fn refused(field: &str, value: f64, accepted: &str) -> PyErr {
 
 impl Window {
     /// Shows a window; `writable`: its size and threshold may be set.
-    #[inline]
     pub fn show(&self, window: &vermilion_tcp::Window, rate: Option<f64>, writable: bool) {
         self.size.set(window.congestion);
         self.threshold.set(window.slow_start_threshold);
@@ -148,7 +146,6 @@ impl Window {
     }
 
     /// Size and threshold as they are now.
-    #[inline]
     pub fn take(&self, window: &mut vermilion_tcp::Window) {
         window.congestion = self.size.get();
         window.slow_start_threshold = self.threshold.get();
@@ -156,7 +153,6 @@ impl Window {
     }
 
     /// The rate that was set, in packets a second.
-    #[inline]
     pub fn rate(&self) -> Option<f64> {
         self.pacing_rate.get()
     }

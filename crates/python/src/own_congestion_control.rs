@@ -159,7 +159,6 @@ struct OwnRule {
 
 impl OwnRule {
     /// Makes the instance unless there is one.
-    #[inline]
     fn begin(&mut self, python: Python<'_>) -> PyResult<()> {
         if self.asked.is_none() {
             let instance = self.kind.build(python)?;
@@ -168,7 +167,6 @@ impl OwnRule {
         Ok(())
     }
 
-    #[inline]
     fn ask_growth(&mut self, python: Python<'_>) -> PyResult<()> {
         self.begin(python)?;
         let Some(asked) = &self.asked else { return Ok(()) };

@@ -125,7 +125,6 @@ impl OwnDiscipline {
     }
 
     /// Asks over a packet that has been shown.
-    #[inline]
     fn ask(&self, python: Python<'_>, method: &Py<PyAny>) -> PyResult<Verdict> {
         let answer = method.bind(python).call1(self.arguments.bind(python))?;
         let known = self.registered.verdicts.iter().position(|known| answer.is(known));

@@ -33,7 +33,6 @@ impl Session {
     }
 
     /// Return true if the run is to end.
-    #[inline]
     pub fn has_failed(&self) -> bool {
         self.failed.load(Ordering::Relaxed)
     }

@@ -16,13 +16,11 @@ pub trait Bits: Copy {
 macro_rules! bits {
     ($($number:ty: $it:ident => $to:expr, $bits:ident => $from:expr;)*) => {
         $(impl Bits for $number {
-            #[inline]
             fn to_bits(self) -> u64 {
                 let $it = self;
                 $to
             }
 
-            #[inline]
             fn from_bits($bits: u64) -> Self {
                 $from
             }
@@ -54,12 +52,10 @@ impl<T> Default for Shown<T> {
 }
 
 impl<T: Bits> Shown<T> {
-    #[inline]
     pub fn get(&self) -> T {
         T::from_bits(self.0.load(Relaxed))
     }
 
-    #[inline]
     pub fn set(&self, number: T) {
         self.0.store(number.to_bits(), Relaxed);
     }

@@ -119,7 +119,6 @@ impl Coin {
     }
 
     /// Draws as many numbers as have been taken.
-    #[inline]
     pub fn refill(&self, source: &mut dyn vermilion_aqm::Coin) {
         let end = self.taken.load(Relaxed) + COINS_OF_A_PACKET;
         let drawn = self.drawn.load(Relaxed);

@@ -111,13 +111,11 @@ impl DeliveryRate {
     }
 
     /// Segments declared lost since that sending.
-    #[inline]
     fn lost_since(&self, sent: &Sent) -> u64 {
         u64::from((self.lost as u32).wrapping_sub(sent.lost))
     }
 
     /// A segment is reported as arrived.
-    #[inline]
     pub fn note_delivered(&mut self, now: u64, sent: &Sent) {
         self.delivered += 1;
         self.delivered_time = now;
@@ -132,7 +130,6 @@ impl DeliveryRate {
 
     /// So many segments are reported as arrived of which `last` was sent last, after all whose arrival is known:
     /// as [`Self::note_delivered`] for each.
-    #[inline]
     pub fn note_all_delivered(&mut self, now: u64, count: u32, last: &Sent) {
         self.delivered += u64::from(count) - 1;
         self.note_delivered(now, last);

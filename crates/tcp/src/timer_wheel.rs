@@ -18,7 +18,6 @@ const REACH: u64 = 63;
 pub(crate) const COARSEST: u32 = 4 * SHIFT;
 
 /// The tick at which a timer expires that is set at tick `now` for `ticks` of them.
-#[inline]
 pub(crate) fn expiry(now: u64, ticks: u64) -> u64 {
     let mut shift = 0;
     while shift < COARSEST && ticks >= REACH << shift {

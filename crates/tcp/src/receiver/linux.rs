@@ -136,7 +136,6 @@ impl LinuxReceiver {
 
     /// A pause of so many ticks came before a segment. The wait becomes half of what it was and the pause, or
     /// half of the least wait for one that is shorter. A pause longer than the wait says nothing of the next one.
-    #[inline]
     fn take_pause(&mut self, pause: u32) -> u32 {
         if pause < self.timeout.into() {
             let wait = (self.timeout / 2).saturating_add((pause as u16).max(self.least / 2));
@@ -194,7 +193,6 @@ impl LinuxReceiver {
 
     /// Until when an acknowledgement is held back from tick `now` on, in nanoseconds; `None` if that does not
     /// follow the pauses.
-    #[inline]
     pub(super) fn expiry(&self, now: u64, clock: &HostClock) -> Option<u64> {
         self.adaptive.then(|| clock.expiry(now, self.timeout.min(self.longest).into()))
     }

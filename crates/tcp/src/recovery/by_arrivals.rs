@@ -34,7 +34,6 @@ impl Judge for ByArrivals {
     const WATCHES: bool = false;
     const RESENDS_UNREPORTED: bool = true;
 
-    #[inline]
     fn find_losses(
         &mut self,
         _now: u64,

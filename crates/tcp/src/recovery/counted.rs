@@ -104,7 +104,6 @@ impl Counted {
         flight.whole = false;
     }
 
-    #[inline]
     pub(super) fn note_sent(&mut self) {
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent();

@@ -99,7 +99,6 @@ pub struct Rack {
 }
 
 /// When segment `sequence` was sent last, if it is outstanding: from `times` unless these are shared with `sent`.
-#[inline]
 fn time_of(
     shared: bool,
     times: &SentSegments<u64>,
@@ -137,7 +136,6 @@ impl Rack {
     }
 
     /// When segment `sequence` was sent last, if it is outstanding; `sent`: what is kept for delivery rates.
-    #[inline]
     fn time_of(&self, sequence: u32, sent: &SentSegments<Sent>) -> Option<u64> {
         time_of(self.shares_times, &self.times, sequence, sent)
     }
@@ -193,13 +191,11 @@ impl Rack {
         lost
     }
 
-    #[inline]
     pub(super) fn deadline(&self) -> u64 {
         self.reordering_deadline.min(self.probe_deadline)
     }
 
     /// Return true if something makes bursts.
-    #[inline]
     pub(super) fn makes_bursts(&self) -> bool {
         self.segmentation.is_some()
     }
@@ -210,7 +206,6 @@ impl Rack {
     }
 
     /// Return true if a probe is due.
-    #[inline]
     pub(super) fn probe_is_due(&self, now: u64) -> bool {
         self.probe_deadline <= now
     }
@@ -254,7 +249,6 @@ impl Judge for Rack {
     }
 
     /// Segment `sequence` leaves; `repairs`: not for the first time, and as many have ever been sent.
-    #[inline]
     fn note_sent(&mut self, now: u64, sequence: u32, repairs: Option<u32>) {
         if let Some(before) = repairs {
             self.repairs.push_back(Repair { time: now, sequence, before });
@@ -267,7 +261,6 @@ impl Judge for Rack {
         }
     }
 
-    #[inline]
     fn defers(
         &mut self,
         now: u64,
@@ -283,7 +276,6 @@ impl Judge for Rack {
     }
 
     /// Segment `sequence` has arrived; `again`: it had been sent again.
-    #[inline]
     fn note_delivered(&mut self, now: u64, sequence: u32, again: bool) {
         let Some(&sent) = self.times.get(sequence) else {
             debug_assert!(false, "segment {sequence} arrives and was not outstanding");
@@ -293,7 +285,6 @@ impl Judge for Rack {
     }
 
     /// The same where it is known that it had been sent at `sent`.
-    #[inline]
     fn note_arrival(&mut self, now: u64, sequence: u32, again: bool, sent: u64) {
         let round_trip = now - sent;
         // An answer faster than any round trip was to the first sending, not to the second.
@@ -311,7 +302,6 @@ impl Judge for Rack {
     /// All outstanding segments before `acknowledged` have arrived, each of which was sent once, and nothing is
     /// known of those after them: as [`Self::note_delivered`] for each, and [`Self::forget_before`]. The last one
     /// is the newest, and has the shortest round trip. Where no more is kept of sendings than their times.
-    #[inline]
     fn note_all_delivered(&mut self, now: u64, acknowledged: u32) {
         self.note_delivered(now, acknowledged - 1, false);
         self.times.acknowledge(acknowledged);
@@ -350,7 +340,6 @@ impl Judge for Rack {
     /// A segment leaves at `now` for the first time, besides others of which at least two have left since
     /// an acknowledgement, or are what that has left: the probe is as it was planned, but for the time from
     /// which it waits.
-    #[inline]
     fn put_probe_off(&mut self, now: u64, timer: &RetransmissionTimer) {
         if self.probe_deadline == u64::MAX || self.planned == now {
             return;
@@ -384,14 +373,12 @@ impl Judge for Rack {
     }
 
     /// Return true if a probe is in the network.
-    #[inline]
     fn is_probing(&self) -> bool {
         self.probe.is_some()
     }
 
     /// All before `acknowledged` has arrived, or had: `duplicate`, and nothing is reported missing. Whether
     /// this tells that the probe has repaired a loss.
-    #[inline]
     fn judge_probe(&mut self, acknowledged: u32, duplicate: bool) -> bool {
         let Some(probe) = self.probe.filter(|probe| acknowledged >= probe.end) else {
             return false;
@@ -404,7 +391,6 @@ impl Judge for Rack {
     }
 
     /// Forgets sendings that have been acknowledged.
-    #[inline]
     fn forget_before(&mut self, acknowledged: u32) {
         if !self.shares_times {
             self.times.acknowledge(acknowledged);

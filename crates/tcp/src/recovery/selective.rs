@@ -263,7 +263,6 @@ impl<J: Judge> Selective<J> {
         Some(last)
     }
 
-    #[inline]
     pub(super) fn on_acknowledgement(
         &mut self,
         flight: &mut Flight,
@@ -284,7 +283,6 @@ impl<J: Judge> Selective<J> {
 
     /// Return true if nothing is reported, lost or sent again of what is outstanding, no reduction is under way, and no
     /// probe awaits its judgement.
-    #[inline]
     fn misses_nothing(&self) -> bool {
         self.board.is_clean()
             && !self.is_repairing_anything()

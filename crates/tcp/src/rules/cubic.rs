@@ -90,7 +90,6 @@ impl Cubic {
     }
 
     /// Slow start: what is left of the segments counted when it is over.
-    #[inline]
     fn slow_start(&mut self, event: &Acknowledged, window: &mut Window) -> f64 {
         self.stage = None;
         self.flat = true;
@@ -118,7 +117,6 @@ impl Cubic {
     }
 
     /// Congestion avoidance with `counted` segments that `acknowledged` ones stand for.
-    #[inline]
     fn avoid(&mut self, event: &Acknowledged, counted: f64, newly: f64, window: &mut Window) {
         let current = window.congestion;
         if current >= window.cap {
@@ -162,7 +160,6 @@ impl Cubic {
 }
 
 impl WindowRule for Cubic {
-    #[inline]
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         if window.in_slow_start() {
             let left = self.slow_start(event, window);

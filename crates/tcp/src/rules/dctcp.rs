@@ -68,7 +68,6 @@ impl Dctcp {
     }
 
     /// Counts, and averages at the end of a window.
-    #[inline]
     fn observe(&mut self, event: &Acknowledged) {
         self.delivered += event.delivered;
         self.marked = self.marked.saturating_add(event.marked);
@@ -85,7 +84,6 @@ impl Dctcp {
 }
 
 impl WindowRule for Dctcp {
-    #[inline]
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         self.observe(event);
         if std::mem::take(&mut self.halved) {

@@ -98,7 +98,6 @@ impl Prague {
     }
 
     /// The reference round trip in seconds, while it replaces a shorter one.
-    #[inline]
     fn reference(&self, window: &Window) -> Option<f64> {
         let PragueOptions { reference_round_trip: Seconds(reference), .. } = self.options;
         let active = !window.in_slow_start() && self.rounds >= self.options.independence_delay;
@@ -107,13 +106,11 @@ impl Prague {
     }
 
     /// Return true if a reference round trip has gone by since `then`, if there is one.
-    #[inline]
     fn elapsed(reference: Option<f64>, now: u64, then: u64) -> bool {
         reference.is_none_or(|reference| now.saturating_sub(then) as f64 >= reference * 1e9)
     }
 
     /// Marks reduce the window, once in each round trip.
-    #[inline]
     fn answer_marks(&mut self, event: &Acknowledged, window: &mut Window) {
         self.seen = true;
         let again =
@@ -128,7 +125,6 @@ impl Prague {
     }
 
     /// Segments that were not marked let the window grow.
-    #[inline]
     fn increase(&mut self, event: &Acknowledged, window: &mut Window) {
         let unmarked = f64::from(event.delivered.saturating_sub(event.marked));
         if unmarked == 0.0 || window.congestion >= window.cap {
@@ -148,7 +144,6 @@ impl Prague {
     }
 
     /// At the end of a round, averages the fraction of marked segments.
-    #[inline]
     fn observe(&mut self, event: &Acknowledged, window: &Window) {
         self.delivered += event.delivered;
         self.marked = self.marked.saturating_add(event.marked);
@@ -171,7 +166,6 @@ impl Prague {
 }
 
 impl WindowRule for Prague {
-    #[inline]
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         if let Some(round_trip) = event.round_trip {
             let seconds = round_trip as f64 / 1e9;

@@ -84,7 +84,6 @@ impl Rem {
         }
     }
 
-    #[inline]
     fn note(&mut self, marked: bool) {
         let bit = 1 << (self.place % 64);
         let word = &mut self.marks[self.place / 64];
@@ -103,7 +102,6 @@ impl Rem {
     }
 
     /// The rate that this price is worth, in segments per second.
-    #[inline]
     fn rate(&mut self) -> f64 {
         if self.rate.0 != self.count {
             self.find_rate();

@@ -30,7 +30,6 @@ impl<J: Judge> Selective<J> {
 
     /// An acknowledgement may tell what has become of a probe (RFC 8985, section 7.4.2): if it has
     /// repaired a loss, the window is reduced once, as for a loss that was noticed otherwise.
-    #[inline]
     pub(super) fn judge_probe(
         &mut self,
         flight: &mut Flight,
@@ -46,13 +45,11 @@ impl<J: Judge> Selective<J> {
 
 impl Selective<Rack> {
     /// When something besides the retransmission timer is due, in nanoseconds.
-    #[inline]
     pub(in crate::recovery) fn deadline(&self) -> u64 {
         self.judge.deadline()
     }
 
     /// See [`AnyRecovery::makes_bursts`](crate::recovery::AnyRecovery::makes_bursts).
-    #[inline]
     pub(in crate::recovery) fn makes_bursts(&self) -> bool {
         self.judge.makes_bursts()
     }

@@ -7,7 +7,6 @@ use crate::recovery::judge::Judge;
 impl<J: Judge> Selective<J> {
     /// Files the reports of an acknowledgement. How many segments are newly known to have arrived; and the first of
     /// those that are reported and were sent once.
-    #[inline]
     pub(super) fn file(
         &mut self,
         now: u64,

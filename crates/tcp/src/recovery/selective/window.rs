@@ -26,7 +26,6 @@ impl<J: Judge> Selective<J> {
     }
 
     /// The window after an acknowledgement.
-    #[inline]
     pub(super) fn set_window(&mut self, flight: &mut Flight, now: u64, news: &News) {
         if !flight.rule.governs_window() {
             let reducing = self.reduce_proportionally(flight, news);

@@ -31,8 +31,8 @@ const NOMINAL_ROUND_TRIP: u64 = 1_000_000;
 /// seconds (`probe_rtt.rs`), and bounds learned from losses (`bounds.rs`): a long-term one on what is
 /// in the network, found while probing, and short-term ones on rate and volume, forgotten before
 /// each probe. The state machine (`state.rs`, `startup.rs`, `cycle.rs`) sets gains upon the model.
-/// Names of the draft are spelled out: `inflight_longterm` is [`Model::long_term_volume`],
-/// `full_bw_reached` is [`Model::filled`], and so on.
+/// Names of the draft are spelled out: `inflight_longterm` is `Model::long_term_volume`,
+/// `full_bw_reached` is `Model::filled`, and so on.
 ///
 /// Departures from the draft, and readings where it leaves room:
 /// 1. Segments are sent one by one: the send quantum is one segment, and there is no offload budget
