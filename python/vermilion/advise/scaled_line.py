@@ -77,9 +77,7 @@ class ScaledLine:
             and name not in _NO_LENGTHS
             and isinstance(value, int | float)
         ]
-        return (
-            self.scale == 1 or min(lengths, default=_FEWEST_PACKETS) >= _FEWEST_PACKETS * self.scale
-        )
+        return self.scale == 1 or all(each >= _FEWEST_PACKETS * self.scale for each in lengths)
 
     def queue(self, queue: QueueSetting) -> QueueSetting:
         """The queue in little."""
