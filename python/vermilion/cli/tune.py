@@ -139,7 +139,7 @@ def tune(
         typer.Option(
             "--no-baselines",
             "--no-rivals",
-            help="Skip the baselines (drop-tail with its best limit, PIE).",
+            help="Skip the baselines (what an engineer would set).",
         ),
     ] = False,
     pareto: Annotated[
