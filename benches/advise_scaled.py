@@ -71,7 +71,7 @@ def main() -> None:
                 lines.append(f"| {queue.label} | {flows} | 1/{scale} | {' | '.join(figures)} |")
                 print(lines[-1], flush=True)
     if given.table:
-        made = made_by("benches/advise_scaled.py", [])
+        made = made_by("benches/advise_scaled.py")
         Path(given.table).write_text("\n".join([*lines, "", made]) + "\n", encoding="utf-8")
 
 
