@@ -14,7 +14,14 @@ from vermilion.advise.commands import commands
 from vermilion.advise.judgement import worst_sparse_ms
 from vermilion.advise.metrics import CALL_DELAY
 from vermilion.advise.number_words import milliseconds, percent_of_possible
-from vermilion.advise.wording import headline, limits, price_lines, reason, warnings
+from vermilion.advise.wording import (
+    comparison_rows,
+    headline,
+    limits,
+    price_lines,
+    reason,
+    warnings,
+)
 from vermilion.report import drawing
 from vermilion.report.drawing import plain_numbers
 from vermilion.report.templates_of import templates_of
@@ -48,6 +55,7 @@ def advice_page(advice: Advice) -> str:
         keep=advice.keep,
         headline=headline(advice),
         reason=_arrows(reason(advice)),
+        compared=[[_arrows(cell) for cell in row] for row in comparison_rows(advice)],
         asked=_describe(question),
         worst=[milliseconds(worst_sparse_ms(each)) for each in measured if each.runs],
         goodput=[f"{percent_of_possible(advice, each):.1f} %" for each in measured if each.runs],
@@ -127,10 +135,7 @@ def advice_figure(advice: Advice, *, narrow: bool = False) -> Figure:
         axes.set_yticks(range(len(places)), [_named(each.name, narrow=narrow) for each in places])
         axes.set_ylim(len(places) - 0.4, -0.6)
         axes.tick_params(axis="y", length=0)
-        between = "\n" if narrow else " "
-        axes.set_xlabel(
-            f"ms that 95 % wait at most: a call (dot),{between}all packets (bar, from their median)"
-        )
+        axes.set_xlabel("ms: 95 % of a call wait at most (dot);\nall packets, median to 95 % (bar)")
         figure.legend(loc="outside upper left", ncols=3)
     return figure
 

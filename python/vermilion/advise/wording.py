@@ -219,7 +219,7 @@ def comparison_rows(advice: Advice) -> list[tuple[str, str, str, str, str]]:
     """
     rows = [(f"now: {present_words(advice)}", advice.before)] if advice.present.known else []
     for each in advice.compared:
-        chosen = "  <- this" if each.measured is advice.after else ""
+        chosen = " (this)" if each.measured is advice.after else ""
         queue = each.measured.queue
         few = 0 < len(queue.tuned) <= _FEW_VALUES
         name = setting_words(queue.kind, queue) if few else queue.label
