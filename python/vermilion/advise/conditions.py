@@ -56,8 +56,10 @@ _CALL_BIT_PER_S: Final = 85.6e3
 """A packet every 20 ms: 160 bytes of voice (G.711), 40 of RTP, UDP and IP, and Ethernet's 14."""
 
 _MOST_OF_CALL: Final = 0.1
-"""Of the line: on a slower one the sparse flow sends as many packets less, as a game or DNS
-does."""
+_MOST_OF_FAIR_SHARE: Final = 0.5
+"""Of the line, and of what each flow gets of it. On slower lines, or among very many, the sparse
+flow sends fewer packets, as a game or DNS does: who asks for more than a fair share is not
+sparse."""
 
 PACKET_BYTES: Final = 1514
 """A full packet on Ethernet, as a queue counts it."""
@@ -255,9 +257,10 @@ def subset(conditions: Sequence[Condition]) -> list[Condition]:
     return list(dict.fromkeys([hard, easy, own[-1]]))
 
 
-def _call_bit_per_s(question: Question) -> float:
+def _call_bit_per_s(question: Question, flows: int) -> float:
     usual = _CALL_BIT_PER_S * (_LOCAL_PACKETS if is_local(question) else 1.0)
-    return min(usual, _MOST_OF_CALL * question.simulated_rate_bit_per_s)
+    share = min(_MOST_OF_CALL, _MOST_OF_FAIR_SHARE / (flows + 1))
+    return min(usual, share * question.simulated_rate_bit_per_s)
 
 
 def network(
@@ -305,13 +308,17 @@ def network(
             "sender": sender("cubic"),
             "traffic": {"kind": "web", "mean_gap": f"{gap!r} s", "size": size},
         }
+    call = _call_bit_per_s(question, sum(shares.values()))
     groups[CALL] = {
         "path": [LINK],
         "rtt": f"{trip!r} s",
         "packet_size": f"{CALL_PACKET_BYTES} bytes",
         "header_size": f"{_CALL_HEADER_BYTES} bytes",
         "start": start,
-        "traffic": {"kind": "constant-rate", "rate": f"{_call_bit_per_s(question)!r} bit/s"},
+        "traffic": {
+            "kind": "constant-rate",
+            "rate": f"{call!r} bit/s",
+        },
     }
     warm_up, seconds = at.warm_up_s, at.seconds(length)
     rate = f"{question.simulated_rate_bit_per_s!r} bit/s"
