@@ -17,6 +17,7 @@ macro_rules! registry {
     ($dollar:tt $($discipline:ident),* $(,)? ; $($scheduler:ident),* $(,)?) => {
         /// A discipline chosen at run time: static dispatch by one predictable branch.
         #[derive(Clone, Debug)]
+        #[repr(u8)] // or else which one it is takes five steps to tell, for every packet
         pub enum AnyDiscipline {
             $(#[doc = concat!("[`", stringify!($discipline), "`]")] $discipline($discipline),)*
             /// One that none of the registry's lines names.
