@@ -48,14 +48,14 @@ pub struct LinkBooks {
     /// Measurements since the last window was closed; the queue's lengths are still in `queue`.
     pub window: LinkWindow,
     /// How long the queue had which length; only of full books.
-    queue: Option<QueueRecord>,
-    /// True of all but those that keep nothing.
-    keeps_sums: bool,
+    queue: QueueRecord,
+    keeps: Books,
     /// Waiting in nanoseconds of the packets dropped from the queue in this window: the ledger has
     /// it, the metrics of sojourn, which are those of forwarded packets, do not.
     pub dropped_waiting: u128,
-    /// The discipline's own average, if it keeps one, and the books are full.
-    average: Option<f64>,
+    /// The discipline's own average, as it is filed, if it keeps one and the books are full.
+    average: Option<u32>,
+    /// Since when that is to be filed.
     average_since: u64,
     window_begin: u64,
     bits_ahead: f64,
@@ -78,9 +78,9 @@ impl LinkBooks {
     pub fn new(books: Books, average: Option<f64>) -> Self {
         let is_full = books == Books::Full;
         Self {
-            queue: is_full.then(QueueRecord::default),
-            keeps_sums: books != Books::None,
-            average: average.filter(|_| is_full),
+            queue: if is_full { QueueRecord::new() } else { QueueRecord::default() },
+            keeps: books,
+            average: average.filter(|_| is_full).map(LinkWindow::filed_average),
             ..Self::default()
         }
     }
@@ -90,12 +90,21 @@ impl LinkBooks {
     pub fn hold_queue(&mut self, now: u64, packets: u32, bytes: u64) {
         let time = now - self.accounted;
         if time > 0 {
-            if let Some(queue) = &mut self.queue {
-                queue.hold(packets, bytes, time, &mut self.window);
-            } else if self.keeps_sums {
-                self.window.backlog += u128::from(packets) * u128::from(time);
-            }
             self.accounted = now;
+            if !self.queue.hold(packets, bytes, time) {
+                self.hold_anew(packets, bytes, time);
+            }
+        }
+    }
+
+    /// The same of a length that has no place in the record yet.
+    #[cold] // nothing should be kept ready for it
+    #[inline(never)]
+    fn hold_anew(&mut self, packets: u32, bytes: u64, time: u64) {
+        match self.keeps {
+            Books::Full => self.queue.hold_anew(packets, bytes, time, &mut self.window),
+            Books::Counters => self.window.backlog += u128::from(packets) * u128::from(time),
+            Books::None => {}
         }
     }
 
@@ -114,10 +123,21 @@ impl LinkBooks {
     /// now on.
     #[inline(always)]
     pub fn hold_average(&mut self, now: u64, next: Option<f64>) {
+        if let Some(average) = self.average
+            && let Some(next) = next.map(LinkWindow::filed_average)
+            && next != average
+        {
+            self.file_average(now);
+            self.average = Some(next);
+        }
+    }
+
+    /// Files the average up to `now`.
+    #[inline(always)] // as above
+    fn file_average(&mut self, now: u64) {
         if let Some(average) = self.average {
-            self.window.hold_average(average, now - self.average_since);
+            self.window.average_queue.add(u64::from(average), now - self.average_since);
             self.average_since = now;
-            self.average = next;
         }
     }
 
@@ -126,10 +146,10 @@ impl LinkBooks {
     pub fn count_forwarded(&mut self, size: u32, waited: u64) {
         self.window.forwarded += 1;
         self.bytes += u64::from(size);
-        if self.queue.is_some() {
-            self.window.sojourn.count(waited);
-        } else if self.keeps_sums {
-            self.window.waited += u128::from(waited);
+        match self.keeps {
+            Books::Full => self.window.sojourn.count(waited),
+            Books::Counters => self.window.waited += u128::from(waited),
+            Books::None => {}
         }
     }
 
@@ -169,10 +189,8 @@ impl LinkBooks {
         transmitter: &Transmitter,
         (end, given_after): (u64, u64),
     ) -> f64 {
-        self.hold_average(now, self.average);
-        if let Some(queue) = &mut self.queue {
-            queue.file(&mut self.window);
-        }
+        self.file_average(now);
+        self.queue.file(&mut self.window);
         // Bits were counted when transmissions began: what lies ahead belongs to the next window.
         let bits_ahead = transmitter.bits_ahead(now, end, given_after);
         self.window.bits = self.bytes as f64 * 8.0 + (self.bits_ahead - bits_ahead);
@@ -204,9 +222,7 @@ impl LinkBooks {
 
     /// Totals since time 0, up to where the queue has been accounted for.
     pub fn ledger(&mut self) -> Ledger {
-        if let Some(queue) = &mut self.queue {
-            queue.file(&mut self.window);
-        }
+        self.queue.file(&mut self.window);
         let (mut ledger, window) = (self.ledger, &self.window);
         ledger.arrivals += window.arrivals;
         ledger.forwarded += window.forwarded;

@@ -68,11 +68,11 @@ impl LinkWindow {
         }
     }
 
-    /// The discipline's average has been `average` packets for `time` nanoseconds.
+    /// An average of so many packets as it is filed.
     #[inline]
-    pub fn hold_average(&mut self, average: f64, time: u64) {
+    pub fn filed_average(packets: f64) -> u32 {
         // A conversion to 64 bits takes four times as many steps, and no queue is as long.
-        self.average_queue.add(u64::from((average * AVERAGE_STEPS) as u32), time);
+        (packets * AVERAGE_STEPS) as u32
     }
 
     /// Converts a filed average back to packets.
