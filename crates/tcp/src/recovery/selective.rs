@@ -148,8 +148,20 @@ impl<J: Judge> Selective<J> {
     }
 
     /// Segment `sequence` leaves; `again`: not for the first time.
-    #[inline(never)] // much code in one place would make others slower that are there
+    #[inline(always)] // for every packet, of which most are the same to all that would have to be looked at
     pub(super) fn note_sent(&mut self, flight: &mut Flight, now: u64, sequence: u32, again: bool) {
+        let asks_little = self.reduction.is_none() && self.rate.is_none() && !again;
+        if J::WATCHES && asks_little && flight.outstanding() > 2 {
+            self.judge.note_sent(now, sequence, None);
+            // Only from one to two does it matter how many are outstanding.
+            self.judge.put_probe_off(now, &flight.timer);
+        } else {
+            self.note_sent_at_length(flight, now, sequence, again);
+        }
+    }
+
+    #[inline(never)] // much code in one place would make others slower that are there
+    fn note_sent_at_length(&mut self, flight: &mut Flight, now: u64, sequence: u32, again: bool) {
         if let Some(reduction) = &mut self.reduction {
             reduction.note_sent();
         }
@@ -169,7 +181,6 @@ impl<J: Judge> Selective<J> {
                 flight.timer.restart(now);
             }
         } else if outstanding > 2 {
-            // Only from one to two does it matter how many are outstanding.
             self.judge.put_probe_off(now, &flight.timer);
         } else {
             self.plan_probe(flight, now);
