@@ -98,23 +98,23 @@ impl ArrivalLink {
     }
 
     /// Offers a packet at `now`, to leave on delay line `line`: when its transmission ends, [`NEVER`] if it is
-    /// dropped or will be lost on the wire, and whether it is marked.
+    /// dropped or will be lost on the wire, and the packet, which may be marked.
     ///
     /// The whole packet is not needed here; handing it over would force it into memory, from
     /// where reading it back at once is slow. So it is with what the two disciplines that most networks have are told.
     #[inline(always)] // where nearly every packet comes from
-    pub fn offer(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
+    pub fn offer(&mut self, now: u64, packet: Half, line: u32) -> (u64, Half) {
         self.catch_up(now);
         let arrival = self.arrival(now, packet);
         match &mut self.discipline {
             AnyDiscipline::Red(it) => {
                 let verdict = it.on_arrival(&arrival, &mut self.coin);
                 let average = it.average_queue();
-                self.follow(&arrival, line, verdict, average)
+                self.follow(&arrival, packet, line, verdict, average)
             }
             AnyDiscipline::DropTail(it) => {
                 let verdict = it.on_arrival(&arrival, &mut self.coin);
-                self.follow(&arrival, line, verdict, None)
+                self.follow(&arrival, packet, line, verdict, None)
             }
             _ => self.offer_to_others(now, packet, line),
         }
@@ -122,17 +122,17 @@ impl ArrivalLink {
 
     /// The same for who is asked for packets of several kinds: much code in it would make all of them slower.
     #[inline(never)]
-    pub fn offer_by_call(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
+    pub fn offer_by_call(&mut self, now: u64, packet: Half, line: u32) -> (u64, Half) {
         self.offer(now, packet, line)
     }
 
     /// The same under any discipline, once departures are accounted for.
     #[inline(never)] // much code, which those two should not pay for
-    fn offer_to_others(&mut self, now: u64, packet: Half, line: u32) -> (u64, bool) {
+    fn offer_to_others(&mut self, now: u64, packet: Half, line: u32) -> (u64, Half) {
         let arrival = self.arrival(now, packet);
         let verdict = self.discipline.on_arrival(&arrival, &mut self.coin);
         let average = self.discipline.average_queue();
-        self.follow(&arrival, line, verdict, average)
+        self.follow(&arrival, packet, line, verdict, average)
     }
 
     #[inline(always)] // as above
@@ -156,23 +156,48 @@ impl ArrivalLink {
     fn follow(
         &mut self,
         &Arrival { now, size, flow, queue_packets, .. }: &Arrival,
+        mut packet: Half,
         line: u32,
         verdict: Verdict,
         average: Option<f64>,
-    ) -> (u64, bool) {
+    ) -> (u64, Half) {
         self.books.hold_average(now, average);
         self.books.window.arrivals += 1;
         if let Verdict::Drop(reason) = verdict {
             self.last_drop = reason;
             self.books.window.count_drop(reason);
-            return (NEVER, false);
+            return (NEVER, packet);
         }
-        let marked = verdict == Verdict::Mark;
-        self.books.window.marks += u64::from(marked);
+        if verdict == Verdict::Mark {
+            packet = self.mark_packet(packet);
+        }
         if let Some(traffic) = &mut self.traffic {
             traffic.accept(flow, size, queue_packets);
         }
-        let line = if self.wire.loses() { LOST } else { line };
+        if self.wire.loses() {
+            self.enter_by_call(now, size, LOST, queue_packets);
+            return (NEVER, packet);
+        }
+        (self.enter(now, size, line, queue_packets), packet)
+    }
+
+    #[cold] // or else something is added for every packet
+    #[inline(never)]
+    fn mark_packet(&mut self, packet: Half) -> Half {
+        self.books.window.marks += 1;
+        packet.marked()
+    }
+
+    #[cold] // links that lose nothing should not pay for it
+    #[inline(never)]
+    fn enter_by_call(&mut self, now: u64, size: u32, line: u32, queue_packets: u32) {
+        self.enter(now, size, line, queue_packets);
+    }
+
+    /// A packet of `size` bytes enters the queue at `now` behind `queue_packets` others, to leave on `line`: when its
+    /// transmission ends.
+    #[inline(always)] // as above
+    fn enter(&mut self, now: u64, size: u32, line: u32, queue_packets: u32) -> u64 {
         let (start, end) = self.transmitter.send(now, size);
         if start <= now {
             self.begin_transmission(size, 0, InService { end, line });
@@ -185,7 +210,7 @@ impl ArrivalLink {
             self.waiting.push_back(Waiting { start, arrival: now, size, line });
             self.queue_bytes += u64::from(size);
         }
-        (if line == LOST { NEVER } else { end }, marked)
+        end
     }
 
     /// Propagation delay in nanoseconds.
@@ -246,12 +271,12 @@ impl ArrivalLink {
     }
 
     /// The queue has been as it is until `now`.
-    #[inline]
+    #[inline(always)] // as above
     fn hold_queue(&mut self, now: u64) {
         self.books.hold_queue(now, self.waiting.len() as u32, self.queue_bytes);
     }
 
-    #[inline]
+    #[inline(always)] // as above
     fn begin_transmission(&mut self, size: u32, waited: u64, in_service: InService) {
         self.books.count_forwarded(size, waited);
         if in_service.line == LOST {

@@ -149,7 +149,9 @@ impl FlowDelays {
         debug_assert!(beyond >= 0, "{} ns less than the least delay", -beyond);
         let beyond = beyond.max(0) as u64;
         let last = std::mem::replace(&mut track.last, beyond);
-        if last != NEVER {
+        if last == NEVER {
+            window.count_first();
+        } else {
             window.count_difference(last.abs_diff(beyond));
         }
         window.count_arrival(beyond);

@@ -103,6 +103,14 @@ impl Half {
     pub fn colour(self) -> Colour {
         self.packet().colour()
     }
+
+    /// The same of a packet that a queue marks.
+    #[inline(always)]
+    pub fn marked(self) -> Self {
+        let mut packet = self.packet();
+        packet.mark();
+        packet.halves().1
+    }
 }
 
 impl Packet {

@@ -25,8 +25,8 @@ pub struct PacketWindow {
     delivered: u64,
     squares: u128,
     complement: u64,
-    /// Pairs of successive arrivals of one flow, and by how much their delays differ in all.
-    pairs: u64,
+    /// Arrivals that have none before them of their flow, and by how much the delays of successive ones differ in all.
+    firsts: u64,
     differences: u128,
     /// Runs of losses, the packets in them, and those in the longest.
     runs: u64,
@@ -38,7 +38,9 @@ impl PacketWindow {
     /// A packet has arrived with a delay of `beyond` nanoseconds more than the least possible.
     #[inline(always)] // for every packet
     pub fn count_arrival(&mut self, beyond: u64) {
-        self.complement = self.complement.max(!beyond);
+        if !beyond > self.complement {
+            self.complement = !beyond;
+        }
         self.delivered += 1;
         self.squares += u128::from(beyond) * u128::from(beyond);
         self.delays.count(beyond);
@@ -47,8 +49,13 @@ impl PacketWindow {
     /// The delays of two successive arrivals of one flow differ by so many nanoseconds.
     #[inline]
     pub fn count_difference(&mut self, difference: u64) {
-        self.pairs += 1;
         self.differences += u128::from(difference);
+    }
+
+    /// The first packet of a flow has arrived.
+    #[cold]
+    pub fn count_first(&mut self) {
+        self.firsts += 1;
     }
 
     /// A flow has lost so many packets one after the other.
@@ -74,7 +81,7 @@ impl PacketWindow {
         self.lost += other.lost;
         self.delivered += other.delivered;
         self.squares += other.squares;
-        self.pairs += other.pairs;
+        self.firsts += other.firsts;
         self.differences += other.differences;
         self.runs += other.runs;
         self.in_runs += other.in_runs;
@@ -93,6 +100,7 @@ impl PacketWindow {
     /// Times that users see; `least` is what every packet needs at the least, in nanoseconds.
     pub fn metrics(&self, least: u64) -> PacketMetrics {
         let settled = self.delivered + self.lost;
+        let pairs = self.delivered - self.firsts;
         PacketMetrics {
             packets_sent: self.sent,
             packets_delivered: self.delivered,
@@ -104,9 +112,8 @@ impl PacketWindow {
                 max: self.longest,
             }),
             delay_ms: self.delay(least),
-            jitter_ms: (self.pairs > 0)
-                .then(|| self.differences as f64 / self.pairs as f64 * MILLISECONDS),
-            jitter_pairs: self.pairs,
+            jitter_ms: (pairs > 0).then(|| self.differences as f64 / pairs as f64 * MILLISECONDS),
+            jitter_pairs: pairs,
         }
     }
 

@@ -94,7 +94,7 @@ impl Timers {
     }
 
     /// Makes sure that `timer` comes up no later than `deadline`. Whether the first entry changed.
-    #[inline]
+    #[inline(always)] // for every acknowledgement
     pub fn arm(&mut self, timer: u32, deadline: u64) -> bool {
         let armed = self.armed(timer);
         if deadline >= *armed {

@@ -50,6 +50,8 @@ pub struct Receiver {
     beyond_gap: VecDeque<(u32, u32)>,
     /// True if anything has.
     has_gap: bool,
+    /// True if nothing has, every segment is acknowledged, and no habits are kept.
+    is_plain: bool,
     /// The blocks of the next acknowledgement.
     reported: SackBlocks,
 }
@@ -68,6 +70,8 @@ impl Receiver {
     ) -> Self {
         let delays = set.delayed_acknowledgements;
         let wait = if delays { set.acknowledgement_delay.nanoseconds() as u32 } else { 0 };
+        let linux = LinuxReceiver::new(set, timer_tick).filter(|_| delays);
+        let is_plain = wait == 0 && linux.is_none();
         Self {
             next_expected: first,
             congestion_echo: false,
@@ -75,7 +79,7 @@ impl Receiver {
             last_was_marked: false,
             pending: false,
             quick: if delays { set.quick_acknowledgements.0 } else { 0 },
-            linux: LinuxReceiver::new(set, timer_tick).filter(|_| delays),
+            linux,
             wait,
             accurate: accurate && delays,
             selective,
@@ -84,6 +88,7 @@ impl Receiver {
             forward_delay: 0,
             beyond_gap: VecDeque::new(),
             has_gap: false,
+            is_plain,
             reported: SackBlocks::default(),
         }
     }
@@ -132,6 +137,16 @@ impl Receiver {
             return None;
         }
         Some(self.acknowledgement())
+    }
+
+    /// Takes segment `sequence` if it is the next one, and nothing is to be told of it but that: return false if not.
+    #[inline(always)] // as above
+    pub(crate) fn takes_plainly(&mut self, sequence: u32) -> bool {
+        if sequence != self.next_expected || !self.is_plain {
+            return false;
+        }
+        self.next_expected += 1;
+        true
     }
 
     /// As [`Receiver::on_segment`], for what is rare. Whether to acknowledge.
@@ -283,6 +298,7 @@ impl Receiver {
     /// are by now: no other block has changed.
     fn report(&mut self, block: Option<(u32, u32)>) {
         self.has_gap = !self.beyond_gap.is_empty();
+        self.is_plain = !self.has_gap && self.wait == 0 && self.linux.is_none();
         if !self.selective {
             return;
         }

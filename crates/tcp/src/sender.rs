@@ -24,6 +24,7 @@ mod mark_response;
 mod marks;
 mod options;
 mod pacing;
+mod plain;
 pub(crate) mod segmentation;
 #[cfg(test)]
 mod short_way;
@@ -79,6 +80,7 @@ impl Sender {
         flight.window_use = validates.then(Box::<WindowUse>::default);
         self.recovery = AnyRecovery::new(options, flight.unacknowledged);
         flight.whole = self.recovery.begins_whole();
+        flight.note_options(options);
     }
 
     /// There are `segments` data segments to send in all; to be called before the start.
@@ -116,6 +118,7 @@ impl Sender {
     pub fn retire(&mut self) {
         self.recovery = AnyRecovery::idle();
         self.flight.whole = true;
+        self.flight.is_plain = false;
         self.flight.window_use = None;
         self.flight.rule = Additive::default().into();
         self.pacing.release = 0;
@@ -321,6 +324,7 @@ impl Sender {
             let answer = *answer; // only here it is written
             self.ask_recovery(now, &answer, marked);
         }
+        self.flight.note_plainness();
     }
 
     /// The same where the recovery has to be asked.
@@ -348,6 +352,7 @@ impl Sender {
         } else {
             self.on_timeout(now);
         }
+        self.flight.note_plainness();
     }
 
     fn on_timeout(&mut self, now: u64) {
@@ -389,13 +394,7 @@ impl Sender {
     #[inline(always)] // for every packet
     pub fn send(&mut self, sequence: u32, now: u64) -> Segment {
         let flight = &mut self.flight;
-        let again = sequence < flight.highest;
-        if again {
-            flight.counters.retransmissions += 1;
-        } else {
-            flight.highest = sequence + 1;
-            flight.timer.note_first_sending(sequence, now);
-        }
+        let again = flight.note_sent(sequence, now);
         if let Some(window_use) = &mut flight.window_use {
             window_use.note_sent(now);
         }

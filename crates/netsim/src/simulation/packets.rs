@@ -93,19 +93,77 @@ impl Simulation {
         mut packet: Packet,
     ) {
         let (now, number) = (self.now, packet.flow());
-        let after_receipt =
-            |it: &Self| it.groups[it.flows[number as usize].group as usize].route.after_receipt;
-        let received = if WAITS { now - after_receipt(self) } else { now };
+        let received = if WAITS { now - self.after_receipt(number) } else { now };
         if WAITS && O::DELAYS && received < self.delays.counted_until {
             packet.sent = packet.stamp().sent();
         } else {
             self.observe_receipt::<O>(&mut packet);
         }
         let flow = &mut self.flows[number as usize];
-        let Source::Window(connection) = &mut flow.source else {
+        let Source::Window(Connection { sender, receiver }) = &mut flow.source else {
             debug_assert!(false, "data reaches flow {number}, which has no receiver");
             return;
         };
+        let may_be_plain = !WAITS && !O::NOTES && !self.sends_by_call;
+        if may_be_plain && sender.hears_plainly(now, receiver, packet.sequence()) {
+            if receiver.next_expected() >= flow.awaited {
+                let received = now - self.after_receipt(number);
+                return self.complete_and_send::<O>(number, received, now);
+            }
+            let Some((sequence, has_more)) = sender.next_plainly() else {
+                return self.send_after::<O>(number, 1);
+            };
+            let last = (flow.last_segment, flow.last_size);
+            let met = around!(self, now)
+                .send::<STANDING, true, O>(sender, last, flow.group, number, sequence);
+            // As a rule one packet has come and one has gone.
+            flow.in_flight -= u32::from(matches!(met, Met::Lost));
+            if has_more {
+                return self.send_after::<O>(number, 0);
+            }
+            let (deadline, group) = (sender.deadline_plainly(), flow.group);
+            self.arm(timer_of(number, SENDER), deadline);
+            if matches!(met, Met::Waiting) {
+                self.end_sending(group);
+            }
+        } else if WAITS {
+            self.tell_and_send_at_length::<STANDING, WAITS, O>(number, received, packet);
+        } else {
+            let (times, rest) = packet.halves();
+            self.tell_and_send_by_call::<STANDING, O>(times, rest);
+        }
+    }
+
+    /// Nanoseconds from the arrival of data at the receiver of flow `number` to that of the acknowledgement.
+    #[inline(always)] // as above
+    fn after_receipt(&self, number: u32) -> u64 {
+        self.groups[self.flows[number as usize].group as usize].route.after_receipt
+    }
+
+    /// Data of a flow completes what is awaited of it, when it is `received`, which is `known` then.
+    fn complete_and_send<O: Observer>(&mut self, number: u32, received: u64, known: u64) {
+        self.on_complete(number, received, known);
+        self.send_after::<O>(number, 1);
+    }
+
+    /// As [`Simulation::tell_and_send`] of what cannot be done plainly, where no receiver waits.
+    #[inline(never)] // what most packets do should not keep anything ready for it
+    fn tell_and_send_by_call<const STANDING: u8, O: Observer>(&mut self, times: Half, rest: Half) {
+        let packet = Packet::of_halves(times, rest);
+        self.tell_and_send_at_length::<STANDING, false, O>(packet.flow(), self.now, packet);
+    }
+
+    /// As [`Simulation::tell_and_send`] of data of flow `number` that has been observed.
+    #[inline(always)] // for nearly every packet of senders that cannot be plain
+    fn tell_and_send_at_length<const STANDING: u8, const WAITS: bool, O: Observer>(
+        &mut self,
+        number: u32,
+        received: u64,
+        packet: Packet,
+    ) {
+        let now = self.now;
+        let flow = &mut self.flows[number as usize];
+        let Source::Window(connection) = &mut flow.source else { return };
         let Connection { sender, receiver } = connection;
         let Some(answer) = receiver.on_segment(received, &packet.to_segment(), sender.clock())
         else {
@@ -124,8 +182,7 @@ impl Simulation {
         if complete {
             // What waits is complete when it is, and other data when the sender hears of it.
             let known = if WAITS { received } else { now };
-            self.on_complete(number, now - after_receipt(self), known);
-            return self.send_after::<O>(number, 1);
+            return self.complete_and_send::<O>(number, now - self.after_receipt(number), known);
         }
         if self.sends_by_call || O::NOTES {
             // Nearly all segments of paced senders leave when a timer lets them. What sends them should not stand
@@ -138,8 +195,8 @@ impl Simulation {
         flow.in_flight -= 1;
         let mut next = sender.next_sequence(now);
         while let Some(sequence) = next {
-            met =
-                around!(self, now).send::<STANDING, O>(sender, last, flow.group, number, sequence);
+            met = around!(self, now)
+                .send::<STANDING, false, O>(sender, last, flow.group, number, sequence);
             flow.in_flight += u32::from(!matches!(met, Met::Lost));
             next = sender.next_sequence(now);
             // Where each is acknowledged, it is mostly one segment. A loop would keep ready what it asks for.
@@ -305,8 +362,9 @@ impl Simulation {
         let flow = &mut self.flows[number as usize];
         let Source::Window(Connection { sender, .. }) = &mut flow.source else { return };
         let (group, last) = (flow.group, (flow.last_segment, flow.last_size));
+        let mut around = around!(self, now);
         while let Some(sequence) = next {
-            let met = around!(self, now).send::<ANY, O>(sender, last, group, number, sequence);
+            let met = around.send::<ANY, false, O>(sender, last, group, number, sequence);
             flow.in_flight += u32::from(!matches!(met, Met::Lost));
             next = sender.next_sequence(now);
         }
@@ -486,8 +544,8 @@ impl Around<'_> {
     /// The sender of flow `number`, of group `group`, sends segment `sequence`, which it has named; `last`: its last one,
     /// and the size of that.
     #[inline(always)] // for every packet, which should not be written anywhere but to its line
-    fn send<const STANDING: u8, O: Observer>(
-        self,
+    fn send<const STANDING: u8, const PLAIN: bool, O: Observer>(
+        &mut self,
         sender: &mut Sender,
         last: (u32, u32),
         group: u32,
@@ -497,8 +555,14 @@ impl Around<'_> {
         let group = &self.groups[group as usize];
         let hop = group.route.first;
         let before = if O::NOTES { sender.counters().retransmissions } else { 0 };
-        let mut segment = sender.send(sequence, self.now);
-        if O::DELAYS && sequence > 0 {
+        let mut segment = if PLAIN {
+            sender.send_plainly(sequence, self.now)
+        } else {
+            sender.send(sequence, self.now)
+        };
+        // A plain segment is never the one that opens a connection.
+        let is_data = PLAIN || sequence > 0;
+        if O::DELAYS && is_data {
             segment.sent = Stamp::numbered(self.now, self.delays.on_sent(number));
         }
         let size = group.size_of(sequence, last);
@@ -517,9 +581,9 @@ impl Around<'_> {
             return Met::Waiting;
         }
         let link = &mut self.links[hop.link as usize];
-        let surroundings = (self.lines, self.calendar, self.notes, self.answers);
+        let surroundings = (&mut *self.lines, &mut *self.calendar, &mut *self.notes, self.answers);
         let met = meet::<STANDING, O>(link, self.now, packet, hop, true, surroundings);
-        if O::DELAYS && sequence > 0 && matches!(met, Met::Lost) {
+        if O::DELAYS && is_data && matches!(met, Met::Lost) {
             self.delays.on_lost(number);
         }
         met
@@ -560,8 +624,8 @@ fn meet<const STANDING: u8, O: Observer>(
     match link {
         AnyLink::AtArrival(link) => {
             let before = if O::NOTES { link.verdicts() } else { [0; 2] };
-            let rest = packet.halves().1;
-            let (sent, marked) = if is_first {
+            let (times, rest) = packet.halves();
+            let (sent, rest) = if is_first {
                 link.offer(now, rest, hop.line)
             } else {
                 link.offer_by_call(now, rest, hop.line)
@@ -574,10 +638,8 @@ fn meet<const STANDING: u8, O: Observer>(
             if sent == NEVER {
                 return Met::Lost;
             }
+            packet = Packet::of_halves(times, rest);
             packet.next_hop();
-            if marked {
-                packet.mark();
-            }
             lines.push::<STANDING>(hop.line, packet, sent + link.delay(), calendar);
             Met::OnItsWay
         }

@@ -27,6 +27,10 @@ pub(crate) struct Flight {
     pub(crate) allowance: u32,
     /// Nothing is missing, and the recovery does not want to know of every segment: it need not be asked.
     pub(crate) whole: bool,
+    /// What the sender was told to do leaves nothing to ask of a flight that is whole (`plain.rs`).
+    pub(super) is_simple: bool,
+    /// The same, and it is whole.
+    pub(super) is_plain: bool,
     pub(crate) open: bool,
     pub(crate) last_reduction: Reduction,
     loss_window: LossWindow,
@@ -66,6 +70,8 @@ impl Flight {
             repair: None,
             allowance: 0,
             whole: true,
+            is_simple: false,
+            is_plain: false,
             open: !handshake,
             last_reduction: Reduction::None,
             loss_window: set.growth.loss_window,
@@ -116,18 +122,37 @@ impl Flight {
     /// The same where a recovery has a `window` of its own.
     #[inline]
     pub(crate) fn choose_within(&mut self, window: f64) -> Option<u32> {
-        if self.allowance == 0 || self.next >= self.available {
+        if !self.has_next_within(window) {
             return None;
+        }
+        self.allowance -= 1;
+        Some(self.take_next())
+    }
+
+    /// Return true if that window allows a next segment in order.
+    #[inline]
+    pub(super) fn has_next_within(&self, window: f64) -> bool {
+        if self.allowance == 0 || self.next >= self.available {
+            return false;
         }
         // Not `f64::min`, which takes six steps more to mind what is no number.
         let cap = self.window.cap;
         let usable = if window < cap { window } else { cap };
         // One more has to fit. To count whole segments of the window first takes longer, and much waits for this.
-        if usable < f64::from(self.outstanding() + 1) {
-            return None;
+        usable >= f64::from(self.outstanding() + 1)
+    }
+
+    /// Segment `sequence` leaves at `now`. Return true if it has been sent before.
+    #[inline(always)] // for every packet
+    pub(super) fn note_sent(&mut self, sequence: u32, now: u64) -> bool {
+        let again = sequence < self.highest;
+        if again {
+            self.counters.retransmissions += 1;
+        } else {
+            self.highest = sequence + 1;
+            self.timer.note_first_sending(sequence, now);
         }
-        self.allowance -= 1;
-        Some(self.take_next())
+        again
     }
 
     /// Send segment `sequence` before anything else.
@@ -185,15 +210,19 @@ impl Flight {
             self.open_connection();
         } else if !self.window_is_used() {
             self.tell_rule_of_marks(now, delivered, marked);
-        } else if let AnyRule::Additive(rule) = &mut self.rule {
-            // The only rule that needs to be told nothing else: most flows of most networks.
-            if marked == 0 {
-                let counted = if self.byte_counting { delivered } else { 1 };
-                rule.grow_by(f64::from(counted), &mut self.window);
-            }
-        } else {
+        } else if marked > 0 || !self.grow_simply(delivered) {
             self.grow_by_rule(now, delivered, marked);
         }
+    }
+
+    /// The window grows by the only rule that needs to be told nothing else: most flows of most networks. Return false if
+    /// that is not the rule.
+    #[inline(always)] // as above
+    pub(super) fn grow_simply(&mut self, delivered: u32) -> bool {
+        let AnyRule::Additive(rule) = &mut self.rule else { return false };
+        let counted = if self.byte_counting { delivered } else { 1 };
+        rule.grow_by(f64::from(counted), &mut self.window);
+        true
     }
 
     /// The opening segment has been acknowledged: the window is the initial one.
@@ -213,7 +242,7 @@ impl Flight {
 
     /// The same for a rule that needs to be told more.
     #[inline(never)] // much code, and rules that say less should not pay for it
-    fn grow_by_rule(&mut self, now: u64, delivered: u32, marked: u32) {
+    pub(super) fn grow_by_rule(&mut self, now: u64, delivered: u32, marked: u32) {
         if marked == 0 || self.rule.answers_marks() {
             let event = self.acknowledged(now, delivered, marked);
             self.rule.grow(&event, &mut self.window);

@@ -107,3 +107,83 @@ fn the_short_way_through_an_acknowledgement_leads_where_the_long_way_does() {
     // Both happen, and neither of them seldom.
     assert!(open > 4000 && others > 4000, "{open} and {others}");
 }
+
+/// A sender that hears at once of what reaches its receiver over such a link: how many segments went the plain way, and
+/// how many did not.
+fn compare_plain(sender: &str, parameters: &str, seed: u64) -> (u32, u32) {
+    let values: Values = serde_json::from_str(parameters).unwrap();
+    let profile = Profile::from_values(sender, &values).unwrap();
+    let (mut sender, mut receiver) = profile.ends(seed);
+    let mut draws = Draws(seed);
+    sender.limit_to(1500);
+    sender.start(&profile.sender);
+    let mut data = VecDeque::<(u64, Segment)>::new();
+    let (mut link_free, mut now) = (0, 0);
+    let (mut plain, mut others) = (0, 0);
+    let mut was_plain = false;
+    while !sender.finished() {
+        let (mut other, mut has_more) = (sender.clone(), was_plain);
+        while let Some(segment) = sender.next_segment(now) {
+            if was_plain {
+                let (sequence, more) = other.next_plainly().unwrap();
+                assert!(has_more && sequence == segment.sequence);
+                has_more = more;
+                assert_eq!(other.send_plainly(sequence, now), segment);
+                assert_eq!(format!("{sender:?}"), format!("{other:?}"), "{parameters} at {now}");
+            }
+            let queued = link_free.max(now) - now;
+            if queued < 40 * MS && !draws.once_in(60) {
+                link_free = now + queued + MS;
+                data.push_back((link_free + 30 * MS, segment));
+            }
+        }
+        assert!(!was_plain || other.next_plainly().is_none());
+        let arrival = data.front().map_or(u64::MAX, |it| it.0);
+        now = arrival.min(sender.deadline());
+        assert!(now < 600_000 * MS, "it stands still");
+        was_plain = false;
+        if arrival > now {
+            sender.on_timer(now);
+            continue;
+        }
+        let (_, segment) = data.pop_front().unwrap();
+        let (mut other, mut its_receiver) = (sender.clone(), receiver.clone());
+        was_plain = sender.hears_plainly(now, &mut receiver, segment.sequence);
+        *if was_plain { &mut plain } else { &mut others } += 1;
+        let answer = its_receiver.on_segment(now, &segment, other.clock()).unwrap();
+        other.on_acknowledgement(now, &answer);
+        if was_plain {
+            assert_eq!(receiver.next_expected(), answer.next_expected);
+            // Nobody asks who goes that way how long a segment was on its way.
+            sender.flight.forward_delay = other.flight.forward_delay;
+            assert_eq!(format!("{sender:?}"), format!("{other:?}"), "{parameters} at {now}");
+        } else {
+            (sender, receiver) = (other, its_receiver);
+        }
+    }
+    (plain, others)
+}
+
+#[test]
+fn the_plain_way_of_a_segment_leads_where_the_usual_one_does() {
+    for (sender, parameters) in [
+        ("tahoe", "{}"),
+        ("reno", "{}"),
+        ("newreno", "{}"),
+        ("newreno", r#"{"byte_counting": true, "window_cap": 12}"#),
+        ("sack", "{}"),
+        ("cubic", "{}"),
+    ] {
+        let counts = (1..=3).map(|seed| compare_plain(sender, parameters, seed));
+        let (plain, others) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        assert!(plain > 1000 && others > 50, "{sender} {parameters}: {plain} and {others}");
+    }
+    for (sender, parameters) in [
+        ("newreno", r#"{"ecn": true}"#),
+        ("newreno", r#"{"timestamps": true}"#),
+        ("newreno", r#"{"pacing": true}"#),
+        ("ledbat", "{}"),
+    ] {
+        assert_eq!(compare_plain(sender, parameters, 1).0, 0, "{sender} {parameters}");
+    }
+}

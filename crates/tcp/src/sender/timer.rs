@@ -64,14 +64,22 @@ impl RetransmissionTimer {
     pub(crate) fn take(&mut self, now: u64, answer: &Acknowledgement<'_>, next: u32, echo: bool) {
         if self.timestamps {
             self.estimator.end_back_off();
-            self.sample(now, answer, answer.echo, next);
-        } else if answer.next_expected > self.timed {
+            self.sample(now, answer.next_expected, answer.echo, next);
+        } else {
+            self.take_without_timestamps(now, answer.next_expected, next, echo);
+        }
+    }
+
+    /// The same where segments `before` this one are acknowledged, and acknowledgements have no timestamps.
+    #[inline]
+    pub(super) fn take_without_timestamps(&mut self, now: u64, before: u32, next: u32, echo: bool) {
+        if before > self.timed {
             self.timed = NOT_TIMED;
             if !(self.marked_at_one && echo) {
                 self.estimator.end_back_off();
                 self.marked_at_one = false;
             }
-            self.sample(now, answer, self.timed_since, next);
+            self.sample(now, before, self.timed_since, next);
         }
     }
 
@@ -93,11 +101,11 @@ impl RetransmissionTimer {
         self.estimator.sample(sent, now, first, next);
     }
 
-    /// An acknowledgement has timed a round trip that began at `sent`.
+    /// An acknowledgement of the segments `before` this one has timed a round trip that began at `sent`.
     #[inline]
-    fn sample(&mut self, now: u64, answer: &Acknowledgement<'_>, sent: u64, next: u32) {
+    fn sample(&mut self, now: u64, before: u32, sent: u64, next: u32) {
         let Some(round_trip) = now.checked_sub(sent) else { return }; // an echo from the future
-        self.estimator.sample(sent, now, answer.next_expected, next);
+        self.estimator.sample(sent, now, before, next);
         self.last_round_trip = NonZeroU64::new(round_trip);
     }
 
