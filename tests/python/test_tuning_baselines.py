@@ -14,7 +14,7 @@ from vermilion.objectives import (
 )
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result
-from vermilion.tuning.baselines import expert_baselines, first_guesses, told_delay
+from vermilion.tuning.baselines import expert_baselines, told_delay
 from vermilion.tuning.verdict import on_known
 
 LIMIT = "links.bottleneck.queue.limit"
@@ -76,7 +76,7 @@ def mean(baseline, phase, metric):
 def test_pie_told_the_target_holds_it_and_starves_nobody(of_varying_load):
     # Measured before there was this: PIE at 24 ms has 47 and .94 at 64 flows, 39 and .998 at 16.
     pie = of_varying_load["pie"]
-    assert pie.name == "PIE, target 24 ms"
+    assert pie.name == "PIE, 24 ms"
     assert pie.parameters == {TARGET: pytest.approx(0.024)}
     assert mean(pie, 1, "squared deviation") == pytest.approx(47.0, rel=0.25)
     assert mean(pie, 1, "jain_index") == pytest.approx(0.94, abs=0.02)
@@ -199,19 +199,6 @@ def test_without_time_there_are_no_baselines():
     scenario = parse_scenario(SMALL)
     goal = "minimise links.bottleneck.queue_packets.mean"
     assert baselines_of(scenario, goal, deadline_s=0.0) == {}
-
-
-def test_a_search_begins_with_the_rule_for_its_discipline():
-    scenario = parse_scenario(SMALL)
-    objective, stated = objective_from_text(BOUND.format("mean <= 16"), scenario)
-    held = constraints_of(scenario, objective, stated)
-    names = [f"links.bottleneck.queue.{name}" for name in ("min_threshold", "weight")]
-    own = dict.fromkeys(names, 1.0)
-    [found] = first_guesses(scenario, objective, held, names=names, incumbent=own)
-    # 16 ms are 20 packets
-    assert found == dict(zip(names, [pytest.approx(16.0), 0.2], strict=True))
-    limit = ["links.bottleneck.queue.limit"]
-    assert first_guesses(scenario, objective, held, names=limit, incumbent={limit[0]: 9.0}) == []
 
 
 def of_one_link(utilization):

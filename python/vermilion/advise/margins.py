@@ -94,11 +94,6 @@ class Margins:
         )
 
 
-def margin_name(metric: str) -> str:
-    """Name of a margin in ``--harm``: its own, or the path of its metric."""
-    return next((name for name, own in METRICS.items() if own == metric), metric)
-
-
 @lru_cache(maxsize=16)
 def margins_for(question: Question) -> Margins:
     """The margins of a question.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vermilion.tuning.baselines import first_guesses
 from vermilion.tuning.checks import (
     BESIDE,
     LEAST_DEADLINE_S,
@@ -49,15 +48,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     from vermilion import _core
 
     plan, [case] = tuning.plan, tuning.cases
-    guesses = first_guesses(
-        case.scenario,
-        case.objective,
-        case.constraints,
-        names=tuning.space.names,
-        incumbent=case.incumbent,
-    )
-    earlier = (setting for _, _, setting in tuning.earlier)
-    warm_starts = [*plan.warm_starts, *guesses, *earlier]
+    warm_starts = [*plan.warm_starts, *(setting for _, _, setting in tuning.earlier)]
     left = tuning.seconds_left(session.deadline_s)
     if left is not None and left >= LEAST_DEADLINE_S:
         left *= 1.0 - BESIDE

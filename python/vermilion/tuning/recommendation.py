@@ -140,7 +140,7 @@ class BaselineOutcome:
     """Baseline measured on the same fresh seeds.
 
     Attributes:
-        label: what it is, like "drop-tail, limit 31 packets".
+        label: what it is, like "drop-tail, 31 packets".
         parameters: its setting, by path.
         objective: what it reaches, in the objective's own direction.
         metrics: its price, by metric.

@@ -1,6 +1,6 @@
 """Rules of thumb: the settings that an engineer would give a queue without simulating anything.
 
-They are first guesses of every search, and what every answer has to beat. Each follows from the
+They are what every answer has to beat. Each follows from the
 delay that is wanted and from the line:
 
 - *Steep RED*: thresholds at .8 and 2.2 times what drains within the wanted delay, a maximum
