@@ -74,7 +74,7 @@ impl From<Preset> for Value {
 }
 
 /// How a search should walk along a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Scale {
     /// Equal differences matter equally.

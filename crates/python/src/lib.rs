@@ -23,7 +23,6 @@ mod shown;
 mod simulation;
 mod tables;
 mod views;
-mod written_table;
 
 /// The simulator's core. See `_core.pyi` for the meaning of everything in here.
 #[pymodule]

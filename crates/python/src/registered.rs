@@ -9,7 +9,7 @@ use pyo3::types::PyString;
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_netsim::Scenario;
 use vermilion_netsim::scenario::Link;
-use vermilion_parameters::{Algorithm, ParameterError};
+use vermilion_parameters::{Algorithm, Description, ParameterError};
 use vermilion_tcp::registry::{Profile, check_table};
 
 use crate::errors::refused;
@@ -17,7 +17,6 @@ use crate::own_congestion_control::{RegisteredSender, Senders};
 use crate::own_discipline::{Factory, Registered};
 use crate::own_predicate::{OwnPredicate, RegisteredPredicate};
 use crate::session::Session;
-use crate::written_table::Table;
 
 /// Names in scenarios.
 trait Named {
@@ -89,6 +88,14 @@ pub fn senders() -> Vec<&'static Algorithm> {
     SENDERS.all().iter().map(|class| class.algorithm()).collect()
 }
 
+/// The table of a class in Python; `kind`: of what, in words.
+fn written(text: &str, kind: &str) -> PyResult<Description> {
+    serde_json::from_str(text).map_err(|error| {
+        let accepted = format!("the description of a {kind} as JSON");
+        refused(ParameterError::new("table", error, accepted))
+    })
+}
+
 fn check_name(name: &str, taken: bool, kind: &str) -> PyResult<()> {
     if !taken {
         return Ok(());
@@ -101,7 +108,7 @@ fn check_name(name: &str, taken: bool, kind: &str) -> PyResult<()> {
 /// same name is replaced, unless it is the core's.
 #[pyfunction]
 pub fn register_discipline(table: &str, adapter: &Bound<'_, PyAny>) -> PyResult<()> {
-    let table = Table::read(table, "discipline")?;
+    let table = written(table, "discipline")?;
     let taken = ALGORITHMS.iter().any(|algorithm| algorithm.name == table.name);
     check_name(&table.name, taken, "discipline")?;
     let algorithm = table.into_algorithm().map_err(refused)?;
@@ -118,7 +125,7 @@ pub fn unregister_discipline(name: &str) -> bool {
 /// Registers a sender in the same way.
 #[pyfunction]
 pub fn register_sender(table: &str, adapter: &Bound<'_, PyAny>) -> PyResult<()> {
-    let table = Table::read(table, "sender")?;
+    let table = written(table, "sender")?;
     let taken = Profile::algorithms().any(|algorithm| algorithm.name == table.name);
     check_name(&table.name, taken, "sender")?;
     let algorithm = table.into_algorithm().map_err(refused)?;
