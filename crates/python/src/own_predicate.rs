@@ -54,22 +54,15 @@ impl PassingPacket {
 /// Knowledge of a registered function.
 #[derive(Debug)]
 pub struct RegisteredPredicate {
-    name: String,
     function: Py<PyAny>,
     /// Says what a user is to read about an error.
     adapter: Py<PyAny>,
 }
 
 impl RegisteredPredicate {
-    /// `function`, by this name.
-    pub fn new(name: &str, function: &Bound<'_, PyAny>, adapter: &Bound<'_, PyAny>) -> Self {
-        let (function, adapter) = (function.clone().unbind(), adapter.clone().unbind());
-        Self { name: name.to_owned(), function, adapter }
-    }
-
-    /// By which scenarios name it.
-    pub fn name(&self) -> &str {
-        &self.name
+    /// A `function`, and what explains its errors.
+    pub fn new(function: &Bound<'_, PyAny>, adapter: &Bound<'_, PyAny>) -> Self {
+        Self { function: function.clone().unbind(), adapter: adapter.clone().unbind() }
     }
 }
 

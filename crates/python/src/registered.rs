@@ -18,58 +18,35 @@ use crate::own_discipline::{Factory, Registered};
 use crate::own_predicate::{OwnPredicate, RegisteredPredicate};
 use crate::session::Session;
 
-/// Names in scenarios.
-trait Named {
-    fn name(&self) -> &str;
-}
+/// Registrations of one kind, each with its name in scenarios.
+struct Registry<T>(Mutex<Vec<(String, Arc<T>)>>);
 
-impl Named for Registered {
-    fn name(&self) -> &str {
-        self.algorithm().name
-    }
-}
-
-impl Named for RegisteredSender {
-    fn name(&self) -> &str {
-        self.algorithm().name
-    }
-}
-
-impl Named for RegisteredPredicate {
-    fn name(&self) -> &str {
-        RegisteredPredicate::name(self)
-    }
-}
-
-/// Registrations of one kind.
-struct Registry<T>(Mutex<Vec<Arc<T>>>);
-
-impl<T: Named> Registry<T> {
+impl<T> Registry<T> {
     const fn new() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 
-    fn all(&self) -> MutexGuard<'_, Vec<Arc<T>>> {
+    fn all(&self) -> MutexGuard<'_, Vec<(String, Arc<T>)>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn find(&self, name: &str) -> Option<Arc<T>> {
-        self.all().iter().find(|one| one.name() == name).map(Arc::clone)
+        self.all().iter().find(|(known, _)| known == name).map(|(_, one)| Arc::clone(one))
     }
 
     /// Adds one; one of the same name is replaced.
-    fn put(&self, one: T) {
+    fn put(&self, name: &str, one: T) {
         let (one, mut all) = (Arc::new(one), self.all());
-        match all.iter().position(|other| other.name() == one.name()) {
-            Some(index) => all[index] = one,
-            None => all.push(one),
+        match all.iter_mut().find(|(known, _)| known == name) {
+            Some((_, other)) => *other = one,
+            None => all.push((name.to_owned(), one)),
         }
     }
 
     /// Forgets one; whether there was one.
     fn remove(&self, name: &str) -> bool {
         let mut all = self.all();
-        let index = all.iter().position(|one| one.name() == name);
+        let index = all.iter().position(|(known, _)| known == name);
         index.map(|index| all.remove(index)).is_some()
     }
 }
@@ -80,39 +57,37 @@ static PREDICATES: Registry<RegisteredPredicate> = Registry::new();
 
 /// The descriptions of all disciplines that are registered.
 pub fn disciplines() -> Vec<&'static Algorithm> {
-    DISCIPLINES.all().iter().map(|class| class.algorithm()).collect()
+    DISCIPLINES.all().iter().map(|(_, class)| class.algorithm()).collect()
 }
 
 /// The descriptions of all senders that are registered.
 pub fn senders() -> Vec<&'static Algorithm> {
-    SENDERS.all().iter().map(|class| class.algorithm()).collect()
+    SENDERS.all().iter().map(|(_, class)| class.algorithm()).collect()
 }
 
-/// The table of a class in Python; `kind`: of what, in words.
-fn written(text: &str, kind: &str) -> PyResult<Description> {
-    serde_json::from_str(text).map_err(|error| {
+/// The description of a class in Python from its table; `kind`: of what, in words. Names of the core's are `taken`.
+fn described<'a>(
+    table: &str,
+    kind: &str,
+    mut taken: impl Iterator<Item = &'a Algorithm>,
+) -> PyResult<&'static Algorithm> {
+    let table: Description = serde_json::from_str(table).map_err(|error| {
         let accepted = format!("the description of a {kind} as JSON");
         refused(ParameterError::new("table", error, accepted))
-    })
-}
-
-fn check_name(name: &str, taken: bool, kind: &str) -> PyResult<()> {
-    if !taken {
-        return Ok(());
+    })?;
+    if taken.any(|algorithm| algorithm.name == table.name) {
+        let accepted = format!("a name that no {kind} of Vermilion has");
+        return Err(refused(ParameterError::new("name", format!("\"{}\"", table.name), accepted)));
     }
-    let accepted = format!("a name that no {kind} of Vermilion has");
-    Err(refused(ParameterError::new("name", format!("\"{name}\""), accepted)))
+    table.into_algorithm().map_err(refused)
 }
 
 /// Registers a discipline: its table as JSON, and what makes and changes its instances. One of the
 /// same name is replaced, unless it is the core's.
 #[pyfunction]
 pub fn register_discipline(table: &str, adapter: &Bound<'_, PyAny>) -> PyResult<()> {
-    let table = written(table, "discipline")?;
-    let taken = ALGORITHMS.iter().any(|algorithm| algorithm.name == table.name);
-    check_name(&table.name, taken, "discipline")?;
-    let algorithm = table.into_algorithm().map_err(refused)?;
-    DISCIPLINES.put(Registered::new(algorithm, adapter)?);
+    let algorithm = described(table, "discipline", ALGORITHMS.iter())?;
+    DISCIPLINES.put(algorithm.name, Registered::new(algorithm, adapter)?);
     Ok(())
 }
 
@@ -125,12 +100,9 @@ pub fn unregister_discipline(name: &str) -> bool {
 /// Registers a sender in the same way.
 #[pyfunction]
 pub fn register_sender(table: &str, adapter: &Bound<'_, PyAny>) -> PyResult<()> {
-    let table = written(table, "sender")?;
-    let taken = Profile::algorithms().any(|algorithm| algorithm.name == table.name);
-    check_name(&table.name, taken, "sender")?;
-    let algorithm = table.into_algorithm().map_err(refused)?;
+    let algorithm = described(table, "sender", Profile::algorithms())?;
     check_table(algorithm.parameters).map_err(refused)?;
-    SENDERS.put(RegisteredSender::new(algorithm, adapter)?);
+    SENDERS.put(algorithm.name, RegisteredSender::new(algorithm, adapter)?);
     Ok(())
 }
 
@@ -144,7 +116,7 @@ pub fn unregister_sender(name: &str) -> bool {
 /// same name is replaced.
 #[pyfunction]
 pub fn register_predicate(name: &str, function: &Bound<'_, PyAny>, adapter: &Bound<'_, PyAny>) {
-    PREDICATES.put(RegisteredPredicate::new(name, function, adapter));
+    PREDICATES.put(name, RegisteredPredicate::new(function, adapter));
 }
 
 /// Forgets a condition; whether there was one.
@@ -156,7 +128,7 @@ pub fn unregister_predicate(name: &str) -> bool {
 /// The names of all conditions that are registered.
 #[pyfunction]
 pub fn predicates() -> Vec<String> {
-    PREDICATES.all().iter().map(|one| one.name().to_owned()).collect()
+    PREDICATES.all().iter().map(|(name, _)| name.clone()).collect()
 }
 
 /// Gives the queues, flows and scripted losses of a scenario what was registered under the names that
