@@ -22,26 +22,22 @@ impl HostClock {
     }
 
     /// Reading of it at time 0, in nanoseconds.
-    #[inline]
     pub(crate) fn phase(&self) -> u64 {
         self.phase
     }
 
     /// Ticks that it has counted at `now` (nanoseconds).
-    #[inline]
     pub(crate) fn ticks(&self, now: u64) -> u64 {
         self.tick.whole(now + self.phase)
     }
 
     /// Ticks that `time` (nanoseconds) takes, one that it takes a part of included.
-    #[inline]
     pub(crate) fn begun(&self, time: u64) -> u64 {
         self.tick.begun(time)
     }
 
     /// When a timer expires (nanoseconds) that is set in tick `now` for so many ticks: they are counted from
     /// that tick, and the timer comes to the wheel.
-    #[inline]
     pub(crate) fn expiry(&self, now: u64, ticks: u64) -> u64 {
         timer_wheel::expiry(now, ticks) * self.tick.length() - self.phase
     }

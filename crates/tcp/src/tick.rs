@@ -19,7 +19,6 @@ impl Tick {
     }
 
     /// Its length in nanoseconds.
-    #[inline]
     pub fn length(self) -> u64 {
         self.length
     }
@@ -29,7 +28,6 @@ impl Tick {
     /// `time` times the reciprocal falls short of `time` times 2^64 over the length by less than 2^64, as the
     /// reciprocal does by at most 1 and `time` is below 2^64. So the upper half of the product is the quotient, or
     /// one less.
-    #[inline]
     pub fn split(self, time: u64) -> (u64, u64) {
         debug_assert!(self.length > 0, "no ticks");
         let product = u128::from(time) * u128::from(self.reciprocal);
@@ -39,13 +37,11 @@ impl Tick {
     }
 
     /// Whole ticks in `time`.
-    #[inline]
     pub fn whole(self, time: u64) -> u64 {
         self.split(time).0
     }
 
     /// Ticks that `time` takes, one that it takes a part of included.
-    #[inline]
     pub fn begun(self, time: u64) -> u64 {
         let (count, left) = self.split(time);
         count + u64::from(left > 0)

@@ -14,13 +14,11 @@ pub(crate) struct Departures {
 
 impl Departures {
     /// See the field.
-    #[inline]
     pub(crate) fn next(&self) -> u64 {
         self.next
     }
 
     /// A segment leaves at `now`.
-    #[inline]
     pub(crate) fn note(&mut self, now: u64) {
         if now >= self.next {
             self.credit = now - self.next;

@@ -59,7 +59,6 @@ impl Marks {
     }
 
     /// Segments newly known to have arrived marked, or 1 where the classic echo says that some did.
-    #[inline]
     pub(crate) fn take(&mut self, answer: &Acknowledgement<'_>) -> u32 {
         match self.feedback {
             Ecn::Off => 0,
@@ -83,7 +82,6 @@ impl Marks {
 
     /// Return true if a segment may be marked, and if its sender answers every mark; `again`: it is sent
     /// again.
-    #[inline]
     pub(crate) fn label(&self, sequence: u32, again: bool) -> (bool, bool) {
         let capable = self.feedback != Ecn::Off
             && (sequence > 0 || self.set.ecn_capable_handshake)
@@ -92,13 +90,11 @@ impl Marks {
     }
 
     /// The window has been reduced: where the echo is the classic one, the receiver is told.
-    #[inline]
     pub(crate) fn announce_reduction(&mut self) {
         self.announce_reduction = self.feedback == Ecn::Classic;
     }
 
     /// Return true if the segment that leaves now tells it.
-    #[inline]
     pub(crate) fn take_announcement(&mut self) -> bool {
         std::mem::take(&mut self.announce_reduction)
     }

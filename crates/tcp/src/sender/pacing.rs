@@ -32,13 +32,11 @@ impl Pacing {
     }
 
     /// Return true if segments are spaced at all.
-    #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.on
     }
 
     /// Return true if the next segment has to wait; then the timer will ask again.
-    #[inline]
     pub(crate) fn holds(&mut self, now: u64) -> bool {
         if !self.on {
             return false;
@@ -51,7 +49,6 @@ impl Pacing {
     }
 
     /// Nothing more leaves now.
-    #[inline]
     pub(crate) fn end_burst(&mut self) {
         self.at_once = 0;
     }
@@ -62,7 +59,6 @@ impl Pacing {
     }
 
     /// A segment has left. The next one may at `release`, but for so many `further` ones, which may leave at once.
-    #[inline]
     pub(crate) fn hold(&mut self, release: u64, further: u32) {
         self.release = release;
         self.at_once = if self.at_once == 0 { further } else { self.at_once - 1 };
@@ -70,7 +66,6 @@ impl Pacing {
 }
 
 /// How long the rate has a segment wait after one that has just left, in nanoseconds, if they are spaced.
-#[inline]
 pub(crate) fn wait(flight: &Flight) -> Option<u64> {
     let rate = rate(flight).filter(|rate| *rate > 0.0)?;
     // At most a second: a rate that has collapsed must not silence a connection.
@@ -78,7 +73,6 @@ pub(crate) fn wait(flight: &Flight) -> Option<u64> {
 }
 
 /// Segments per second.
-#[inline]
 fn rate(flight: &Flight) -> Option<f64> {
     flight.rule.pacing_rate().or_else(|| {
         if u64::from(flight.highest) + flight.counters.retransmissions <= UNPACED {
@@ -90,7 +84,6 @@ fn rate(flight: &Flight) -> Option<f64> {
 }
 
 /// Segments that Linux would let leave in a smoothed round trip.
-#[inline]
 pub(super) fn per_round_trip(flight: &Flight) -> f64 {
     let window = &flight.window;
     let slow_start = window.congestion < window.slow_start_threshold / 2.0;

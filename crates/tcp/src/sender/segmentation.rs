@@ -55,7 +55,6 @@ pub(crate) struct Segmentation {
 
 impl Segmentation {
     /// A segment leaves at `now`.
-    #[inline]
     pub(crate) fn note_sent(&mut self, now: u64) {
         self.departures.note(now);
     }
@@ -63,7 +62,6 @@ impl Segmentation {
     /// Return true if the next segment waits until more may leave with it, of a sender that repairs nothing and whose window
     /// has room for it beside so many in the network. If it does not, it belongs to the burst under way, or begins one.
     /// `shortest`: the shortest round trip, in nanoseconds; `first_sent`: when the first outstanding segment left.
-    #[inline]
     pub(crate) fn defers(
         &mut self,
         now: u64,
@@ -116,26 +114,22 @@ impl Segmentation {
     }
 
     /// A burst of so many segments begins with the next one.
-    #[inline]
     fn start(&mut self, now: u64, next: u32, segments: u32) {
         (self.begin, self.end, self.began) = (next, next + segments, now);
     }
 }
 
 /// Segments that may be in the network.
-#[inline]
 fn window_of(flight: &Flight) -> u32 {
     lesser(flight.window.congestion, flight.window.cap) as u32
 }
 
 /// The most of a window that leaves at once: for better scheduling Linux has two bursts in the network (`tcp_cwnd_test`).
-#[inline]
 fn half_of(window: u32) -> u32 {
     (window / 2).max(1)
 }
 
 /// Segments of a burst. Most senders are far and slow, and need no division.
-#[inline]
 fn burst(flight: &Flight, shortest: u64) -> u32 {
     let Some(round_trip) = flight.timer.estimator.smoothed() else { return MOST };
     let round_trip = real(round_trip);
@@ -149,7 +143,6 @@ fn burst(flight: &Flight, shortest: u64) -> u32 {
 }
 
 /// Rule 4, of a sender whose first outstanding segment left at `first_sent`.
-#[inline]
 fn next_acknowledgement_is_near(flight: &Flight, first_sent: Option<u64>, now: u64) -> bool {
     let smoothed = flight.timer.estimator.smoothed();
     let (Some(sent), Some(round_trip)) = (first_sent, smoothed) else { return false };

@@ -17,7 +17,6 @@ use crate::rule::WindowRule;
 
 impl Flight {
     /// No more may leave at `now` because as much is in the network as the window says.
-    #[inline]
     pub(super) fn note_full_window(&mut self, now: u64) {
         let (next, highest, outstanding) = (self.next, self.highest, self.outstanding());
         if let Some(window_use) = &mut self.window_use {
@@ -66,7 +65,6 @@ impl Flight {
     }
 
     /// Return true if an acknowledgement may let the window grow.
-    #[inline]
     pub(super) fn window_is_used(&self) -> bool {
         self.window_use.as_ref().is_none_or(|window_use| window_use.finds_used(&self.window))
     }

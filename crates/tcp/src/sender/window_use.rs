@@ -22,12 +22,10 @@ pub(crate) struct WindowUse {
 impl WindowUse {
     /// A segment leaves at `now`. One that is sent again is data, too: RFC 5681, section 4.1, asks when data was sent
     /// last, and Linux notes every sending (`tcp_event_data_sent`).
-    #[inline]
     pub(super) fn note_sent(&mut self, now: u64) {
         self.last_sent = now;
     }
 
-    #[inline]
     /// Return true if an acknowledgement may let the window grow.
     pub(super) fn finds_used(&self, window: &Window) -> bool {
         self.full
