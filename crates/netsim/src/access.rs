@@ -39,7 +39,6 @@ impl AccessRate {
     }
 
     /// Nanoseconds for a packet of `size` bytes.
-    #[inline]
     pub fn time(&self, size: u32) -> u64 {
         if size == self.full_size { self.full_time } else { transmission(size, self.rate) }
     }
@@ -79,7 +78,6 @@ impl AccessLinks {
     }
 
     /// When the first packet is due at its first queue, [`NEVER`] if none waits.
-    #[inline]
     pub fn next_time(&self) -> u64 {
         self.heap.peek().map_or(NEVER, |Reverse((time, _))| *time)
     }

@@ -23,7 +23,6 @@ impl AcknowledgementPool {
     }
 
     /// Takes an acknowledgement that has arrived, or was lost, out. It can be read until another is kept.
-    #[inline]
     pub fn take(&mut self, number: u32) -> Acknowledgement<'_> {
         self.free.push(number);
         self.answers[number as usize].get()

@@ -80,7 +80,6 @@ impl Calendar {
     }
 
     /// The next source and its time, which is later than any run when there is no event at all.
-    #[inline]
     pub fn next(&self) -> (usize, u64) {
         (self.first as usize % MOST_SOURCES, self.first >> SOURCE_BITS)
     }

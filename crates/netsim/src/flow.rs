@@ -143,7 +143,6 @@ impl Flow {
     }
 
     /// When timer `end` is due, in nanoseconds, in a network of these groups.
-    #[inline]
     pub fn deadline(&self, end: u32, groups: &[Group]) -> u64 {
         match &self.source {
             Source::OpenLoop(source) => source.next_time(),

@@ -40,7 +40,6 @@ impl FlowTraffic {
 
     /// A packet has been accepted by a queue that serves first in, first out and in which so many
     /// wait besides.
-    #[inline]
     pub fn accept(&mut self, direction: u32, size: u32, waiting: u32) {
         if self.accepted.len() >= MANY + waiting as usize {
             self.count_all_but(waiting);

@@ -147,7 +147,6 @@ fn wanted(weight: u64, fraction: f64) -> u64 {
     exact.ceil().max(1.0) as u64
 }
 
-#[inline]
 fn bucket_of(value: u64) -> usize {
     let exponent = 63 - (value | 128).leading_zeros();
     let shift = exponent - 7;

@@ -73,7 +73,6 @@ impl LossyWire {
     }
 
     /// Return true if the next packet is lost.
-    #[inline]
     pub fn loses(&mut self) -> bool {
         self.model.is_some() && self.loses_under_model()
     }

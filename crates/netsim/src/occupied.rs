@@ -17,7 +17,6 @@ impl Occupied {
     }
 
     /// A slot holds something.
-    #[inline]
     pub fn add(&mut self, slot: usize) {
         let word = &mut self.slots[slot / 64];
         let before = *word;
@@ -28,7 +27,6 @@ impl Occupied {
     }
 
     /// A slot holds nothing any more.
-    #[inline]
     pub fn remove(&mut self, slot: usize) {
         let word = &mut self.slots[slot / 64];
         *word &= !(1 << (slot % 64));
@@ -38,7 +36,6 @@ impl Occupied {
     }
 
     /// The first slot from `slot` on that holds anything, not going round.
-    #[inline]
     pub fn first_from(&self, slot: usize) -> Option<usize> {
         let word = slot / 64;
         let bits = self.slots[word] & (!0 << (slot % 64));

@@ -121,7 +121,6 @@ impl Packet {
     }
 
     /// A data packet at its first link.
-    #[inline]
     pub fn data(flow: u32, size: u32, segment: &Segment) -> Self {
         let mut flags = 0;
         if segment.ecn_capable {
@@ -138,7 +137,6 @@ impl Packet {
 
     /// An acknowledgement at its first link, sent at `sent` (nanoseconds), number `number` of those on
     /// their way.
-    #[inline]
     pub fn acknowledgement(flow: u32, size: u32, number: u32, sent: u64) -> Self {
         Self::of(flow, number, size, sent, ACKNOWLEDGEMENT)
     }
@@ -197,7 +195,6 @@ impl Packet {
     }
 
     /// The segment a data packet carries.
-    #[inline]
     pub fn to_segment(self) -> Segment {
         let flags = self.flags();
         Segment {
@@ -211,19 +208,16 @@ impl Packet {
     }
 
     /// When its data was sent and as which packet of its flow.
-    #[inline]
     pub fn stamp(self) -> Stamp {
         Stamp(self.sent)
     }
 
     /// Return true if it is an acknowledgement.
-    #[inline]
     pub fn is_acknowledgement(self) -> bool {
         self.flags() & ACKNOWLEDGEMENT != 0
     }
 
     /// The same packet in `colour`.
-    #[inline]
     pub fn coloured(mut self, colour: Colour) -> Self {
         self.flag((colour as u8) << COLOUR);
         self
@@ -241,32 +235,27 @@ impl Packet {
     }
 
     /// Its drop precedence.
-    #[inline]
     pub fn colour(self) -> Colour {
         COLOURS[usize::from(self.flags() >> COLOUR) % COLOURS.len()]
     }
 
     /// Key that tells queues its flow from others: data and acknowledgements of a flow have addresses
     /// and ports the other way round.
-    #[inline]
     pub fn direction(self) -> u32 {
         direction(self.flow(), self.is_acknowledgement())
     }
 
     /// Return true if a queue may mark it.
-    #[inline]
     fn ecn_capable(self) -> bool {
         self.flags() & ECN_CAPABLE != 0
     }
 
     /// Its ECN codepoint.
-    #[inline]
     pub fn ecn(self) -> Ecn {
         CODEPOINTS[self.flags() as usize % CODEPOINTS.len()]
     }
 
     /// A queue marks it.
-    #[inline]
     pub fn mark(&mut self) {
         self.flag(CONGESTION_EXPERIENCED);
     }
@@ -278,32 +267,27 @@ pub struct Stamp(u64);
 
 impl Stamp {
     /// In place of the time `sent` of a segment: that time and the bits of [`NUMBER`] of `number`.
-    #[inline]
     pub fn numbered(sent: u64, number: u32) -> u64 {
         sent | u64::from(number) << TIME_BITS
     }
 
     /// When it was sent by the sender's clock, in nanoseconds.
-    #[inline]
     pub fn sent(self) -> u64 {
         self.0 & TIME
     }
 
     /// Data kept of its packet's number; 0 where packets are not numbered.
-    #[inline]
     pub fn number(self) -> u32 {
         (self.0 >> TIME_BITS) as u32
     }
 }
 
 /// Key that tells queues the packets of `flow` from others.
-#[inline]
 pub fn direction(flow: u32, acknowledgement: bool) -> u32 {
     flow << 1 | u32::from(acknowledgement)
 }
 
 /// The codepoint with which a packet is sent.
-#[inline]
 pub const fn ecn_of(capable: bool, scalable: bool) -> Ecn {
     match (capable, scalable) {
         (false, _) => Ecn::NotCapable,

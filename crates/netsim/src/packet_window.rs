@@ -47,7 +47,6 @@ impl PacketWindow {
     }
 
     /// The delays of two successive arrivals of one flow differ by so many nanoseconds.
-    #[inline]
     pub fn count_difference(&mut self, difference: u64) {
         self.differences += u128::from(difference);
     }

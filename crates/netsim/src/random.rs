@@ -52,7 +52,6 @@ impl Stream {
     }
 
     /// Uniform over `[0, 1)`, 53 bits.
-    #[inline]
     pub fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
@@ -63,14 +62,12 @@ impl Stream {
     }
 
     /// Exponential with the given mean.
-    #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * (1.0 - self.uniform()).ln()
     }
 }
 
 impl Coin for Stream {
-    #[inline]
     fn uniform(&mut self) -> f64 {
         Self::uniform(self)
     }

@@ -57,7 +57,6 @@ impl Transmitter {
 
     /// When a packet that arrived at `arrival` may begin, once all before it have been given to
     /// [`Transmitter::transmit`].
-    #[inline]
     pub fn begin(&mut self, arrival: u64) -> u64 {
         if let Some(varying) = &mut self.varying
             && let Varying::Traced(link) = &mut **varying
@@ -68,7 +67,6 @@ impl Transmitter {
     }
 
     /// Sends `size` bytes from `begin` on, which [`Transmitter::begin`] told: when they are sent.
-    #[inline]
     pub fn transmit(&mut self, begin: u64, size: u32) -> u64 {
         match &mut self.varying {
             None => self.constant.transmit(begin, size),
@@ -107,7 +105,6 @@ impl Transmitter {
     }
 
     /// When the last packet given to it will have been sent.
-    #[inline]
     pub fn free_at(&self) -> u64 {
         self.constant.free_at
     }

@@ -85,13 +85,11 @@ impl OpenLoop {
     }
 
     /// When the next packet leaves, in nanoseconds; [`NEVER`] for never.
-    #[inline]
     pub fn next_time(&self) -> u64 {
         if self.next < self.stop { self.next } else { NEVER }
     }
 
     /// Size of the packet that leaves now, in bytes; sets the time of the one after.
-    #[inline]
     pub fn send(&mut self) -> u32 {
         let size = if self.exponential_size {
             self.stream.exponential(f64::from(self.mean_size)).round().clamp(1.0, 4e9) as u32
@@ -114,7 +112,6 @@ impl OpenLoop {
     }
 
     /// A packet of `size` bytes that left at `sent` reaches the end at `now`.
-    #[inline]
     pub fn on_arrived(&mut self, now: u64, sent: u64, size: u32) {
         self.delivered_bytes += u64::from(size);
         self.delivered_packets += 1;
@@ -129,7 +126,6 @@ impl OpenLoop {
     }
 
     /// The next packet leaves `gap` nanoseconds later.
-    #[inline]
     fn wait(&mut self, gap: f64) {
         let gap = self.fraction + gap;
         // By way of a signed number, which takes half as many steps; no gap is so long that it shows.
