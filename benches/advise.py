@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 
 FIRST_SEED = 900_000_007
 SEEDS = 10
-PACKETS = 60e6
+PACKETS = 40e6
 """Simulated at most for a comparison, about."""
 
 _SHARES = (
