@@ -109,8 +109,8 @@ def test_python_and_rust_decide_alike_packet_by_packet(register, core, own, queu
         assert first.link("bottleneck").total["drops"] > 0
         series = first.series("bottleneck")
         for name, column in second.series("bottleneck").items():
-            # The core has a series in place of the power in RED's average: the last bit may differ.
-            np.testing.assert_allclose(column, series[name], rtol=1e-14)
+            # The core has a series in place of the power in RED's average: last bits may differ.
+            np.testing.assert_allclose(column, series[name], rtol=1e-12)
 
 
 def test_the_source_papers_scenario_comes_out_alike(register):
