@@ -1,4 +1,4 @@
-"""What a tuned RED gains over what an engineer would set, and over laws that adapt by themselves.
+"""Gain of a tuned RED over what an engineer would set, and over laws that adapt by themselves.
 
     python benches/baselines.py [--budget 80] [--table FILE]
 

@@ -3,6 +3,7 @@
 import pytest
 
 from vermilion.advise import advise, assumed, read_question
+from vermilion.advise.commands import commands
 from vermilion.advise.judgement import worst_sparse_ms
 from vermilion.advise.metrics import CALL_LOSS
 from vermilion.advise.tc_present import present_of
@@ -100,6 +101,14 @@ def test_a_bound_that_bulk_packets_break_is_answered():
     assert worst_sparse_ms(found.after) <= worst_sparse_ms(found.before)
 
 
+def test_bands_without_queues_of_their_own_get_theirs_back():
+    question = read_question(**{**HOME, "interface_rate": "20 Mbit/s"})
+    found = present_of(question, read_tc_text("qdisc ets 1: dev eth0 root bands 3"), "--now")
+    own = commands(question, found, assumed(question).queue, keep=False)
+    assert own.apply.startswith("tc qdisc replace dev eth0 parent 1:1 fq_codel ")
+    assert own.undo == "tc qdisc del dev eth0 parent 1:1"
+
+
 DUALPI2 = (
     "qdisc dualpi2 8001: dev eth0 root refcnt 2 limit 10000p target 15ms tupdate 16ms "
     "alpha 0.156250 beta 3.195312 l4s_ect coupling_factor 2 step_thresh 1ms drop_dequeue"
@@ -118,6 +127,10 @@ ETS = (
         (DUALPI2, "dualpi2"),
         ("qdisc netem 8001: dev eth0 root refcnt 2 limit 1000 delay 20ms", "drop-tail"),
         (ETS, "fq-codel"),
+        (
+            "qdisc ets 1: dev eth0 root refcnt 2 bands 3",
+            "drop-tail",
+        ),
         (f"{MQ}\nqdisc pfifo 0: parent :3 limit 1000p", "fq-codel"),
     ],
 )

@@ -57,9 +57,8 @@ _CALL_BIT_PER_S: Final = 85.6e3
 
 _MOST_OF_CALL: Final = 0.1
 _MOST_OF_FAIR_SHARE: Final = 0.5
-"""Of the line, and of what each flow gets of it. On slower lines, or among very many, the sparse
-flow sends fewer packets, as a game or DNS does: who asks for more than a fair share is not
-sparse."""
+"""Most that the sparse flow asks for, of the line and of a fair share. On slower lines, or among
+very many, it sends fewer packets, as a game or DNS does: beyond a fair share it is not sparse."""
 
 PACKET_BYTES: Final = 1514
 """A full packet on Ethernet, as a queue counts it."""

@@ -30,7 +30,7 @@ SLACK: Final = 2.0
 
 _SHORT_TRANSFERS: Final = 1.05
 _OF_DELAY: Final = frozenset({METRICS["goodput"], METRICS["drop_rate"]})
-"""What a queue that is too long has of that."""
+"""Metrics that profit from a queue that is too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ def cost_of_wait(wait_ms: float, bound_ms: float) -> float:
 
 
 def sparse_points(wait_ms: float | None, lost: float | None, bound_ms: float) -> float:
-    """What a sparse flow suffers: 0 for nothing; of one that gets nothing through all there is."""
+    """Impairment of a sparse flow: 0 for none, the most for one that gets nothing through."""
     part = 1.0 if lost is None else lost
     wait = math.inf if wait_ms is None else wait_ms
     return cost_of_wait(wait, bound_ms) + cost_of_loss(part)

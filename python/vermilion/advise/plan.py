@@ -31,7 +31,7 @@ COMPARISON: Final = 0.6
 """Parts of the budget; the comparison gets what the others have left, and this at the least."""
 
 PROBES: Final = 0.05
-"""Of the budget, for what lies around the range."""
+"""Part of the budget for conditions around the range."""
 
 _PACKETS_OF_A_BOUND: Final = 20.0
 _LEAST_WINDOW: Final = 24.0

@@ -43,6 +43,10 @@ _PER_CORE: Final = frozenset({"mq", "mqprio"})
 _WITH_DEFAULT: Final = frozenset({"htb", "hfsc"})
 """Shapers that say into which class what nobody has put elsewhere goes."""
 
+_WITH_OWN_QUEUES: Final = _WITH_DEFAULT | {"prio", "ets"}
+"""Kinds whose classes get a pfifo again when what stands there is deleted (``prio_graft`` and
+``ets_class_graft`` of sch_prio.c and sch_ets.c)."""
+
 _BY_KERNEL: Final = "0:"
 """The handle of what the kernel has put there by itself."""
 
@@ -136,13 +140,13 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
         tc_words=back.words,
         restore=None if by_kernel else back.words,
         changed_back=None if by_kernel else back.changed,
-        of_class=queue.kind in _WITH_DEFAULT,
+        of_class=queue.kind in _WITH_OWN_QUEUES,
         missing=missing,
         exact=queue.kind not in _STAND_INS,
         known=queue.kind != "noqueue" or _is_wireless(queue),
         improvable=not _is_wireless(queue),
         classes=(
-            f"{root.kind} with {queue.kind}"
+            (root.kind if queue is root else f"{root.kind} with {queue.kind}")
             if root.kind in _NOT_MADE_AGAIN and question.parent is None
             else None
         ),
@@ -399,6 +403,8 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
     ),
     "htb": ("drop-tail", _class_default),
     "hfsc": ("drop-tail", _class_default),
+    "prio": ("drop-tail", _class_default),
+    "ets": ("drop-tail", _class_default),
     "tbf": ("drop-tail", _tbf),
     "codel": ("codel", _codel),
     "fq_codel": ("fq-codel", _fq_codel),
@@ -437,6 +443,8 @@ _STAND_INS: Final[Mapping[str, str]] = {
     ),
     "htb": _OF_CLASS.format(kind="htb", name="direct_qlen"),
     "hfsc": _OF_CLASS.format(kind="hfsc", name="txqueuelen"),
+    "prio": _OF_CLASS.format(kind="prio", name="txqueuelen"),
+    "ets": _OF_CLASS.format(kind="ets", name="txqueuelen"),
     "netem": "netem is judged as a queue of its limit; its delays and losses are not simulated.",
     "fq": "Pacing of this machine's own packets by fq is not simulated.",
     "sfq": (

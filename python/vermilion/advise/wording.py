@@ -98,7 +98,7 @@ def headline(advice: Advice) -> str:
 
 
 def present_words(advice: Advice) -> str:
-    """What stands there, with its limit where somebody has said so."""
+    """Name of the present queue, with its limit where somebody has said so."""
     present, queue = advice.present, advice.before.queue
     plain = present.stated and present.known and queue.discipline == "drop-tail"
     return setting_words(present.words, queue) if plain else present.words
@@ -143,7 +143,7 @@ def reason(advice: Advice) -> str:
 
 
 def _sparse(measured: Measured, *, short: bool = False) -> str:
-    """What a sparse flow meets in the worst case of the range."""
+    """Wait and losses of a sparse flow in the worst case of the range."""
     at = worst_condition(measured)
     lost = max((measured.mean(each, CALL_LOSS) or 0.0) for each in nominal(measured.runs))
     wait = milliseconds(worst_sparse_ms(measured))
@@ -319,7 +319,7 @@ def _losses_heard(advice: Advice) -> list[str]:
 
 
 def _lost_with_the_queue(advice: Advice) -> list[str]:
-    """What the present queue does and no figure shows."""
+    """Warning about what the present queue does and no figure shows."""
     before, chosen = advice.before.queue, advice.chosen
     if before.kind == "cake":
         return [f"cake also keeps hosts apart and has priorities; {chosen.kind} does not."]

@@ -118,7 +118,7 @@ _NAMES: Final[Mapping[str, str]] = {
     "codel": "CoDel,",
     "fq-codel": "FQ-CoDel,",
 }
-"""What a baseline is called, before the value that tells it from others."""
+"""Names of the baselines, before the value that tells one from others."""
 
 _TOLD: Final[Mapping[str, str]] = {
     _DROP_TAIL: "limit",
