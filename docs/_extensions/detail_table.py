@@ -63,6 +63,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "goal": ("", "what the controller is to do, in words"),
     "internal_target": ("of the objective", "the target that the model is tuned for"),
     "knowledge": ("", "what is known of the traffic: `full`, `flow count` or `counters`"),
+    "law": ("", "the queue's own law and what it is told; `null` where there is none"),
     "least_gain": (_OF_THE_OBJECTIVE, "what a change must be better by to be made"),
     "least_queue_by_marks_packets": (
         _PACKETS,
@@ -138,6 +139,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "took_s": ("s", "how long the search took"),
     "unit": ("", "of the objective, or of the figure"),
     "unknown": ("", "what of the conditions is assumed, in words"),
+    "usual_s": ("s", "mean time between changes of conditions"),
     "utilization": (_SHARE, "of the link, as measured"),
     "utilization_before": (_SHARE, "the same, before the setting judged"),
     "waited_s": ("s", "how long an answer was waited for"),

@@ -297,7 +297,9 @@ def _value(discipline: str, name: str, value: ParameterValue, *, exact: bool) ->
     known = disciplines().get(discipline)
     if known is None:  # a discipline of the user's own that this process has not loaded
         return text
-    parameter = known.parameters[name]
+    parameter = known.parameters.get(name)
+    if parameter is None:  # the switch of a law beside the queue
+        return "on" if value is True else text
     if exact:
         return str(parameter.exact_text(value))
     if not isinstance(value, float):

@@ -71,6 +71,9 @@ CHANGES_PER_MINUTE = 6
 BLIND_AFTER_S = 5.0
 """How long a router may be silent before the controller counts as blind."""
 
+LAW_PARAMETERS: Final = ("adaptive", "gentle", "interval")
+"""What a law may set besides the parameters that are searched (:mod:`.plan.laws`)."""
+
 Mode: TypeAlias = Literal["observe", "propose", "control"]
 """``observe`` says what it would do; ``propose`` asks a person first; ``control`` does it."""
 
@@ -107,6 +110,7 @@ class Policy:
         blind_after_s: how long a router may be silent before the controller counts as blind.
         watch_first_s: how long the queue is watched before the first search. A simulation is
             answered at once; on a real router, what stood there is measured first.
+        law_parameters: what the discipline's own law may set besides (:mod:`.plan.laws`).
     """
 
     link: str
@@ -124,6 +128,7 @@ class Policy:
     blind_after_s: float = BLIND_AFTER_S
     watch_first_s: float = 0.0
     switches: tuple[str, ...] = ()
+    law_parameters: tuple[str, ...] = ()
 
     @classmethod
     def of_scenario(cls, scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
@@ -161,6 +166,7 @@ class Policy:
             objective=objective,
             parameters=_parameters(scenario, link),
             switches=_switches(scenario, link),
+            law_parameters=_law_parameters(scenario, link),
             constraints=stated_constraints(scenario),
             space={} if tuning is None else tuning.space,
             deadline_s=deadline_s,
@@ -230,6 +236,14 @@ def _switches(scenario: Scenario, link: str) -> tuple[str, ...]:
         return ()
     table = scenario.links[link].queue.algorithm.parameters
     return (DROPS_IN_EARNEST,) if DROPS_IN_EARNEST in table else ()
+
+
+def _law_parameters(scenario: Scenario, link: str) -> tuple[str, ...]:
+    """What a law may set: nothing where the operator lists what may be changed."""
+    if scenario.tuning is not None and scenario.tuning.parameters:
+        return ()
+    table = scenario.links[link].queue.algorithm.parameters
+    return tuple(name for name in LAW_PARAMETERS if name in table)
 
 
 def _parameters(scenario: Scenario, link: str) -> tuple[str, ...]:

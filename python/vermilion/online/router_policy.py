@@ -26,6 +26,7 @@ from vermilion.online.policy import (
     CHANGES_PER_MINUTE,
     DEADLINE_S,
     DROPS_IN_EARNEST,
+    LAW_PARAMETERS,
     AtExit,
     Mode,
     Policy,
@@ -309,6 +310,9 @@ def policy_for(
     if len(queues) == 1:
         if "parameters" not in known.tuning and DROPS_IN_EARNEST in queues[0].settable:
             policy = replace(policy, switches=(DROPS_IN_EARNEST,))
+        if "parameters" not in known.tuning:
+            laws = tuple(name for name in LAW_PARAMETERS if name in queues[0].settable)
+            policy = replace(policy, law_parameters=laws)
     else:
         tuned = policy.links if isinstance(policy, SetPolicy) else (policy.link,)
         missing = [each.name for each in queues if each.name not in tuned]

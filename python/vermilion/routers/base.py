@@ -223,12 +223,15 @@ class LinkConfiguration:
         discipline: the name of its queue discipline.
         delay_s: its one-way propagation delay after the queue, in seconds.
         queues: where several queues are managed together, those of each link.
+        adaptive: True where Adaptive RED can be switched on beside a plain RED
+            (:mod:`vermilion.routers.adaptive_red`).
     """
 
     link: str
     discipline: str
     delay_s: float
     queues: tuple[LinkConfiguration, ...] = ()
+    adaptive: bool = False
 
 
 class QueueName(Protocol):

@@ -9,6 +9,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, ClassVar, get_args
 
+from vermilion.routers.adaptive_red import (
+    ADAPTIVE,
+    INTERVAL_S,
+    LOWEST,
+    MOVED,
+    PLAIN_RED,
+    AdaptiveRed,
+    HeldBesideLaw,
+)
 from vermilion.routers.base import (
     FlowTraffic,
     HeldValues,
@@ -84,7 +93,11 @@ class SimulatedRouter(ManagedQueue):
             link=link,
             discipline=controlled.queue.discipline,
             delay_s=controlled.delay_ns / _NS_PER_S,
+            adaptive=controlled.queue.discipline == PLAIN_RED and simulation is None,
         )
+        self._law: AdaptiveRed | None = None
+        if self._configuration.adaptive:
+            self.held = HeldBesideLaw()
         self._link = link
         self._duration_ns = core_scenario.duration_ns
         self._knowledge = knowledge
@@ -127,14 +140,27 @@ class SimulatedRouter(ManagedQueue):
         in_force: dict[str, ParameterValue] = json.loads(
             self._simulation.queue_parameters(self._link)
         )
-        return in_force
+        return in_force if self._law is None else {**in_force, ADAPTIVE: True}
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
-        """Put ``parameters`` in force, all of them or none."""
+        """Put ``parameters`` in force, all of them or none.
+
+        Who sets a plain RED's maximum probability takes it from the law beside it.
+        """
+        values = dict(parameters)
+        adaptive = values.pop(ADAPTIVE, None) if self._configuration.adaptive else None
+        self._set(values)
+        if adaptive is True:
+            probability = max(float(self.parameters()[MOVED] or 0.0), LOWEST)
+            self._law = AdaptiveRed(probability, self.read().time_s + INTERVAL_S)
+        elif adaptive is False or MOVED in values:
+            self._law = None
+
+    def _set(self, values: Mapping[str, ParameterValue]) -> None:
         from vermilion import _core
 
         try:
-            self._simulation.set_queue(self._link, json.dumps(dict(parameters)))
+            self._simulation.set_queue(self._link, json.dumps(values))
         except _core.ParameterError as refusal:
             field, value, accepted = refusal.args
             message = f"{field}: {value} is not accepted; expected {accepted}"
@@ -142,6 +168,15 @@ class SimulatedRouter(ManagedQueue):
 
     def wait(self, until_s: float) -> None:
         """Advance the network to ``until_s``, or to its end if that comes first."""
+        while self._law is not None and self._law.due_s <= until_s:
+            self._advance(self._law.due_s)
+            law = self._law.after(self.read().backlog_packets, self.parameters())
+            if law.probability != self._law.probability:
+                self._set({MOVED: law.probability})
+            self._law = law
+        self._advance(until_s)
+
+    def _advance(self, until_s: float) -> None:
         from vermilion import _core
         from vermilion.scenario.errors import from_core
 

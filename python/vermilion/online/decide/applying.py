@@ -212,10 +212,10 @@ def _changed(
 def _look_at_it(turn: Turn, change: RouterChange) -> None:
     """A new setting is in force: see what it does."""
     verifying = change.verifying
-    if verifying is None:  # an answer always says how it is to be verified
-        entering.watch_without_model(turn)
-    elif change.stale:
+    if change.stale:
         entering.wait_anew(turn, change.stale, change.stale_cause)
+    elif verifying is None:  # an answer always says how it is to be verified
+        entering.watch_without_model(turn)
     elif change.refining:
         entering.verify_from_now(turn, verifying)
     else:

@@ -169,6 +169,7 @@ class Controller:
             have been looked for since.
         promise: what the last quick answer was to deliver.
         fluctuation: how often conditions have changed lately, and within which span.
+        law_refuted_s: when the network last did worse under the queue's own law.
         starvation: what is counted of starved flows under the setting in force; ``None`` where that
             is the operator's own, or no model has said how many may starve.
         drift: how often a drift without a cause may be answered.
@@ -218,6 +219,7 @@ class Controller:
     refuted_s: float = -math.inf
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
+    law_refuted_s: float = -math.inf
     starvation: StarvationWatch | None = None
     drift: Drift = field(default_factory=Drift)
     broken: BrokenBound | None = None

@@ -14,6 +14,7 @@ from vermilion.online.decide.states import (
     Observing,
     Promise,
     Proposing,
+    RouterChange,
     Schedule,
     Searching,
     Verifying,
@@ -26,16 +27,18 @@ from vermilion.online.model.traffic import least_queue_packets
 from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
+from vermilion.routers.adaptive_red import ADAPTIVE
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.online.decide.detection import Alarm
-    from vermilion.online.decide.states import Doubt, RouterChange
+    from vermilion.online.decide.states import Doubt
     from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
+    from vermilion.online.plan.laws import Law
     from vermilion.online.sense.traffic_estimate import TrafficEstimate
     from vermilion.routers.base import ParameterValue
 
@@ -92,8 +95,15 @@ def search_quickly(
     turn.change(conditions_since_s=since_s)
     is_change = turn.controller.modelled is not None
     watch_conditions(turn, picture, traffic)
+    law = turn.law(picture)
     if is_change:
-        _notice_fluctuation(turn)
+        _notice_fluctuation(turn, law)
+    if law is not None and law.stands(turn.controller.in_force):
+        if turn.controller.fluctuation.lasts:
+            watch_without_model(turn)
+        else:
+            turn.become(Observing(schedule_for(turn, picture), None))
+        return
     limit, limit_in_numbers = _limit_of_marks(turn, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
@@ -111,8 +121,8 @@ def search_quickly(
     turn.become(Searching(number, turn.now_s, why))
 
 
-def _notice_fluctuation(turn: Turn) -> None:
-    """Seek one setting for all conditions met lately, where they change too often to follow."""
+def _notice_fluctuation(turn: Turn, law: Law | None) -> None:
+    """Leave conditions that change too often to the law, or seek one setting for all of them."""
     controller = turn.controller
     before = controller.fluctuation.calmed(turn.now_s)
     after = before.changed(turn.now_s).with_conditions(controller.lately_modelled)
@@ -120,10 +130,17 @@ def _notice_fluctuation(turn: Turn) -> None:
     if after.lasts and not before.lasts:
         turn.decide(
             DecisionKind.FLUCTUATING,
-            f"conditions have changed {len(after.changes_s)} times within a minute; "
-            f"searching one setting for all {len(after.met)}",
+            f"conditions have changed {len(after.changes_s)} times within a minute, each "
+            f"{after.usual_s:.0f} s: "
+            + (
+                f"searching one setting for all {len(after.met)}"
+                if law is None
+                else f"too fast for a setting; {law.name} answers them"
+            ),
             changes_within_a_minute=len(after.changes_s),
             conditions_met=len(after.met),
+            usual_s=after.usual_s,
+            law=None if law is None else law.name,
         )
 
 
@@ -138,6 +155,12 @@ def refine(
     if traffic is None:
         return False
     watch_conditions(turn, picture, traffic)
+    if turn.controller.fluctuation.lasts and turn.law_stands(picture):
+        if unverified is not None:
+            turn.become(unverified)
+        else:
+            watch_without_model(turn)
+        return True
     # Young flows do not behave as flows do: they are still finding their windows.
     since_s = max(since_s, grown_s(turn, traffic))
     settled = turn.controller.senses.samples_since_silence(since_s)
@@ -166,6 +189,22 @@ def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
     """
     if turn.now_s < grown_s(turn, traffic):
         turn.change(sought_young_s=turn.now_s)
+
+
+def fall_back_on_law(turn: Turn, why: str, cause: Mapping[str, object]) -> None:
+    """Put the law in force at once, where a static setting was found for other conditions."""
+    controller = turn.controller
+    law = turn.law(turn.picture)
+    if law is None or ADAPTIVE not in law.setting or law.stands(controller.in_force):
+        return
+    policy, ours = controller.policy, controller.budget.changes_s
+    original = controller.held.is_unchanged(controller.in_force, controller.original)
+    if policy.mode != "control" or not ours or original or not controller.budget.allows(turn.now_s):
+        return
+    words = f"{law.name}, until a setting is proven for the new conditions"
+    details: dict[str, object] = {"law": law.name}
+    change = RouterChange("answer", law.setting, words, details, stale=why, stale_cause=cause)
+    make(turn, change, None)
 
 
 def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> None:

@@ -12,6 +12,7 @@ from vermilion.online.decide.states import RouterChange, Searching, Verifying
 from vermilion.online.decide.verification import Expectation, verify
 from vermilion.online.entries import DecisionKind, format_setting
 from vermilion.online.plan.examination import FEWEST_COMPARED, before_silence, misfits
+from vermilion.routers.adaptive_red import ADAPTIVE
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
@@ -68,7 +69,8 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
     if answer is None:
         _without_answer(turn, state, finding)
         return
-    turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
+    if not answer.law:
+        turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
     _tell_tuned(turn, state, answer, event.took_s)
     if not state.refining:
         entering.learn_from_promise(turn)
@@ -107,10 +109,12 @@ def _doubt(turn: Turn, finding: Finding) -> str:
     if answer is None:
         return ""
     policy = turn.searched_policy
-    if set(answer.setting) - set(policy.switches) != set(policy.parameters):
+    names, searched = set(answer.setting) - set(policy.switches), set(policy.parameters)
+    allowed = searched | {ADAPTIVE, *policy.law_parameters}
+    if not (names <= allowed if answer.law else names - {ADAPTIVE} == searched):
         return f"a setting of {', '.join(sorted(answer.setting)) or 'nothing'}"
     for name, value in answer.setting.items():
-        is_switch = isinstance(turn.controller.in_force.get(name), bool)
+        is_switch = name == ADAPTIVE or isinstance(turn.controller.in_force.get(name), bool)
         is_number = isinstance(value, int | float) and isinstance(value, bool) == is_switch
         if not is_number or not math.isfinite(value):
             return f"{name} {value}"
@@ -224,6 +228,9 @@ def _go_on(turn: Turn, state: Searching, again_in_s: float = _ASK_AGAIN_S) -> No
 
 def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
     """Handle an answer to conditions that have changed since."""
+    if answer.verdict.apply and answer.law:  # it suits whatever comes
+        _make(turn, state, answer)
+        return
     if answer.verdict.apply and entering.is_drift(turn, turn.picture, answer.picture):
         turn.decide(
             DecisionKind.STALE,
@@ -269,7 +276,8 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     if state.unverified is not None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
-    if not state.refining and not state.stale and _is_refuted(turn, answer):
+    # A law needs no model to answer what comes.
+    if not (state.refining or state.stale or answer.law) and _is_refuted(turn, answer):
         return
     if not state.refining and before is not None and _promises_less(turn, answer, before):
         _go_on_as_it_is(turn, state, answer)
@@ -302,11 +310,12 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         schedule=entering.schedule_for(turn, answer.picture),
         learned_s=turn.now_s,
         mends=mends,
+        replaces_law=turn.law_stands(turn.picture),
     )
     change = RouterChange(
         "answer",
         answer.setting,
-        answer.verdict.reason,
+        f"{answer.law}: {answer.verdict.reason}" if answer.law else answer.verdict.reason,
         answer.verdict.details,
         verifying,
         refining=state.refining,

@@ -114,6 +114,7 @@ class Verifying:
         learned_s: up to when the model's bias has been learned.
         mends: whether it was put in force although the objective is worse under it, because the
             one before broke a bound in the model.
+        replaces_law: whether the queue's own law stood before.
     """
 
     setting: Mapping[str, float]
@@ -125,6 +126,7 @@ class Verifying:
     schedule: Schedule
     learned_s: float
     mends: bool = False
+    replaces_law: bool = False
 
 
 @dataclass(frozen=True, slots=True)

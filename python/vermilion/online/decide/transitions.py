@@ -108,13 +108,13 @@ EVENTS: tuple[type[Event | Alarm], ...] = (
 
 _CHANGES = (Applying, Proposing, Watching)  # what a wish for a change leads to
 _GONE_BLIND = _to(silence.on_silent, Blind)
-_CHANGED = _to(waiting.on_alarm, Waiting)
+_CHANGED = _to(waiting.on_alarm, Waiting, Applying)
 _STOPPED = _to(ownership.on_command, Applying, Ended)
 
 _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
     Waiting: {
         Began: _to(ownership.on_began, Applying, HandsOff),
-        Observed: _to(waiting.on_observed, Searching),
+        Observed: _to(waiting.on_observed, Searching, Observing, Watching),
         Silent: _GONE_BLIND,
         Command: _STOPPED,
     },
@@ -143,7 +143,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     Observing: {
-        Observed: _to(waiting.on_observed_while_observing, Searching),
+        Observed: _to(waiting.on_observed_while_observing, Searching, Verifying, Watching),
         Alarm: _CHANGED,
         Silent: _GONE_BLIND,
         Command: _STOPPED,
@@ -155,7 +155,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
         Command: _STOPPED,
     },
     Watching: {
-        Observed: _to(watching.on_observed, Searching, Applying),
+        Observed: _to(watching.on_observed, Searching, Applying, Observing),
         Alarm: _CHANGED,
         Silent: _GONE_BLIND,
         Command: _STOPPED,

@@ -14,6 +14,7 @@ from vermilion.online.decide.states import Ended
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Cancel, End, Propose, ReadBack, Record, Search
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
+from vermilion.online.plan.laws import laws_for, without_law
 from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from vermilion.online.decide.states import State
     from vermilion.online.entries import DecisionKind, Entry
     from vermilion.online.events import Effect
+    from vermilion.online.plan.laws import Law
     from vermilion.online.plan.task import TaskKind
     from vermilion.online.policy import Policy
     from vermilion.online.sense.sampler import Sample
@@ -148,6 +150,7 @@ class Turn:
                     held=controller.held,
                     met=controller.fluctuation.met,
                     reading_interval_s=self._reading_interval_s(),
+                    laws=self.laws(picture),
                 ),
             )
         )
@@ -156,15 +159,32 @@ class Turn:
     @property
     def searched_policy(self) -> Policy:
         """The policy, without parameters that the queue moves by itself: nobody can hold those."""
-        policy, moving = (
-            self.controller.policy,
-            self.controller.held.moving(self.controller.in_force),
-        )
+        controller = self.controller
+        static = without_law(controller.configuration, controller.in_force, controller.original)
+        policy, moving = controller.policy, controller.held.moving(static)
         if moving.isdisjoint(policy.parameters):
             return policy
         return replace(
             policy, parameters=tuple(name for name in policy.parameters if name not in moving)
         )
+
+    def laws(self, picture: TrafficEstimate) -> tuple[Law, ...]:
+        """Rules of thumb for these conditions; none where the network has refuted the law."""
+        controller, traffic = self.controller, self.traffic(picture)
+        refuted = controller.law_refuted_s >= controller.conditions_since_s
+        if traffic is None or refuted or len(picture.parts) > 1:
+            return ()
+        policy = self.searched_policy
+        return laws_for(controller.configuration, controller.in_force, policy, traffic)
+
+    def law(self, picture: TrafficEstimate) -> Law | None:
+        """The queue's own law, told the goal; ``None`` where there is none."""
+        return next((each for each in self.laws(picture) if each.adapts), None)
+
+    def law_stands(self, picture: TrafficEstimate) -> bool:
+        """Return True if the queue's own law is in force."""
+        law = self.law(picture)
+        return law is not None and law.stands(self.controller.in_force)
 
     def _reading_interval_s(self) -> float:
         """Recent interval between readings of the queue's counters, s."""

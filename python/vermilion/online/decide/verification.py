@@ -276,6 +276,7 @@ def verify(
     policy: Policy,
     *,
     mends: bool = False,
+    replaces_law: bool = False,
 ) -> Verification:
     """Judge a setting by what was measured under it.
 
@@ -286,11 +287,15 @@ def verify(
         policy: what the operator wants.
         mends: whether the setting was put in force because the one before broke a bound; then a
             worse objective is its price and no reason to take it back.
+        replaces_law: whether the queue's own law stood before, which is the default: then no gain
+            is reason enough to go back to it.
     """
     figures = Figures.of(after, before, expected, policy.objective)
     broken = first_broken(after, before, policy.bounds, expected.first_beside_previous)
     why_worse = _why_worse(after, before, expected, policy, mends=mends)
     verdict: Literal["better", "unproven", "worse"] = "worse"
+    if not why_worse and replaces_law and not mends and not _gains(figures):
+        why_worse = "it is no better than the queue's own law was"
     why = why_worse
     if not why_worse:
         why = _why_unproven(after, before, policy.objective)
@@ -301,6 +306,14 @@ def verify(
         broken=broken,
         details={**figures.details(), **({} if broken is None else broken.details())},
     )
+
+
+def _gains(figures: Figures) -> bool:
+    """Check whether the objective looks better than before, where both were measured."""
+    now, then = figures.now, figures.then
+    if now is None or then is None:
+        return True
+    return (now.mean > then.mean) == figures.objective.maximised
 
 
 def clearly_worse(

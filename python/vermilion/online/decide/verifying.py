@@ -94,7 +94,14 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     # A mean over conditions that come and go is no prediction for those of a stretch.
     is_unpredicted = verifying.before is None and turn.controller.fluctuation.lasts
     mends = verifying.mends or is_unpredicted
-    result = verify(after, verifying.before, verifying.expected, policy, mends=mends)
+    result = verify(
+        after,
+        verifying.before,
+        verifying.expected,
+        policy,
+        mends=mends,
+        replaces_law=verifying.replaces_law,
+    )
     if result.verdict == "worse":
         _take_back(turn, verifying, result)
         return
@@ -153,12 +160,20 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
 def starves(turn: Turn, harm: str, details: dict[str, object]) -> None:
     """Take back a setting that locks flows out: harm is against what stood at the beginning."""
     way_back = turn.controller.way_back
+    _note_refuted_law(turn)
     turn.change(proven=way_back)
     entering.send(turn, RouterChange("roll back", way_back, f"it starves flows; {harm}", details))
 
 
 def _take_back(turn: Turn, verifying: Verifying, result: Verification) -> None:
     """Take a setting back, and try no other until conditions change: no ping-pong."""
+    _note_refuted_law(turn)
     entering.send(
         turn, RouterChange("roll back", dict(verifying.previous), result.reason, result.details)
     )
+
+
+def _note_refuted_law(turn: Turn) -> None:
+    """Try the queue's own law no more in these conditions, if that is what is taken back."""
+    if turn.law_stands(turn.picture):
+        turn.change(law_refuted_s=turn.now_s)

@@ -97,6 +97,7 @@ def on_alarm(turn: Turn, state: Observing | Verifying | Watching, alarm: Alarm) 
         unverified = state.unverified
     entering.say_unverified(turn, unverified)
     entering.wait_anew(turn, alarm.reason, alarm.details)
+    entering.fall_back_on_law(turn, alarm.reason, alarm.details)
 
 
 def on_alarm_while_paused(turn: Turn, state: Paused, alarm: Alarm) -> None:
@@ -108,6 +109,7 @@ def on_alarm_while_paused(turn: Turn, state: Paused, alarm: Alarm) -> None:
     )
 
 
+_LAW_SETTLES_S = 8.0  # of steady conditions
 _LONGEST_OBSERVING_S = 8.0  # beyond its schedule: for new flows to grow up, and for rare readings
 
 
@@ -125,6 +127,9 @@ def on_observed_while_observing(turn: Turn, state: Observing, _event: Observed) 
     grown_s = entering.grown_s(turn, traffic)
     last_s = schedule.observed_s + _LONGEST_OBSERVING_S
     due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
+    if turn.law_stands(turn.picture):  # it needs no hurry, and time to settle
+        due_s = max(due_s, turn.controller.conditions_since_s + _LAW_SETTLES_S)
+        last_s = max(last_s, due_s)
     if not are_enough(
         turn.controller.senses.samples_since_silence(max(schedule.half_settled_s, grown_s))
     ):

@@ -227,8 +227,8 @@ class Scaling:
         law = _LAWS[self.discipline].get(name)
         if law is not None:
             return law(value, share, of_windows)
-        row = disciplines()[self.discipline].parameters[name]
-        if row.unit not in {"packets", "bytes"} or name in _NO_LENGTHS:
+        row = disciplines()[self.discipline].parameters.get(name)
+        if row is None or row.unit not in {"packets", "bytes"} or name in _NO_LENGTHS:
             return value
         # A length that is a whole number, as limits are, holds at least one packet.
         return float(max(1, round(share * value))) if row.integer else share * value

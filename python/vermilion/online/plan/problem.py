@@ -22,10 +22,12 @@ from vermilion.online.model.possibilities import (
 )
 from vermilion.online.model.scaling import Scaling, scaling_for
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic, least_queue_packets
+from vermilion.online.plan.laws import PROBABILITIES, as_modelled
 from vermilion.online.plan.settings import bare_name, first_guesses, joint_name_of
 from vermilion.online.policy import SetPolicy, marks
 from vermilion.online.sense.sampler import SetSample
 from vermilion.online.sense.traffic_estimate import SetEstimate
+from vermilion.routers.adaptive_red import MOVED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -160,9 +162,13 @@ class QueueProblem(Problem[Traffic]):
         anew: bool = False,
     ) -> Scenario:
         """The model, as small as the scaling says."""
+        discipline, values = as_modelled(self.task.configuration, parameters)
         return build_model(
-            self.task.configuration,
-            {name: scaling.into(name, value) for name, value in parameters.items()},
+            replace(self.task.configuration, discipline=discipline),
+            {
+                name: scaling.into(MOVED if name in PROBABILITIES else name, value)
+                for name, value in values.items()
+            },
             scaling.traffic(traffic),
             scaling.senders(kind),
             self.task.policy,

@@ -231,6 +231,7 @@ class FoundSetting:
         spared_verdicts: those on the setting in force in models that count for nothing, where it
             may go on with what it would do there; a setting found may not.
         aimed_verdicts: those on the setting in force by what the settings tried have to keep.
+        pieces: the runs of the best, one evaluation for each model.
     """
 
     setting: Setting
@@ -244,6 +245,7 @@ class FoundSetting:
     seconds: float
     spared_verdicts: tuple[ConstraintVerdict, ...] = ()
     aimed_verdicts: tuple[ConstraintVerdict, ...] = ()
+    pieces: tuple[Evaluation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,25 +329,30 @@ def _search_one(case: ModelCase, looking: Looking) -> FoundSetting:
     _check(outcome.end, len(outcome.best_results), outcome.reason)
     compared = outcome.comparison
     best = outcome.best or {}
-    incumbent = _prediction(outcome.incumbent, [case], [outcome.incumbent_results], looking)
+    incumbent = prediction_of(
+        outcome.incumbent, [case], [outcome.incumbent_results], looking.link, looking.name_of
+    )
     # By intervals of 95 %, as the rest of the decision, whatever those of the search were.
     found, now = (
-        _evaluated(case, each) for each in (outcome.best_results, outcome.incumbent_results)
+        evaluated(case, each) for each in (outcome.best_results, outcome.incumbent_results)
     )
     return FoundSetting(
         setting=best,
-        candidate=_prediction(best, [case], [outcome.best_results], looking),
+        candidate=prediction_of(
+            best, [case], [outcome.best_results], looking.link, looking.name_of
+        ),
         incumbent=incumbent,
         believed_incumbents=(incumbent,),
-        candidate_verdicts=() if compared is None else _verdicts([case], [found], [now]),
-        incumbent_verdicts=() if compared is None else _verdicts([case], [now], [now]),
+        candidate_verdicts=() if compared is None else verdicts_on([case], [found], [now]),
+        incumbent_verdicts=() if compared is None else verdicts_on([case], [now], [now]),
         evaluations=outcome.evaluations,
         packets_per_s=_speed([outcome.incumbent_results], outcome.simulations, outcome.seconds),
         seconds=outcome.seconds,
+        pieces=(found,),
     )
 
 
-def _evaluated(case: ModelCase, results: Sequence[Result]) -> Evaluation:
+def evaluated(case: ModelCase, results: Sequence[Result]) -> Evaluation:
     """Runs of a setting, by the goal and the constraints of a model."""
     evaluation = Evaluation({})
     for result in results:
@@ -421,30 +428,35 @@ def _search_several(cases: Sequence[ModelCase], looking: Looking) -> FoundSettin
     seconds = time.monotonic() - start
     return FoundSetting(
         setting=best.setting,
-        candidate=_prediction(best.setting, cases, results[0], looking),
-        incumbent=_prediction(looking.incumbent, cases, results[1], looking),
+        candidate=prediction_of(best.setting, cases, results[0], looking.link, looking.name_of),
+        incumbent=prediction_of(
+            looking.incumbent, cases, results[1], looking.link, looking.name_of
+        ),
         believed_incumbents=tuple(
-            _prediction(looking.incumbent, [replace(case, share=1.0)], [row], looking)
+            prediction_of(
+                looking.incumbent, [replace(case, share=1.0)], [row], looking.link, looking.name_of
+            )
             for case, row in zip(cases, results[1], strict=True)
             if case.share > 0.0
         ),
-        candidate_verdicts=_verdicts(cases, best.pieces, now.pieces),
-        incumbent_verdicts=_verdicts(
+        candidate_verdicts=verdicts_on(cases, best.pieces, now.pieces),
+        incumbent_verdicts=verdicts_on(
             cases, now.pieces, now.pieces, believed=looking.spares_incumbent
         ),
         evaluations=tuning.evaluations,
         packets_per_s=_speed(results[1], tuning.simulations, seconds),
         seconds=seconds,
-        spared_verdicts=_spared(cases, now.pieces) if looking.spares_incumbent else (),
+        spared_verdicts=spared_verdicts_on(cases, now.pieces) if looking.spares_incumbent else (),
         aimed_verdicts=tuple(
             verdict
             for case, piece in zip(cases, now.pieces, strict=True)
             for verdict in judge(case.aims, piece, piece)
         ),
+        pieces=tuple(best.pieces),
     )
 
 
-def _spared(
+def spared_verdicts_on(
     cases: Sequence[ModelCase], pieces: Sequence[Evaluation]
 ) -> tuple[ConstraintVerdict, ...]:
     """On each constraint in each model that is not believed."""
@@ -456,7 +468,7 @@ def _spared(
     )
 
 
-def _verdicts(
+def verdicts_on(
     cases: Sequence[ModelCase],
     mine: Sequence[Evaluation],
     reference: Sequence[Evaluation],
@@ -481,23 +493,22 @@ def _check(end: str, fresh_seeds: int, why: str) -> None:
         raise TooLittleIsKnown(message)
 
 
-def _prediction(
+def prediction_of(
     setting: Setting,
     cases: Sequence[ModelCase],
     results: Sequence[Sequence[Result]],
-    looking: Looking,
+    link: str | Sequence[str],
+    name_of: Callable[[str], str],
 ) -> Prediction:
     """Prediction of the likely models, seed by seed."""
     rows = [
-        [outcome_of(result, looking.link, case.goal, case.constraints) for result in row]
+        [outcome_of(result, link, case.goal, case.constraints) for result in row]
         for case, row in zip(cases, results, strict=True)
         if case.share > 0.0
     ]
     shares = [case.share for case in cases if case.share > 0.0]
     return Prediction(
-        setting={
-            looking.name_of(path): value for path, value in setting.items() if value is not None
-        },
+        setting={name_of(path): value for path, value in setting.items() if value is not None},
         outcomes=tuple(_mean(outcomes, shares) for outcomes in zip(*rows, strict=True)),
     )
 

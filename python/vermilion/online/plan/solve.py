@@ -6,8 +6,9 @@ bring back.
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Generic
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic
 
 from vermilion.objectives import NotMeasuredError, constraints_of
 from vermilion.online.model.possibilities import AnyTraffic, applies_to
@@ -25,19 +26,25 @@ from vermilion.online.plan.judgement import (
 )
 from vermilion.online.plan.problem import problem_of
 from vermilion.online.plan.search import (
+    FoundSetting,
     Looking,
     ModelCase,
     best_of,
+    evaluated,
     first_beside_in_force,
     most_starved,
+    prediction_of,
+    spared_verdicts_on,
+    verdicts_on,
 )
 from vermilion.online.plan.settings import HeldByPath, held_setting, searched_values
 from vermilion.online.plan.task import Answer, without_answer
 from vermilion.online.policy import SetPolicy
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
+from vermilion.routers.adaptive_red import ADAPTIVE
 from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate import run_many
-from vermilion.tuning.evaluation import Seeds
+from vermilion.tuning.evaluation import Evaluation, Seeds
 from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.verdict import on_known
 
@@ -48,6 +55,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.judgement import PushCharge
+    from vermilion.online.plan.laws import Law
     from vermilion.online.plan.problem import Problem
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
@@ -63,6 +71,7 @@ _SEARCH_SEEDS = {"quick": 1, "refined": 2}  # runs per setting; more are slower 
 # quick search for steady conditions has one run of each setting, by chance further from a margin
 # than this is, and would find too little.
 _MARGIN_SEARCHED = 0.6
+_LEAST_OVER_LAW = 0.2  # of what is minimised under it
 _NOISE_RUNS = 3
 _HARM_RUNS = 6
 _ONE_END = 0.5  # of a box of which the model cannot tell the two ends apart
@@ -147,7 +156,11 @@ def _search(
     internal = None if policy.target_packets is None else task.correction.internal_target
     target = problem.scale_packets(problem.links[0]) if internal is None else internal
     cases = [models.case(possibility, target) for possibility in models.possible]
-    known = searched_values(policy.parameters, task.in_force)
+    law = task.laws[0] if task.laws and task.laws[0].adapts else None
+    if law is not None and task.kind == "quick":
+        answer = _law_answer(models, cases, law, internal, None)
+        return answer, None
+    known = searched_values(policy.parameters, task.static)
     starts = [
         {name: (known | dict(start))[name] for name in names}
         for start in task.starts
@@ -158,7 +171,10 @@ def _search(
         link=problem.links,
         space=models.space(cases[0].model),
         incumbent={policy.path(name): cases[0].model.get(policy.path(name)) for name in names},
-        starts=[models.small(each) for each in (*starts, *problem.guesses(target))],
+        starts=[
+            models.small(each)
+            for each in (*starts, *_static_rules(task, names), *problem.guesses(target))
+        ],
         seeds=seeds,
         search_seed=first_seed,
         evaluations=task.evaluations,
@@ -177,6 +193,12 @@ def _search(
     believed = sum(case.share > 0.0 for case in cases)
     incumbent = replace(found.incumbent, setting=known)
     goal = cases[0].goal
+    noise = models.noise(cases, {})
+    stands = dict(task.static) != dict(task.in_force)
+    if stands:
+        off = {name: False for name in (ADAPTIVE,) if task.static.get(ADAPTIVE) is False}
+        setting = {**setting, **off}
+        found, incumbent, noise = _against_law(models, cases, found, looking)
     answer = Answer(
         kind=task.kind,
         picture=task.picture,
@@ -199,7 +221,7 @@ def _search(
             beyond_aims=found.aimed_verdicts,
         ),
         candidate_noise=models.noise(cases, found.setting),
-        incumbent_noise=models.noise(cases, {}),
+        incumbent_noise=noise,
         evaluations=found.evaluations,
         models=believed,
         alternatives=found.believed_incumbents if models.differ_in_kind_alone else (),
@@ -209,8 +231,137 @@ def _search(
         scale=models.scaling.share,
         took_s=found.seconds,
     )
+    if stands and answer.verdict.apply and not _beats_law(answer, goal):
+        few = f"the law stays: less than {_LEAST_OVER_LAW:.0%} would be gained over it"
+        unchanged = replace(answer.verdict, apply=False, reason=f"{few}; {answer.verdict.reason}")
+        answer = replace(answer, verdict=unchanged)
+    if law is not None and not law.stands(task.in_force):
+        told = _law_answer(models, cases, law, internal, found)
+        if told.verdict.apply:
+            answer = told
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
+
+
+def _beats_law(answer: Answer, goal: Objective) -> bool:
+    """Check whether a setting gains enough over the law, which also answers what comes next."""
+    advantage, law = answer.verdict.advantage.mean, answer.incumbent.value.mean
+    mends = advantage <= 0.0  # a bound that the law breaks
+    return mends or goal.maximised or advantage >= _LEAST_OVER_LAW * abs(law)
+
+
+def _static_rules(task: Task, names: Sequence[str]) -> list[dict[str, float]]:
+    """Rules of thumb that are points of the search."""
+    known = searched_values(names, task.static)
+    rules = [searched_values(names, {**known, **law.setting}) for law in task.laws]
+    return [
+        rule
+        for law, rule in zip(task.laws, rules, strict=True)
+        if law.setting.keys() <= set(names) and rule.keys() >= set(names)
+    ]
+
+
+def _law_answer(
+    models: _Models[Any],
+    cases: Sequence[ModelCase],
+    law: Law,
+    internal: float | None,
+    found: FoundSetting | None,
+) -> Answer:
+    """The answer that the law is: it has to be no worse than what was found, if anything was.
+
+    The law is the default, so that what was found has to be proven better than it.
+    """
+    task, goal = models.task, cases[0].goal
+    begun = time.monotonic()
+    seeds = models.seeds.comparison if found is None else tuple(found.pieces[0].seeds)
+    stands, told = (
+        models.finalist(cases, values, seeds)
+        for values in (task.in_force, {**task.in_force, **law.setting})
+    )
+    believed = sum(case.share > 0.0 for case in cases)
+    charge = models.law_charge(cases, law, told.prediction, stands.prediction.value.mean)
+    judged = judge(
+        told.prediction,
+        stands.prediction,
+        goal,
+        verdicts_on(cases, told.pieces, stands.pieces),
+        verdicts_on(cases, stands.pieces, stands.pieces, believed=not task.met),
+        charge,
+        believed,
+        excused=spared_verdicts_on(cases, stands.pieces) if not task.met else (),
+    )
+    if judged.apply and found is not None:
+        better = judge(
+            found.candidate,
+            told.prediction,
+            goal,
+            verdicts_on(cases, found.pieces, told.pieces),
+            verdicts_on(cases, told.pieces, told.pieces, believed=True),
+            models=believed,
+        )
+        judged = replace(judged, apply=not better.apply)
+    return Answer(
+        kind=task.kind,
+        picture=task.picture,
+        in_force=task.in_force,
+        internal_target=internal,
+        goal=goal.label,
+        unit=goal.unit,
+        setting=dict(law.setting),
+        candidate=told.prediction,
+        incumbent=stands.prediction,
+        verdict=judged,
+        candidate_noise=told.noise,
+        incumbent_noise=stands.noise,
+        evaluations=2,
+        models=believed,
+        alternatives=stands.by_model if models.differ_in_kind_alone else (),
+        most_starved=most_starved(cases, stands.prediction),
+        starved_over_s=models.horizon.measured_s,
+        first_beside_in_force=first_beside_in_force(cases, stands.prediction),
+        scale=models.scaling.share,
+        law=law.name,
+        took_s=time.monotonic() - begun,
+    )
+
+
+def _against_law(
+    models: _Models[Any], cases: Sequence[ModelCase], found: FoundSetting, looking: Looking
+) -> tuple[FoundSetting, Prediction, float]:
+    """What was found beside the law that is in force, on the same seeds."""
+    stands = models.finalist(cases, models.task.in_force, tuple(found.pieces[0].seeds))
+    spares = looking.spares_incumbent
+    return (
+        replace(
+            found,
+            incumbent=stands.prediction,
+            believed_incumbents=stands.by_model,
+            candidate_verdicts=verdicts_on(cases, found.pieces, stands.pieces),
+            incumbent_verdicts=verdicts_on(cases, stands.pieces, stands.pieces, believed=spares),
+            spared_verdicts=spared_verdicts_on(cases, stands.pieces) if spares else (),
+            aimed_verdicts=(),
+        ),
+        stands.prediction,
+        stands.noise,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Finalist:
+    """A setting that is no point of the search, on the seeds of the comparison.
+
+    Attributes:
+        prediction: of the likely models together.
+        by_model: of each of them.
+        pieces: its runs, one evaluation for each model.
+        noise: how far a second's mean queue strays, packets.
+    """
+
+    prediction: Prediction
+    by_model: tuple[Prediction, ...]
+    pieces: tuple[Evaluation, ...]
+    noise: float
 
 
 class _Models(Generic[AnyTraffic]):
@@ -218,6 +369,7 @@ class _Models(Generic[AnyTraffic]):
 
     def __init__(self, problem: Problem[AnyTraffic], seeds: Seeds, deadline_s: float) -> None:
         self._problem, self._task, self.seeds = problem, problem.task, seeds
+        self.task = problem.task
         self.possible = problem.possible()
         self.scaling = scaling = problem.scaling([each.kind for each in self.possible])
         self._box: Space | None = None  # in the network's numbers
@@ -243,7 +395,7 @@ class _Models(Generic[AnyTraffic]):
     def case(self, possibility: Possibility[AnyTraffic], target: float) -> ModelCase:
         """A model of what the network may be, and what is wanted in it."""
         task, policy = self._task, self._task.policy
-        model = self._model(possibility, task.in_force)
+        model = self._model(possibility, task.static)
         goal = goal_of(policy, model, target)
         if goal.needs_incumbent:
             delays = needs_flow_delays(goal)
@@ -263,7 +415,7 @@ class _Models(Generic[AnyTraffic]):
             self._box = CountedFromBelow.from_scenario(model)
             return SettableSpace(self._box, HeldByPath(task.held, self._problem.name_of))
         whole = self._problem.build(
-            Scaling(""), task.in_force, self._problem.traffic, self.possible[0].kind, self.horizon
+            Scaling(""), task.static, self._problem.traffic, self.possible[0].kind, self.horizon
         )
         self._box = CountedFromBelow.from_scenario(whole)
         ends: dict[str, tuple[float, float]] = {}
@@ -323,15 +475,54 @@ class _Models(Generic[AnyTraffic]):
         goal = cases[0].goal
         return estimated_charge(price, whole, pushed, goal, candidate, in_force, changes)
 
+    def law_charge(
+        self, cases: Sequence[ModelCase], law: Law, candidate: Prediction, in_force: float
+    ) -> PushCharge:
+        """Charge for telling a law."""
+        setting = {self.task.policy.path(name): value for name, value in law.setting.items()}
+        return self.push_charge(cases, setting, candidate, in_force)
+
+    def finalist(
+        self,
+        cases: Sequence[ModelCase],
+        parameters: Mapping[str, ParameterValue],
+        seeds: Sequence[int],
+    ) -> _Finalist:
+        """Simulate a queue with these parameters in each of the models.
+
+        Raises:
+            NotMeasuredError: a model lacks what the goal is about.
+        """
+        models = [self._model(each, parameters) for each in self.possible]
+        delays = any(
+            needs_flow_delays(each) for case in cases for each in (case.goal, *case.constraints)
+        )
+        rows = [self._runs(model, seeds, flow_delays=delays) for model in models]
+        pieces = tuple(evaluated(case, row) for case, row in zip(cases, rows, strict=True))
+        for piece in pieces:
+            if piece.not_measured is not None:
+                raise piece.not_measured
+        links, name_of = self._problem.links, self._problem.name_of
+        likely = [
+            (replace(case, share=1.0), row)
+            for case, row in zip(cases, rows, strict=True)
+            if case.share > 0.0
+        ]
+        return _Finalist(
+            prediction_of({}, cases, rows, links, name_of),
+            tuple(prediction_of({}, [case], [row], links, name_of) for case, row in likely),
+            pieces,
+            self._noise([m for m, case in zip(models, cases, strict=True) if case.share > 0.0]),
+        )
+
     def noise(self, cases: Sequence[ModelCase], setting: Mapping[str, float | None]) -> float:
         """Largest noise of a second's mean queue in any model, packets."""
+        return self._noise([case.model.with_values(setting) for case in cases if case.share > 0.0])
+
+    def _noise(self, models: Sequence[Scenario]) -> float:
         links, seeds = self._problem.links, self.seeds.comparison[:_NOISE_RUNS]
         interval_s = self._task.reading_interval_s
-        most = max(
-            queue_noise(case.model.with_values(setting), links, seeds, interval_s)
-            for case in cases
-            if case.share > 0.0
-        )
+        most = max(queue_noise(model, links, seeds, interval_s) for model in models)
         return most / self.scaling.share
 
     def _small_value(self, path: str, value: float) -> float:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
+from vermilion.online.plan.laws import without_law
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.online.sense.traffic_estimate import round_trip_distance
 from vermilion.routers.base import HeldValues, PushPrice
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.senders import SenderBelief
     from vermilion.online.plan.correction import Correction
     from vermilion.online.plan.judgement import ChangeVerdict
+    from vermilion.online.plan.laws import Law
     from vermilion.online.policy import Policy
     from vermilion.online.sense.sampler import Sample
     from vermilion.online.sense.traffic_estimate import TrafficEstimate
@@ -121,6 +123,7 @@ class Answer:
             setting that stood when the controller began than under the one in force, by its path;
             none while they are the same.
         scale: of the network's flows and rate the part that the models had.
+        law: the name of the law that is told the goal; "" for a setting that was searched.
         took_s: wall seconds of the search; not compared, for everything else repeats.
     """
 
@@ -143,6 +146,7 @@ class Answer:
     starved_over_s: float = 0.0
     first_beside_in_force: Mapping[str, float] = field(default_factory=dict)
     scale: float = 1.0
+    law: str = ""
     took_s: float = field(default=0.0, compare=False)
 
 
@@ -189,6 +193,7 @@ class Task:
         met: conditions that come and go, for all of which one setting is sought; empty for one for
             the present ones.
         reading_interval_s: how far apart the network's counters are read.
+        laws: rules of thumb for the queue, its own law first (:mod:`.laws`).
     """
 
     kind: TaskKind
@@ -211,6 +216,12 @@ class Task:
     held: HeldValues = field(default_factory=HeldValues)
     met: tuple[TrafficEstimate, ...] = ()
     reading_interval_s: float = SAMPLE_INTERVAL_S
+    laws: tuple[Law, ...] = ()
+
+    @property
+    def static(self) -> Mapping[str, ParameterValue]:
+        """The parameters in force with the law off that this controller switched on."""
+        return without_law(self.configuration, self.in_force, self.original)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,241 @@
+"""Laws beside the queue, told the operator's number: adapt inside, simulate outside.
+
+PIE, CoDel, DualPI2, PI and Adaptive RED hold a queue by themselves at once, whatever comes. So the
+device's own law is tried before anything is searched, and stays until a simulated setting is proven
+better (:mod:`vermilion.tuning.rules_of_thumb` has the rules). The steep RED is no law, but what an
+engineer would set where there is none.
+
+The number is the goal's target, or the tightest bound on a delay: half of one on a percentile,
+because laws hold a mean.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from vermilion.objectives.delay_bound import DelayBound
+from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.routers.adaptive_red import (
+    ADAPTIVE,
+    HIGHEST,
+    INCREASE,
+    INTERVAL_S,
+    LOWEST,
+    MOVED,
+    PLAIN_RED,
+)
+from vermilion.scenario import disciplines
+from vermilion.tuning.rules_of_thumb import (
+    MEAN_OF_P95,
+    QUICK_ADAPTIVE_RED,
+    STEEP_RED,
+    codel_times,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from vermilion.online.model.traffic import Traffic
+    from vermilion.online.policy import Policy
+    from vermilion.routers.base import LinkConfiguration, ParameterValue
+
+_AIMS: Final = {"pie": "PIE", "fq-pie": "FQ-PIE", "dualpi2": "DualPI2"}
+_TIMES: Final = {"codel": "CoDel", "fq-codel": "FQ-CoDel", "cobalt": "COBALT"}
+_LENGTHS: Final = {"pi": "PI", "rem": "REM", "lred": "LRED", "pd-red": "PD-RED"}
+_LINUX_RED: Final = "linux-red"
+_STEEP: Final = frozenset({PLAIN_RED, "ns2-red", _LINUX_RED, "choke"})
+_WEIGHT_LOG: Final = 3.0  # a weight of an eighth
+_INTERVAL_OF_TARGET: Final = 10.0  # RFC 8289, section 4.3: a target is a tenth of it at most
+_SAME: Final = 0.15  # of a number: the measured rate strays
+_OPTIONAL: Final = frozenset({"gentle", "interval"})
+
+
+@dataclass(frozen=True, slots=True)
+class Law:
+    """A rule of thumb for one queue.
+
+    Attributes:
+        name: with its number: "PIE told 20.0 ms".
+        setting: what it sets.
+        adapts: False for a static setting.
+    """
+
+    name: str
+    setting: Mapping[str, float]
+    adapts: bool = True
+
+    def stands(self, in_force: Mapping[str, ParameterValue]) -> bool:
+        """Return True if the law is in force, told about this number."""
+        return all(_is_about(value, in_force.get(name)) for name, value in self.setting.items())
+
+
+def _is_about(asked: ParameterValue, found: ParameterValue) -> bool:
+    numbers = [
+        float(each)
+        for each in (asked, found)
+        if isinstance(each, int | float) and not isinstance(each, bool)
+    ]
+    if len(numbers) < 2:  # noqa: PLR2004 - both
+        return asked == found
+    return abs(numbers[0] - numbers[1]) <= _SAME * abs(numbers[0])
+
+
+def told_delay_s(policy: Policy, traffic: Traffic) -> float | None:
+    """Return the mean delay that the operator's goal asks for, s; ``None`` if it asks for none."""
+    objective = policy.objective
+    if isinstance(objective, QueueDeviation):
+        return objective.target / traffic.packets_per_s
+    wanted = [MEAN_OF_P95 * objective.at_most] if isinstance(objective, DelayBound) else []
+    for bound in policy.bounds:
+        path = bound.path
+        if bound.at_least or bound.of_reference or path.room != "links" or bound.bound <= 0.0:
+            continue
+        metric, _, statistic = path.metric.partition(".")
+        share = MEAN_OF_P95 if statistic.startswith("p") else 1.0
+        if metric == "sojourn_ms":
+            wanted.append(share * bound.bound / 1e3)
+        elif metric == "queue_packets":
+            wanted.append(share * bound.bound / traffic.packets_per_s)
+    return min(wanted, default=None)
+
+
+def laws_for(
+    configuration: LinkConfiguration,
+    in_force: Mapping[str, ParameterValue],
+    policy: Policy,
+    traffic: Traffic,
+) -> tuple[Law, ...]:
+    """Rules of thumb for a queue that the operator lets be set, the device's own law first.
+
+    Args:
+        configuration: of the queue.
+        in_force: its parameters.
+        policy: with the goal and what may be changed.
+        traffic: over it.
+    """
+    found = []
+    for law in _laws(configuration, in_force, policy, traffic):
+        allowed = {*policy.parameters, *policy.switches, *policy.law_parameters}
+        if configuration.adaptive and MOVED in policy.parameters:
+            allowed.add(ADAPTIVE)  # who may set the probability may have it moved
+        asked = law.setting.keys() - _OPTIONAL
+        if asked <= allowed:
+            kept = {name: value for name, value in law.setting.items() if name in allowed}
+            found.append(Law(law.name, kept, law.adapts))
+    return tuple(found)
+
+
+def _laws(
+    configuration: LinkConfiguration,
+    in_force: Mapping[str, ParameterValue],
+    policy: Policy,
+    traffic: Traffic,
+) -> Iterator[Law]:
+    discipline, delay_s = configuration.discipline, told_delay_s(policy, traffic)
+    packet_s = 1.0 / traffic.packets_per_s
+    if discipline in _TIMES:
+        longest_s = max(base_s for _, base_s in traffic.classes)
+        target, interval = codel_times(longest_s, packet_s, 10.0 * packet_s)
+        if isinstance(policy.objective, QueueDeviation) and delay_s is not None:
+            target, interval = delay_s, max(interval, _INTERVAL_OF_TARGET * delay_s)
+        yield Law(
+            f"{_TIMES[discipline]} told {1e3 * target:.3g} ms",
+            {"target": target, "interval": interval},
+        )
+    if delay_s is None:
+        return
+    packets = max(delay_s / packet_s, 1.0)
+    if discipline in _AIMS:
+        row = disciplines()[discipline].parameters["target"]
+        target = min(max(delay_s, packet_s), row.maximum or math.inf)
+        yield Law(f"{_AIMS[discipline]} told {1e3 * target:.3g} ms", {"target": target})
+    elif discipline in _LENGTHS:
+        name = f"{_LENGTHS[discipline]} told {packets:.3g} packets"
+        yield Law(name, {"target_queue": packets})
+    elif discipline == "adaptive-red" or configuration.adaptive:
+        switch: dict[str, float] = {"interval": QUICK_ADAPTIVE_RED["interval"]}
+        if discipline == PLAIN_RED:
+            switch = {ADAPTIVE: True, "gentle": True}
+        yield Law(
+            f"quick Adaptive RED told {packets:.3g} packets",
+            {**_red(QUICK_ADAPTIVE_RED, packets, discipline, traffic), **switch},
+        )
+    elif discipline == _LINUX_RED and ADAPTIVE in in_force:
+        yield Law(
+            f"Adaptive RED of Linux told {packets:.3g} packets",
+            {**_red(QUICK_ADAPTIVE_RED, packets, discipline, traffic), ADAPTIVE: True},
+        )
+    if discipline in _STEEP:
+        steep = _red(STEEP_RED, packets, discipline, traffic)
+        yield Law(
+            f"a steep RED at {packets:.3g} packets",
+            {**steep, "max_probability": STEEP_RED["max_probability"]},
+            adapts=False,
+        )
+
+
+def _red(
+    rule: Mapping[str, float], packets: float, discipline: str, traffic: Traffic
+) -> dict[str, float]:
+    """Thresholds and weight of a RED, in the units of its table."""
+    low = max(rule["low"] * packets, 1.0)
+    high = max(rule["high"] * packets, low + 1.0)
+    if discipline == _LINUX_RED:
+        return {
+            "min_threshold": round(low * traffic.packet_bytes),
+            "max_threshold": round(high * traffic.packet_bytes),
+            "weight_log": _WEIGHT_LOG,
+        }
+    return {"min_threshold": low, "max_threshold": high, "weight": rule["weight"]}
+
+
+def without_law(
+    configuration: LinkConfiguration,
+    in_force: Mapping[str, ParameterValue],
+    original: Mapping[str, ParameterValue],
+) -> dict[str, ParameterValue]:
+    """The parameters in force as a static setting: with the law off that a controller switched on.
+
+    Args:
+        configuration: of the queue.
+        in_force: its parameters.
+        original: what stood before the first change.
+    """
+    values = dict(in_force)
+    if configuration.adaptive:
+        values.pop(ADAPTIVE, None)
+    elif values.get(ADAPTIVE) is True and original.get(ADAPTIVE) is not True:
+        values[ADAPTIVE] = False
+    return values
+
+
+PROBABILITIES: Final = frozenset({"increase", "lowest_probability", "highest_probability"})
+"""Parameters of Adaptive RED that shrink as its maximum probability does."""
+
+_RED_TOO: Final = (
+    "limit", "min_threshold", "max_threshold", "max_probability", "weight", "gentle", "byte_mode",
+    "ecn", "mean_packet_size",
+)  # fmt: skip
+
+
+def as_modelled(
+    configuration: LinkConfiguration, parameters: Mapping[str, ParameterValue]
+) -> tuple[str, dict[str, ParameterValue]]:
+    """Return the discipline and parameters with which a model has a queue.
+
+    A plain RED with the law beside it is Adaptive RED, in the dialect of the plain one.
+    """
+    values = dict(parameters)
+    if not configuration.adaptive or values.pop(ADAPTIVE, None) is not True:
+        return configuration.discipline, values
+    return "adaptive-red", {
+        **{name: values[name] for name in _RED_TOO if name in values},
+        "wait": False,
+        "mark_probability": 1.0,
+        "interval": INTERVAL_S,
+        "increase": INCREASE[0],
+        "lowest_probability": LOWEST,
+        "highest_probability": HIGHEST,
+    }

@@ -1,0 +1,188 @@
+"""The queue's own law: told the operator's number, first tried, and not chased by searches."""
+
+from dataclasses import replace
+
+import pytest
+
+from online_world import LINK, POLICY, SIXTEEN_FLOWS, World
+from vermilion.objectives import Constraint
+from vermilion.objectives.knee import Knee
+from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.step import step
+from vermilion.online.entries import DecisionKind
+from vermilion.online.events import Began, Record, Search
+from vermilion.online.model.traffic import Traffic
+from vermilion.online.plan.laws import as_modelled, laws_for, told_delay_s, without_law
+from vermilion.online.policy import Policy
+from vermilion.routers.adaptive_red import HIGHEST, AdaptiveRed, HeldBesideLaw
+from vermilion.routers.base import LinkConfiguration
+from vermilion.routers.simulated import SimulatedRouter
+from vermilion.scenario import load_scenario
+
+RED = {
+    "limit": 100,
+    "min_threshold": 15.0,
+    "max_threshold": 45.0,
+    "max_probability": 0.1,
+    "weight": 0.002,
+    "gentle": False,
+    "ecn": True,
+}
+KNOBS = ("min_threshold", "max_threshold", "max_probability", "weight")
+BESIDE = LinkConfiguration(LINK, "red", 0.01, adaptive=True)
+HELD = replace(POLICY, parameters=KNOBS, space={})
+TRAFFIC = Traffic.of_picture(SIXTEEN_FLOWS, HELD)
+
+
+def bounded(text, **more):
+    """A policy for the knee with a bound."""
+    bound = Constraint.parse(text)
+    return Policy(LINK, Knee(LINK), ("target",), bounds=(bound,), **more)
+
+
+def test_the_number_is_the_target_or_half_of_a_bound_on_a_percentile():
+    assert told_delay_s(HELD, TRAFFIC) == pytest.approx(0.024)
+    assert told_delay_s(bounded("links.bottleneck.sojourn_ms.p95 <= 20"), TRAFFIC) == 0.01
+    assert told_delay_s(bounded("links.bottleneck.sojourn_ms.mean <= 20"), TRAFFIC) == 0.02
+    assert told_delay_s(bounded("links.bottleneck.utilization >= 0.9"), TRAFFIC) is None
+
+
+@pytest.mark.parametrize(
+    ("discipline", "asked"),
+    [
+        ("pie", {"target": 0.01}),
+        ("dualpi2", {"target": 0.01}),
+        ("fq-codel", {"target": 0.005, "interval": 0.1}),
+        ("codel", {"target": 0.005, "interval": 0.1}),
+    ],
+)
+def test_a_discipline_with_a_law_is_told_the_number(discipline, asked):
+    policy = bounded("links.bottleneck.sojourn_ms.p95 <= 20")
+    policy = replace(policy, parameters=tuple(asked))
+    [law] = laws_for(LinkConfiguration(LINK, discipline, 0.01), {}, policy, TRAFFIC)
+    assert law.adapts
+    assert law.setting == pytest.approx(asked)
+    assert law.stands(asked)
+
+
+def test_a_plain_red_has_a_law_where_the_router_offers_it_and_a_rule_everywhere():
+    quick, steep = laws_for(BESIDE, RED, HELD, TRAFFIC)
+    assert quick.setting == {
+        "min_threshold": 20.0,
+        "max_threshold": 40.0,
+        "weight": 0.1,
+        "adaptive": True,
+    }
+    assert steep.setting == pytest.approx(
+        {"min_threshold": 24.0, "max_threshold": 66.0, "max_probability": 0.6, "weight": 0.2}
+    )
+    [alone] = laws_for(LinkConfiguration(LINK, "red", 0.01), RED, HELD, TRAFFIC)
+    assert not alone.adapts
+
+
+def test_linux_red_is_made_adaptive_only_where_the_operator_lets_it():
+    in_force = {"adaptive": False}
+    knobs = ("min_threshold", "max_threshold", "max_probability", "weight_log")
+    linux = LinkConfiguration(LINK, "linux-red", 0.01)
+    listed = replace(HELD, parameters=knobs)
+    [steep] = laws_for(linux, in_force, listed, TRAFFIC)
+    assert not steep.adapts
+    usual = replace(listed, law_parameters=("adaptive",))
+    law, _ = laws_for(linux, in_force, usual, TRAFFIC)
+    assert law.setting["adaptive"] is True
+    assert law.setting["min_threshold"] == 20_000
+    assert without_law(linux, {"adaptive": True}, in_force) == {"adaptive": False}
+    assert without_law(linux, {"adaptive": True}, {"adaptive": True}) == {"adaptive": True}
+
+
+def test_what_the_operator_does_not_let_be_set_is_not_told():
+    policy = replace(HELD, parameters=("max_probability",))
+    assert laws_for(BESIDE, RED, policy, TRAFFIC) == ()
+
+
+def test_the_law_moves_the_probability_within_its_bounds():
+    law = AdaptiveRed(0.1, 0.1)
+    parameters = {"min_threshold": 20.0, "max_threshold": 40.0}
+    assert law.after(30, parameters).probability == 0.1
+    assert law.after(33, parameters).probability == pytest.approx(0.11)
+    assert law.after(27, parameters).probability == pytest.approx(0.09)
+    assert AdaptiveRed(HIGHEST, 0.1).after(90, parameters).probability == HIGHEST
+    assert AdaptiveRed(0.004, 0.1).after(33, parameters).probability == pytest.approx(0.005)
+
+
+def test_a_simulated_red_runs_the_law_until_somebody_sets_the_probability():
+    scenario = load_scenario("varying-load")
+    router = SimulatedRouter(scenario.core_json(), next(iter(scenario.links)), 1)
+    before = router.parameters()
+    router.apply({"min_threshold": 20.0, "max_threshold": 40.0, "weight": 0.1, "adaptive": True})
+    router.wait(5.0)
+    now = router.parameters()
+    assert now["adaptive"] is True
+    assert now["max_probability"] != before["max_probability"]
+    assert HeldBesideLaw().is_unchanged({**now, "max_probability": 0.3}, now)
+    router.apply(before)
+    router.wait(6.0)
+    assert router.parameters() == before
+
+
+def test_a_model_of_the_law_is_adaptive_red():
+    assert as_modelled(BESIDE, RED) == ("red", RED)
+    discipline, values = as_modelled(BESIDE, {**RED, "adaptive": True})
+    assert discipline == "adaptive-red"
+    assert values["interval"] == 0.1
+    assert values["min_threshold"] == RED["min_threshold"]
+
+
+def controlled(in_force, world, seconds, flows_at=lambda _: 16):
+    """(controller, effects) after so long beside a red with the law."""
+    controller = Controller.of(HELD, BESIDE, held=HeldBesideLaw(), evaluations=1)
+    controller, _ = step(controller, Began(in_force), 0.0)
+    effects = []
+    for tick in range(round(10 * seconds)):
+        now_s = tick / 10.0
+        world.flows = flows_at(now_s)
+        controller, asked = step(controller, world.observe(now_s), now_s)
+        effects += [(now_s, each) for each in asked]
+    return controller, effects
+
+
+def world_of(in_force):
+    world = World()
+    world.in_force = {**world.in_force, "level": 30.0}
+    del in_force
+    return world
+
+
+def test_the_first_question_is_whether_the_law_does():
+    _, effects = controlled(RED, world_of(RED), 3)
+    [task] = [each.task for _, each in effects if isinstance(each, Search)]
+    assert task.kind == "quick"
+    assert [each.adapts for each in task.laws] == [True, False]
+
+
+LAW = {**RED, "min_threshold": 20.0, "max_threshold": 40.0, "weight": 0.1, "adaptive": True}
+
+
+def test_a_law_in_force_is_watched_before_anything_is_searched():
+    _, effects = controlled(LAW, world_of(LAW), 12)
+    searches = [(now_s, each.task) for now_s, each in effects if isinstance(each, Search)]
+    assert searches
+    assert all(task.kind == "refined" and now_s > 2.0 for now_s, task in searches)
+
+
+def test_conditions_that_change_each_three_seconds_are_left_to_the_law():
+    def flows(now_s):
+        return (8, 20, 40)[int(now_s / 3.0) % 3]
+
+    controller, effects = controlled(LAW, world_of(LAW), 40, flows)
+    said = [
+        each.entry
+        for _, each in effects
+        if isinstance(each, Record)
+        and getattr(each.entry, "kind", None) == DecisionKind.FLUCTUATING
+    ]
+    assert len(said) == 1
+    assert "quick Adaptive RED told 30 packets" in said[0].reason
+    since_s = said[0].time_s
+    assert not [now_s for now_s, each in effects if isinstance(each, Search) and now_s > since_s]
+    assert not controller.budget.changes_s
