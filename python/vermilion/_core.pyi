@@ -30,13 +30,16 @@ __all__ = [
     "capture_head",
     "capture_packets",
     "check",
+    "check_fabric",
     "common_sender_parameters",
     "disciplines",
     "predicates",
+    "rate_based_senders",
     "register_discipline",
     "register_predicate",
     "register_sender",
     "run",
+    "run_fabrics",
     "run_many",
     "senders",
     "unregister_discipline",
@@ -475,6 +478,31 @@ def run_many(
     A scenario may ask for ``distributions`` or ``flow_delays`` itself. Python's lock is released
     meanwhile. ``progress`` is called with the number of finished runs about every 50 ms, from the
     calling thread. What ``deadline_s`` seconds cut short is None.
+    """
+
+def rate_based_senders() -> str:
+    """Return every rate-based end of a fabric with its parameter table, as a JSON list."""
+
+def check_fabric(text: str) -> None:
+    """Build a fabric and run nothing.
+
+    Raises:
+        ParameterError: The first field that cannot be used.
+    """
+
+def run_fabrics(
+    fabrics: Sequence[str],
+    jobs: Sequence[tuple[int, int]],
+    threads: int | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> list[tuple[str, dict[str, NDArray[Any]]]]:
+    """Run pairs of (number of a fabric, seed) on all cores, or on ``threads`` threads.
+
+    Python's lock is released meanwhile. ``progress`` is called with the number of finished runs
+    every few milliseconds, from the calling thread.
+
+    Returns:
+        Of each run its results as JSON, and the columns of its transfers.
     """
 
 @final

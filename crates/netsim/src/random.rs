@@ -38,6 +38,8 @@ pub enum Purpose {
     TransferSizes = 17,
     /// How far the clocks of their hosts stand apart.
     TransferClocks = 18,
+    /// What a switch hashes with to choose among equal ways.
+    PathHash = 32,
 }
 
 /// A stream of random numbers.

@@ -20,8 +20,8 @@ pub use description::{Algorithm, Description};
 pub use error::ParameterError;
 pub use settings::Settings;
 pub use typed::{
-    AlgorithmSettings, Bytes, Packets, PerPacket, Periods, Probability, Seconds, Setting,
-    TypedSettings,
+    AlgorithmSettings, BitPerSecond, Bytes, Packets, PerPacket, Periods, Probability, Seconds,
+    Setting, TypedSettings,
 };
 
 /// Values given by a user, by parameter name.

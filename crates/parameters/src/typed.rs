@@ -121,6 +121,8 @@ quantities! {
     Periods: "periods",
     /// A part for each packet.
     PerPacket: "1/packet",
+    /// A rate in bit/s.
+    BitPerSecond: "bit/s",
 }
 
 impl Seconds {

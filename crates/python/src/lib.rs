@@ -6,6 +6,7 @@ mod adapter;
 mod congestion_views;
 mod convert;
 mod errors;
+mod fabric;
 mod instruments;
 mod interface_monitor;
 mod kept;
@@ -33,6 +34,8 @@ mod _core {
     use super::congestion_views::{Acknowledgement, Reduction, Window};
     #[pymodule_export]
     use super::errors::ParameterError;
+    #[pymodule_export]
+    use super::fabric::{check_fabric, rate_based_senders, run_fabrics};
     #[pymodule_export]
     use super::interface_monitor::InterfaceMonitor;
     #[pymodule_export]

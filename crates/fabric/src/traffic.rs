@@ -1,0 +1,123 @@
+//! What is sent: lists, Poisson arrivals, incasts.
+
+use vermilion_netsim::random::{Purpose, Stream};
+
+use vermilion_parameters::ParameterError;
+
+use crate::scenario::{Scenario, Traffic};
+
+/// A transfer of so many bytes from one host to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Transfer {
+    /// Host that sends.
+    pub source: u32,
+    /// Host that receives.
+    pub destination: u32,
+    /// Bytes.
+    pub bytes: u64,
+    /// Instant of its start, in nanoseconds.
+    pub start: u64,
+}
+
+/// Every transfer of a scenario, by their start.
+///
+/// # Errors
+/// A list or a pattern that does not fit the hosts.
+pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, ParameterError> {
+    let mut all = Vec::new();
+    for (number, traffic) in scenario.traffic.iter().enumerate() {
+        let hosts = scenario.hosts;
+        let stream = |purpose, part: u64| Stream::new(seed, purpose, (number as u64) << 32 | part);
+        match traffic {
+            Traffic::List { transfers } => {
+                for &(source, destination, bytes, start) in transfers {
+                    if source >= hosts
+                        || destination >= hosts
+                        || source == destination
+                        || bytes == 0
+                    {
+                        let value =
+                            format!("{bytes} bytes from host {source} to host {destination}");
+                        let accepted = format!("bytes from one of {hosts} hosts to another");
+                        let field = format!("traffic[{number}].transfers");
+                        return Err(ParameterError::new(field, value, accepted));
+                    }
+                    all.push(Transfer { source, destination, bytes, start });
+                }
+            }
+            Traffic::Poisson { sizes, load, from_ns, until_ns } => {
+                let mean = mean_size(sizes);
+                for host in 0..hosts {
+                    let rate = host_rate(scenario, host);
+                    let gap = mean * 8e9 / (load * rate);
+                    let mut gaps = stream(Purpose::TransferGaps, u64::from(host));
+                    let mut draws = stream(Purpose::TransferSizes, u64::from(host));
+                    let mut time = *from_ns as f64 + gaps.exponential(gap);
+                    while time < *until_ns as f64 {
+                        let bytes = (size_at(sizes, draws.uniform()).round() as u64).max(1);
+                        let other = draws.uniform_between(0, u64::from(hosts) - 2) as u32;
+                        let destination = other + u32::from(other >= host);
+                        all.push(Transfer { source: host, destination, bytes, start: time as u64 });
+                        time += gaps.exponential(gap);
+                    }
+                }
+            }
+            Traffic::Incast { senders, bytes, interval_ns, receiver, from_ns, until_ns } => {
+                if *senders >= hosts {
+                    let (field, accepted) =
+                        (format!("traffic[{number}].senders"), format!("fewer than {hosts} hosts"));
+                    return Err(ParameterError::new(field, senders, accepted));
+                }
+                let mut gaps = stream(Purpose::TransferGaps, 0);
+                let mut draws = stream(Purpose::TransferSizes, 0);
+                let mut time = *from_ns as f64;
+                let mut order: Vec<u32> = (0..hosts).collect();
+                loop {
+                    if let Some(interval) = interval_ns {
+                        time += gaps.exponential(*interval);
+                        if time >= *until_ns as f64 {
+                            break;
+                        }
+                    }
+                    let destination = receiver
+                        .unwrap_or_else(|| draws.uniform_between(0, u64::from(hosts) - 1) as u32);
+                    order.sort_unstable();
+                    order.retain(|&host| host != destination);
+                    for place in 0..*senders as usize {
+                        let last = order.len() as u64 - 1;
+                        order.swap(place, draws.uniform_between(place as u64, last) as usize);
+                        let source = order[place];
+                        all.push(Transfer {
+                            source,
+                            destination,
+                            bytes: *bytes,
+                            start: time as u64,
+                        });
+                    }
+                    order.push(destination);
+                    if interval_ns.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+    all.sort_by_key(|transfer| transfer.start);
+    Ok(all)
+}
+
+fn host_rate(scenario: &Scenario, host: u32) -> f64 {
+    let cable = scenario.cables.iter().find(|cable| cable.a == host || cable.b == host);
+    cable.map_or(1.0, |cable| cable.rate_bit_per_s)
+}
+
+/// The mean of a distribution of sizes that is linear between its points.
+pub fn mean_size(points: &[(f64, f64)]) -> f64 {
+    points.windows(2).map(|two| (two[0].0 + two[1].0) / 2.0 * (two[1].1 - two[0].1)).sum()
+}
+
+fn size_at(points: &[(f64, f64)], part: f64) -> f64 {
+    let above = points.partition_point(|point| point.1 < part).clamp(1, points.len() - 1);
+    let ((low, from), (high, to)) = (points[above - 1], points[above]);
+    low + (high - low) * (part - from) / (to - from)
+}

@@ -1,0 +1,193 @@
+"""Fabrics put together in Python, and parts of their traffic."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from vermilion.fabric.load import Fabric, fabric_from_document
+from vermilion.fabric.tables import Switch
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    Part = dict[str, Any]
+
+
+def _built(topology: Part, title: str, settings: dict[str, object]) -> Fabric:
+    switch = {name: settings.pop(name) for name in list(settings) if name in Switch.model_fields}
+    table: dict[str, Any] = {"topology": topology, **settings}
+    if switch:
+        table["switch"] = switch
+    document: dict[str, Any] = {"title": title} if title else {}
+    return fabric_from_document({**document, "fabric": table})
+
+
+def leaf_spine(
+    leaves: int = 4,
+    hosts_per_leaf: int = 8,
+    spines: int = 2,
+    *,
+    rate: str = "100 Gbit/s",
+    uplink_rate: str = "400 Gbit/s",
+    delay: str = "1 us",
+    title: str = "",
+    **settings: object,
+) -> Fabric:
+    """Leaves with hosts, each connected to every spine.
+
+    Args:
+        leaves: how many; they are called leaf1, leaf2, ...
+        hosts_per_leaf: how many at each; host1, host2, ...
+        spines: how many; spine1, spine2, ...
+        rate: of a host's link.
+        uplink_rate: of a link between leaf and spine.
+        delay: propagation of each link.
+        title: one line.
+        settings: ``traffic``, ``sender``, ``duration`` and other keys of the fabric, and those of
+            its switches: ``kmin``, ``kmax``, ``pmax``, ``alpha``, ``buffer``, ``pauses``, ...
+
+    Raises:
+        ScenarioError: a value that is not accepted.
+    """
+    topology = {
+        "kind": "leaf-spine",
+        "leaves": leaves,
+        "hosts_per_leaf": hosts_per_leaf,
+        "spines": spines,
+        "rate": rate,
+        "uplink_rate": uplink_rate,
+        "delay": delay,
+    }
+    return _built(topology, title, settings)
+
+
+def fat_tree(
+    ports: int = 4,
+    *,
+    rate: str = "100 Gbit/s",
+    delay: str = "1 us",
+    title: str = "",
+    **settings: object,
+) -> Fabric:
+    """Fat tree of switches with ``ports`` ports each, and ``ports`` ** 3 / 4 hosts.
+
+    Args:
+        ports: of a switch, an even number; 16 make 1024 hosts.
+        rate: of each link.
+        delay: propagation of each link.
+        title: one line.
+        settings: as for :func:`leaf_spine`.
+
+    Raises:
+        ScenarioError: a value that is not accepted.
+    """
+    return _built(
+        {"kind": "fat-tree", "ports": ports, "rate": rate, "delay": delay}, title, settings
+    )
+
+
+def star(
+    hosts: int = 17,
+    *,
+    rate: str = "100 Gbit/s",
+    delay: str = "1 us",
+    title: str = "",
+    **settings: object,
+) -> Fabric:
+    """Hosts at one switch, switch1.
+
+    Args:
+        hosts: how many.
+        rate: of each link.
+        delay: propagation of each link.
+        title: one line.
+        settings: as for :func:`leaf_spine`.
+
+    Raises:
+        ScenarioError: a value that is not accepted.
+    """
+    return _built({"kind": "star", "hosts": hosts, "rate": rate, "delay": delay}, title, settings)
+
+
+def links(
+    hosts: Sequence[str],
+    switches: Sequence[str],
+    connections: Iterable[tuple[str, str, str, str]],
+    *,
+    title: str = "",
+    **settings: object,
+) -> Fabric:
+    """Any network of hosts, each at one switch, and of switches.
+
+    Args:
+        hosts: their names.
+        switches: their names.
+        connections: two names, a rate and a delay each.
+        title: one line.
+        settings: as for :func:`leaf_spine`.
+
+    Raises:
+        ScenarioError: a value that is not accepted.
+    """
+    topology = {
+        "kind": "links",
+        "hosts": list(hosts),
+        "switches": list(switches),
+        "links": [list(each) for each in connections],
+    }
+    return _built(topology, title, settings)
+
+
+def poisson(
+    sizes: str | Sequence[Sequence[object]],
+    load: float,
+    *,
+    start: str = "0 s",
+    stop: str = "automatic",
+) -> Part:
+    """Transfers at random instants from each host to any other.
+
+    Args:
+        sizes: "websearch", "hadoop", "alistorage", or points (size, part of transfers up to it).
+        load: part of each host's rate that they ask for.
+        start: when the first may begin.
+        stop: when the last may begin (the end of the run).
+    """
+    return {"sizes": sizes, "load": load, "start": start, "stop": stop}
+
+
+def incast(
+    senders: int,
+    size: str,
+    *,
+    receiver: str | None = None,
+    interval: str = "automatic",
+    load: float | str = "automatic",
+    start: str = "0 s",
+    stop: str = "automatic",
+) -> Part:
+    """Many hosts that send to one at once: once, or again and again at random instants.
+
+    Args:
+        senders: how many.
+        size: from each.
+        receiver: name of a host (one of all, at random).
+        interval: mean time between two.
+        load: part of all hosts' rate that they ask for, instead of an interval.
+        start: when the first may begin.
+        stop: when the last may begin (the end of the run).
+    """
+    part: Part = {"senders": senders, "size": size, "interval": interval, "load": load}
+    if receiver is not None:
+        part["receiver"] = receiver
+    return {**part, "start": start, "stop": stop}
+
+
+def transfers(rows: Iterable[tuple[object, object, str, str]]) -> Part:
+    """Transfers as they are listed: source, destination, size and start of each."""
+    return {"transfers": [list(row) for row in rows]}
+
+
+def transfers_file(path: str) -> Part:
+    """Transfers from a CSV file with the columns source, destination, bytes and start_s."""
+    return {"file": path}
