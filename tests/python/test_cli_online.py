@@ -18,7 +18,7 @@ QUICK = ("online", "varying-load", "--clock=fixed", *SHORT)
 
 def test_decisions_are_shown_with_their_reasons_and_then_the_outcome(vermilion, tmp_path):
     journal, page = tmp_path / "journal.sqlite", tmp_path / "report.html"
-    code, out, err = vermilion(*QUICK, f"--journal={journal}", f"--report={page}")
+    code, out, err = vermilion(*QUICK, "--all", f"--journal={journal}", f"--report={page}")
     assert (code, err) == (0, "")
     for word in (
         "(seed 1)",

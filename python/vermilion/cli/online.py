@@ -243,6 +243,9 @@ def online(
         ),
     ] = None,
     plot: Plot = False,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every metric at the end.")
+    ] = False,
     target: options.Json = None,
 ) -> int:
     """Keep a changing network tuned.
@@ -328,7 +331,7 @@ def online(
                 wanted = range(first_seed, first_seed + seeds)
                 done, interrupted = _runs(scenario, wanted, watched, clock, limit, freedom, shown)
                 runs += done
-                queues += _shown_queues(done, freedom.plant, shown=shown)
+                queues += _shown_queues(done, freedom.plant, shown=shown, everything=everything)
         _end_unless_any(runs, journal)
         if json_file:
             from vermilion.cli.online_json import OnlineDocument, Price
@@ -353,7 +356,7 @@ def _exit_code(done: int, wanted: int) -> int:
 
 
 def _shown_queues(
-    runs: "list[OnlineRun]", plant: str, *, shown: bool
+    runs: "list[OnlineRun]", plant: str, *, shown: bool, everything: bool
 ) -> "list[tuple[list[OnlineRun], list[OtherQueue]]]":
     """The runs of a scenario as each queue has seen them, with its baselines; printed if wanted."""
     if not runs:
@@ -365,11 +368,14 @@ def _shown_queues(
     rivals = [] if rival is None else [rival]
     queues = [(views, rivals) for views in _by_queue(runs)]
     if shown:
-        from vermilion.cli.online_tables import print_outcome, print_price
+        from vermilion.cli.online_tables import print_outcome, print_price, print_summary
 
-        print_outcome(runs)
-        for views, others in queues:
-            print_price(views, others)
+        for views, _ in queues:
+            print_summary(views)
+        if everything:
+            print_outcome(runs)
+            for views, others in queues:
+                print_price(views, others)
     return queues
 
 
@@ -385,6 +391,7 @@ _OF_SIMULATIONS = {
     "report": "--report",
     "figure": "--figure",
     "plot": "--plot",
+    "everything": "--all",
 }
 _OF_ROUTERS = {
     "credentials": "--credentials",

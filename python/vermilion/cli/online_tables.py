@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from statistics import fmean as mean
+from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.compare_tables import print_comparison
 from vermilion.cli.output import console
@@ -16,6 +17,56 @@ if TYPE_CHECKING:
     from vermilion.objectives.price import PriceRow
     from vermilion.online.entries import OnlineRun
     from vermilion.report.price_line import OtherQueue, Priced
+
+
+_SHOWN: Final = {
+    "utilization": "line used (%)",
+    "sojourn_ms.p95": "waits, p95 (ms)",
+    "drop_rate": "dropped (%)",
+    "starved": "starved",
+}
+"""Metrics of the price that the summary has, with its headings."""
+
+
+_WHOLE: Final = 100.0
+
+
+def print_summary(runs: Sequence[OnlineRun]) -> None:
+    """Prints the goal and what flows feel, left alone -> kept tuned, a line for each phase."""
+    from rich.table import Table
+
+    from vermilion.report.price_line import price_lines
+
+    objective, lines = runs[0].objective, price_lines(runs)
+    screen = console()
+    screen.print()
+    whole = [
+        mean([objective.measure(result) for result in results])
+        for results in ([run.reference for run in runs], [run.tuned for run in runs])
+    ]
+    unit = f" {objective.unit}" if objective.unit else ""
+    verdict = f"{objective.name} {_arrow(*whole)}{unit}, left alone -> kept tuned"
+    seeds = "one seed" if len(runs) == 1 else f"mean of {len(runs)} seeds"
+    screen.print(f"{verdict} ({seeds})", markup=False, style="bold")
+    if not lines:
+        return
+    shown = [row.metric for row, _ in lines[0].rows if row.metric in _SHOWN]
+    table = Table(box=None, pad_edge=False)
+    table.add_column("", overflow="fold")
+    for metric in shown:
+        table.add_column(_SHOWN[metric], justify="right")
+    for line in lines:
+        cells = {
+            row.metric: _arrow(*(cell.interval.mean * row.factor for cell in cells[:2]))
+            for row, cells in line.rows
+        }
+        traffic = f"{line.start_s:g}..{line.end_s:g} s, {_plain(line.traffic)}"
+        table.add_row(traffic, *(cells.get(metric, "") for metric in shown))
+    screen.print(table, markup=False)
+
+
+def _arrow(before: float, after: float) -> str:
+    return " -> ".join(f"{x:,.0f}" if x >= _WHOLE else f"{x:.3g}" for x in (before, after))
 
 
 def print_outcome(runs: Sequence[OnlineRun]) -> None:
