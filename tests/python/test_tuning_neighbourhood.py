@@ -1,4 +1,4 @@
-"""The conditions around a scenario's: which there are, and what differs in each."""
+"""Conditions around a scenario's: which there are, what differs in each, how they count."""
 
 import pytest
 
@@ -7,11 +7,8 @@ from vermilion.scenario import parse_scenario
 from vermilion.scenario.distributions import SizeDistribution, mean_of
 from vermilion.scenario.variation import (
     is_same_network,
-    with_ecn,
     with_flow_counts,
-    with_queues,
     with_round_trips,
-    with_senders,
     with_web_traffic,
 )
 from vermilion.tuning.neighbourhood import neighbours
@@ -61,38 +58,29 @@ def counts(scenario):
 @pytest.mark.parametrize("name", ["varying-load", "varying-round-trip-time"])
 def test_the_example_scenarios_have_the_whole_neighbourhood(name):
     around = neighbours(load_scenario(name))
-    # Their senders have no ECN, so that "at no sender" is what they are.
+    # They name one kind of sender, so that the others are excluded.
     assert [each.key for each in around] == [
         "flows-doubled",
-        "flows-halved",
         "trips-doubled",
+        "flows-halved",
         "trips-halved",
-        "senders-cubic",
-        "senders-reno",
-        "senders-bbr",
         "web",
-        "ecn-on",
     ]
     assert around[0].label == "twice as many flows"
     assert len({each.label for each in around}) == len(around)
 
 
 def test_a_neighbour_that_is_the_scenario_itself_is_left_out(mix):
-    keys = [each.key for each in neighbours(mix)]
-    assert {"ecn-on", "ecn-off"} <= set(keys)
-    on = with_ecn(mix, on=True)
-    assert "ecn-on" not in [each.key for each in neighbours(on)]
-    today = with_senders(mix, "cubic", "linux")
-    assert "senders-cubic" not in [each.key for each in neighbours(today)]
-    assert "senders-reno" in [each.key for each in neighbours(today)]
+    once = mix.with_values({"flows.bulk.count": 1, "flows.web.count": 1})
+    assert "flows-halved" not in [each.key for each in neighbours(once)]
 
 
-def test_ecn_makes_no_neighbour_where_no_tuned_queue_marks(mix):
-    for queue in ("drop-tail", "red"):
-        table = {"discipline": queue} | ({"ecn": False} if queue == "red" else {})
-        other = with_queues(mix, {"bottleneck": table})
-        keys = [each.key for each in neighbours(other)]
-        assert not {"ecn-on", "ecn-off"} & set(keys)
+def test_senders_that_the_scenario_names_may_be_alone(mix):
+    found = {each.key: each.scenario for each in neighbours(mix)}
+    assert {"senders-sack", "senders-dctcp", "senders-newreno"} <= set(found)
+    alone = found["senders-sack"]
+    assert alone.flows["web"].sender == alone.flows["spread"].sender == mix.flows["bulk"].sender
+    assert alone.flows["voice"].sender is None
 
 
 def test_flows_with_a_sender_are_scaled_and_at_least_one_stays(mix):
@@ -149,31 +137,6 @@ def test_a_trip_that_is_all_links_can_be_halved_to_the_nanosecond():
     # Rounded down, so that they fit: 1 + 2 ns.
     assert half.links["a"].delay == pytest.approx(1e-9)
     assert half.links["b"].delay == pytest.approx(2e-9)
-
-
-def test_other_senders_keep_their_word_on_ecn_and_nothing_else(mix):
-    cubic = with_senders(mix, "cubic", "linux")
-    for name, ecn in {"bulk": True, "spread": True, "web": False}.items():
-        assert cubic.get(f"flows.{name}.sender.congestion_control") == "cubic"
-        assert cubic.get(f"flows.{name}.sender.option_set") == "linux"
-        assert cubic.get(f"flows.{name}.sender.ecn") is ecn
-    assert cubic.get("flows.bulk.sender.window_cap") == 10000
-    assert cubic.flows["voice"].sender is None
-    [bbr] = [each for each in neighbours(mix) if each.key == "senders-bbr"]
-    assert bbr.scenario.get("flows.web.sender.congestion_control") == "bbr"
-    assert bbr.scenario.get("flows.web.sender.recovery") == "rack"
-
-
-def test_ecn_goes_off_but_where_a_sender_lives_by_it(mix):
-    off, on = with_ecn(mix, on=False), with_ecn(mix, on=True)
-    assert [off.get(f"flows.{name}.sender.ecn") for name in ("bulk", "spread", "web")] == [
-        False,
-        True,
-        False,
-    ]
-    assert [on.get(f"flows.{name}.sender.ecn") for name in ("bulk", "spread", "web")] == [True] * 3
-    assert off.get("flows.bulk.sender.window_cap") == 100
-    assert off.links == mix.links
 
 
 def test_web_traffic_is_a_tenth_of_the_rate_beside_what_is_there(mix):

@@ -5,6 +5,7 @@ import pytest
 
 from vermilion.objectives import Constraint
 from vermilion.tuning.evaluation import Evaluation
+from vermilion.tuning.horizon import Horizon
 from vermilion.tuning.race import Race
 
 SEARCH_SEEDS = [1, 2, 3]
@@ -48,10 +49,16 @@ class Made:
         return evaluation
 
 
+def horizon_of(made, constraints):
+    horizon = Horizon([], 1.0, made, constraints, made.evaluation("incumbent"))
+    horizon.scale = 10.0
+    return horizon
+
+
 def race(names, outcome, *, budget=60, used=lambda *_: 1.0, constraints=()):
     made = Made(outcome, used, constraints)
     leaders = [made.evaluation(name) for name in names]
-    runner = Race(made, constraints, made.evaluation("incumbent"), leaders, 10.0)
+    runner = Race(horizon_of(made, constraints), leaders)
     runner.run(SEEDS, budget)
     return runner.winner.setting["name"], made.met, runner.report
 
@@ -148,7 +155,7 @@ def test_where_no_seed_was_met_the_first_leader_wins():
     # The leaders of a search with short simulations have met no seed of the whole length.
     made = Made(lambda *_: 1.0, constraints=[USED])
     leaders = [Evaluation({"name": name}) for name in ("first", "second")]
-    runner = Race(made, [USED], made.evaluation("incumbent"), leaders, 10.0)
+    runner = Race(horizon_of(made, [USED]), leaders)
     runner.run(SEEDS, 0)
     assert runner.winner is leaders[0]
     assert runner.report.simulations == 0

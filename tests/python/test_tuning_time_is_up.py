@@ -10,9 +10,9 @@ import pytest
 from vermilion import tune, tune_front, tune_robust
 from vermilion.scenario import parse_scenario
 from vermilion.simulate.runs import run_many
-from vermilion.tuning import baselines, memory, robustness, simulations
+from vermilion.tuning import baselines, memory, simulations
 
-MODULES = (simulations, memory, baselines, robustness)
+MODULES = (simulations, memory, baselines)
 """Those of a tuning that simulate against a deadline."""
 
 SCENARIO = """

@@ -127,11 +127,13 @@ def tune(
             show_default=False,
         ),
     ] = None,
-    no_robustness: Annotated[
+    exactly: Annotated[
         bool,
         typer.Option(
+            "--exactly",
             "--no-robustness",
-            help="Skip the robustness check and the robust alternative.",
+            help="Only the conditions as given: no other numbers of flows or round trips, no "
+            "newcomers.",
         ),
     ] = False,
     no_rivals: Annotated[
@@ -316,7 +318,7 @@ def tune(
         constraints=None if constraints is None else tuple(constraints),
         harm=None if harm is None else tuple(harm),
         minimum_improvement=share_of("--minimum-improvement", minimum_improvement),
-        robustness=not no_robustness,
+        exactly=exactly,
         rivals=not no_rivals,
         profile=profile,
         place=Place(check_word("--device", device), check_word("--parent", parent)),

@@ -46,7 +46,6 @@ _IN_WORDS: Final[Mapping[str, str]] = {
     "refinement": "refining along the edge",
     "rivals": "measuring the baselines",
     "neighbourhood": "checking the neighbourhood",
-    "alternatives": "looking for a robust alternative",
 }
 """What a bar calls the stages whose names do not speak for themselves."""
 

@@ -12,14 +12,12 @@ from vermilion.report.front import front_study
 from vermilion.report.numbers import ABSENT
 from vermilion.report.study_outcome import (
     FEWEST,
-    broken,
     decision,
     device_words,
     kept,
     neighbourhood,
     outcome_tables,
     shares,
-    sturdier,
     typical_distance,
 )
 from vermilion.report.study_parts import (
@@ -231,11 +229,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
     for index, (link, figure) in enumerate(queues):
         draw(f"queue-{index}", figure, f"The queue of {link} before and after.")
     found_best = {} if outcome is None else outcome["parameters"]
-    offered = (outcome or {}).get("sturdier")
-    named = {"best found": found_best}
-    if offered:
-        named["robust alternative"] = offered["parameters"]
-    readable = _format_parameters(scenarios[0], incumbents, list(named.values()))
+    readable = _format_parameters(scenarios[0], incumbents, [found_best])
     return {
         **study_values(anchor, record, figures, queues),
         "title": plan.title or plan.scenario if plan.kind == "setting" else where,
@@ -248,7 +242,7 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
         "fidelity": None if record.fidelity is None else str(record.fidelity),
         "seed": None if outcome is None else outcome["seeds"]["comparison"][0],
         "readable": readable,
-        "columns": ["incumbent", *named],
+        "columns": ["incumbent", "best found"],
         "fresh": 0 if outcome is None else len(outcome["seeds"]["comparison"]),
         **_recommendation(plan, outcome),
         "distance": _distance(record, scenarios),
@@ -263,16 +257,14 @@ def _study(anchor: str, record: StudyRecord, scenarios: Sequence[Scenario]) -> d
 def _recommendation(plan: StudyPlan, outcome: Mapping[str, Any] | None) -> dict[str, object]:
     """Sentences of the recommendation; nothing before there is one."""
     if outcome is None:
-        nothing: tuple[str, ...] = ("decision", "neighbourhood", "sturdier", "device")
-        return {"tables": [], "kept": [], "broken": [], **dict.fromkeys(nothing)}
+        nothing: tuple[str, ...] = ("decision", "neighbourhood", "device")
+        return {"tables": [], "kept": [], **dict.fromkeys(nothing)}
     several = plan.kind == "robust"
     return {
         "decision": decision(outcome),
         "tables": outcome_tables(outcome, plan.objective, plan.unit, several=several),
         "kept": kept(outcome, several=several),
         "neighbourhood": neighbourhood(outcome),
-        "broken": broken(outcome, several=several),
-        "sturdier": sturdier(outcome),
         "device": device_words(outcome),
     }
 

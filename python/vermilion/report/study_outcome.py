@@ -21,7 +21,6 @@ from vermilion.report.numbers import (
     with_interval,
 )
 from vermilion.simulate.statistics import Interval
-from vermilion.tuning.neighbourhood import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -215,88 +214,25 @@ def kept(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
     return [_constraint_row(*each) for each in found]
 
 
-def broken(outcome: Mapping[str, Any], *, several: bool) -> list[dict[str, str]]:
-    """List the bounds that the recommended setting breaks around its conditions, or may break.
-
-    Args:
-        outcome: the recommendation.
-        several: whether it is of several scenarios.
-    """
-    cases = outcome["scenarios"] if several else [outcome]
-    return [
-        {
-            "scenario": str(case["scenario"]) if several else "",
-            "condition": str(each["condition"]),
-            "word": word,
-            **each[key],
-        }
-        for key, word in (("breaks", "breaks"), ("may_break", "may break"))
-        for case in cases
-        for each in (case.get("robustness") or {}).get("conditions", ())
-        if key in each
-    ]
-
-
 def neighbourhood(outcome: Mapping[str, Any]) -> dict[str, object] | None:
-    """Robustness of the recommended setting; ``None`` if it was not measured."""
+    """The recommended setting around the conditions given; ``None`` if it was not measured."""
     robustness = outcome.get("robustness")
     if not robustness:
         return None
     unit = (outcome.get("objective") or {}).get("unit")
-    around = ((outcome.get("sturdier") or {}).get("robustness") or {}).get("conditions", ())
-    sturdier = {str(each["key"]): each for each in around}
     return {
         "unit": typeset(unit) if unit else "",
         "holds": bool(robustness["holds"]),
         "seeds": len(robustness["seeds"]),
-        "doubts": any(
-            each["verdict"] == "undecided" for each in (*robustness["conditions"], *around)
-        ),
-        "most_seeds": max((each.get("seeds", 0) for each in robustness["conditions"]), default=0),
-        "sturdier": bool(sturdier),
-        "margin": significant(100.0 * robustness["margin"]),
         "rows": [
             {
                 "condition": str(each["condition"]),
                 "incumbent": _text(each.get("incumbent")),
                 "best": _text(each.get("best")),
-                "verdict": _verdict(each),
-                "sturdier": _text(sturdier.get(str(each["key"]), {}).get("best")),
-                "sturdier_verdict": _verdict(sturdier.get(str(each["key"]), {})),
+                "verdict": "breaks a bound" if each.get("breaks") else str(each["verdict"]),
             }
             for each in robustness["conditions"]
         ],
-        "untried": [str(each) for each in robustness["untried"]],
-    }
-
-
-def _verdict(condition: Mapping[str, Any]) -> str:
-    """Verdict as the table of a terminal shows it."""
-    return shown(
-        str(condition.get("verdict", ABSENT)),
-        breaks="breaks" in condition,
-        may_break="may_break" in condition,
-    )
-
-
-def sturdier(outcome: Mapping[str, Any]) -> dict[str, object] | None:
-    """Robust alternative to the recommended setting; ``None`` if there is none.
-
-    Args:
-        outcome: the recommendation, of one scenario.
-    """
-    offered = outcome.get("sturdier")
-    if not offered:
-        return None
-    around = offered["robustness"]["conditions"]
-    device = offered.get("device") or {}
-    return {
-        "parameters": offered["parameters"],
-        "lost": sum(each["verdict"] == "worse" for each in around),
-        "doubtful": sum(each["verdict"] == "undecided" for each in around),
-        "conditions": len(around),
-        "profile": device.get("profile"),
-        "command": device.get("command"),
     }
 
 
@@ -315,14 +251,12 @@ def device_words(outcome: Mapping[str, Any]) -> dict[str, object] | None:
 def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> dict[str, object]:
     """Table of the objective and the price, times first."""
     rivals = data.get("rivals") or ()
-    offered = data.get("sturdier")
     reached = data.get("objective") or {}
     rows: list[tuple[str, list[str]]] = []
     if "best" in reached and "incumbent" in reached:
         own = reached.get("unit", unit)
         name = str(reached.get("name", objective))
         cells = [reached["incumbent"], reached["best"]]
-        cells += [] if not offered else [offered["objective"]["value"]]
         cells += [each["objective"] for each in rivals]
         rows.append((f"{name} ({typeset(own)})" if own else name, [_text(each) for each in cells]))
         gain = _improvement(reached)
@@ -331,8 +265,7 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
     metrics = data.get("metrics") or {}
     for name in _sort_metrics(metrics):
         both = metrics[name]
-        others = [offered, *rivals] if offered else rivals
-        cells = [both["incumbent"], both["best"], *(each["metrics"].get(name) for each in others)]
+        cells = [both["incumbent"], both["best"], *(each["metrics"].get(name) for each in rivals)]
         if name == "mark_rate" and not any(each and each["mean"] for each in cells):
             continue
         rows.append(_price_row(name, cells))
@@ -340,7 +273,6 @@ def _table(title: str, data: Mapping[str, Any], objective: str, unit: str) -> di
     return {
         "title": title,
         "columns": ["incumbent", "best found"]
-        + (["robust alternative"] if offered else [])
         + [
             f"{rival['name']}{' *' if lacks else ''}"
             for rival, lacks in zip(rivals, missed, strict=True)

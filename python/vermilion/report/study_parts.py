@@ -168,7 +168,7 @@ def _command_to_repeat(record: StudyRecord, files: Sequence[str]) -> list[str]:
             words += [f"--{option.removesuffix('s')}={value}"]
     if given["minimum_improvement"] is not None:
         words += ["--minimum-improvement", str(given["minimum_improvement"])]
-    words += [] if given["robustness"] else ["--no-robustness"]
+    words += ["--exactly"] if given["exactly"] else []
     words += [] if given["rivals"] else ["--no-baselines"]
     if given["profile"] is not None:
         words += ["--profile", given["profile"]]

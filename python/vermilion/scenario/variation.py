@@ -10,7 +10,6 @@ import math
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.scenario import algorithms
 from vermilion.scenario.distributions import mean_of
 from vermilion.scenario.load import scenario_from_document
 from vermilion.scenario.quantities import TIME, exact_text
@@ -115,34 +114,12 @@ def with_round_trips(scenario: Scenario, factor: float) -> Scenario:
     return scenario_from_document(document, scenario.origin)
 
 
-def with_senders(scenario: Scenario, congestion_control: str, option_set: str) -> Scenario:
-    """All senders of one kind; each keeps its own word on ECN and nothing else."""
+def with_senders_of(scenario: Scenario, group: str) -> Scenario:
+    """All senders like those of one group."""
     document = _copy(scenario)
-    table = algorithms.sender(congestion_control).parameters
-    for name, group in scenario.flows.items():
-        if group.sender is None:
-            continue
-        sender: dict[str, Any] = {
-            "congestion_control": congestion_control,
-            "option_set": option_set,
-        }
-        ecn = scenario.get(f"flows.{name}.sender.ecn")
-        if ecn != table["ecn"].default:
-            sender["ecn"] = ecn
-        document["flows"][name]["sender"] = sender
-    return scenario_from_document(document, scenario.origin)
-
-
-def with_ecn(scenario: Scenario, *, on: bool) -> Scenario:
-    """Switch ECN on or off at all senders; those that require it, such as DCTCP, keep it."""
-    document = _copy(scenario)
-    for name, group in scenario.flows.items():
-        if group.sender is None:
-            continue
-        needs_ecn = group.sender.algorithm.parameters["ecn"].default is True
-        if scenario.get(f"flows.{name}.sender.ecn") == on or (needs_ecn and not on):
-            continue
-        document["flows"][name]["sender"] = {**_sender_table(document, name), "ecn": on}
+    for name, each in scenario.flows.items():
+        if each.sender is not None:
+            document["flows"][name]["sender"] = deepcopy(document["flows"][group]["sender"])
     return scenario_from_document(document, scenario.origin)
 
 
@@ -207,11 +184,6 @@ def _copy(scenario: Scenario) -> dict[str, Any]:
     document = deepcopy(dict(scenario.document))
     document.pop("tuning", None)
     return document
-
-
-def _sender_table(document: dict[str, Any], name: str) -> dict[str, Any]:
-    sender = document["flows"][name]["sender"]
-    return {"congestion_control": sender} if isinstance(sender, str) else dict(sender)
 
 
 def _scaled_trips(

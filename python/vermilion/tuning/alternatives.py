@@ -1,13 +1,8 @@
-"""Pareto fronts of settings, points between settings, and alternatives to the best found.
+"""Pareto fronts of settings, and points between settings.
 
-The best of a search often lies where a bound begins to be broken. What has given up some of the
-objective to stay further away may hold under conditions where the best does not. Two kinds are
-offered:
-
-- of the settings that the search has simulated, those that no other one beats both in the objective
-  and in the distance from the bounds, spread over that front;
-- points on the way from the best to the one that keeps the largest distance, and to the setting in
-  force, which is what people know to work.
+The best of a search often lies where a bound begins to be broken. Where it cannot be proven,
+others are compared (:mod:`vermilion.tuning.proof`): those that no other one beats both in the
+objective and in the distance from the bounds, and points on the way to them.
 
 The distance of a setting is that from its nearest bound. Each is measured by what the setting in
 force keeps: 0 is at the bound, and 1 is as far from it as the setting in force, or further. A bound
@@ -128,10 +123,6 @@ def _interpolate(one: Point, other: Point, share: float) -> Point:
     return tuple((1.0 - share) * mine + share * its for mine, its in zip(one, other, strict=True))
 
 
-MOST_OF_FRONT: Final = 6
-"""Settings of the front that are offered, the ends among them."""
-
-
 @dataclass(frozen=True, slots=True)
 class Distant:
     """A setting of a search.
@@ -143,27 +134,6 @@ class Distant:
 
     setting: Setting
     means: tuple[float, float]
-
-
-def alternatives(tuning: TuningState) -> tuple[Setting, ...]:
-    """Settings that may hold where the best of a search does not; the best is not among them.
-
-    Args:
-        tuning: after its search.
-    """
-    if tuning.best is None:
-        return ()
-    best = tuning.best.setting
-    front = [each.setting for each in thinned(front_of_distance(tuning), MOST_OF_FRONT)]
-    found: list[Setting] = []
-    for setting in (
-        *front,
-        *between(tuning.space, best, front[-1] if front else best),
-        *between(tuning.space, best, tuning.full.incumbent.setting),
-    ):
-        if setting != best and setting not in found:
-            found.append(setting)
-    return tuple(found)
 
 
 def front_of_distance(tuning: TuningState) -> list[Distant]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from vermilion.scenario.errors import ScenarioError
 from vermilion.tuning.checks import (
     BESIDE,
     LEAST_DEADLINE_S,
@@ -14,21 +15,21 @@ from vermilion.tuning.checks import (
 )
 from vermilion.tuning.comparison import chance_warnings
 from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
+from vermilion.tuning.memory import RememberedRuns
 from vermilion.tuning.model_search import search_best
-from vermilion.tuning.recommendation import OfferedAlternative, Recommendation, WarmStart
-from vermilion.tuning.robust_alternative import BestFound
+from vermilion.tuning.neighbourhood import neighbours
+from vermilion.tuning.recommendation import Recommendation, WarmStart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
+    from vermilion.scenario import Scenario
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.model_search import SearchOutcome
+    from vermilion.tuning.neighbourhood import Neighbour
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.recommendation import BaselineOutcome
-    from vermilion.tuning.robust_alternative import RobustAlternative
-    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
-    from vermilion.tuning.state import End
 
 
 def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendation:
@@ -77,20 +78,15 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         progress=session.progress,
         memory=session.study,
         refines=True,
-        offers_alternatives=plan.robustness,
+        **_conditions(tuning, session),
     )
     scenario = case.scenario
     beside, more = Beside(tuning, session, case), is_time_for_more(session, outcome.end)
     rivals: tuple[BaselineOutcome, ...] = ()
-    robustness, sturdier, end = None, None, outcome.end
+    end = outcome.end
     try:
-        if more and outcome.accepted and outcome.best is not None:
-            robustness = beside.robustness(outcome.best)
         if more and outcome.comparison is not None:
             rivals = beside.rivals(outcome.incumbent_results)
-        if robustness is not None:
-            best, runs = BestFound(outcome.best or {}, robustness), outcome.incumbent_results
-            sturdier = beside.sturdier(best, outcome.alternatives, runs)
     except KeyboardInterrupt:
         end = "interrupted"  # what was decided before stands, without all that belongs beside it
     if session.answers is not None and outcome.accepted:
@@ -123,14 +119,36 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         device=tuning.on_device(_final_setting(case, outcome)),
         unit=case.objective.unit,
         rivals=rivals,
-        robustness=robustness,
-        sturdier=_format_alternative(tuning, sturdier),
-        warnings=(
-            *_warnings(tuning, outcome, robustness),
-            *_as_good_baselines(case, outcome, rivals),
-            *_missing_alternative_warnings(outcome, robustness, sturdier, end),
-        ),
+        robustness=outcome.around,
+        warnings=(*_warnings(tuning, outcome), *_as_good_baselines(case, outcome, rivals)),
     )
+
+
+def _conditions(tuning: PreparedTuning, session: TuningSession) -> dict[str, Any]:
+    """The conditions around the scenario, as arguments of the search; none where time is short."""
+    [case] = tuning.cases
+    if tuning.plan.exactly or not is_time_for_more(session, "budget"):
+        return {}
+
+    def around(scenario: Scenario, paths: Iterable[str]) -> dict[str, Neighbour]:
+        found = {}
+        for each in neighbours(scenario, tuning.links):
+            try:
+                for path in paths:
+                    each.scenario.parameter(path)
+            except ScenarioError:
+                continue  # another sender may not have its own
+            found[each.key] = each
+        return found
+
+    found = around(case.scenario, tuning.space.names)
+    before = None if case.before is None else around(case.before, ())
+    study = session.study
+    return {
+        "conditions": [each for key, each in found.items() if before is None or key in before],
+        "conditions_in_force": before and {key: each.scenario for key, each in before.items()},
+        "condition_workers": study and RememberedRuns(study, session.workers, session.threads),
+    }
 
 
 def _final_setting(case: Case, outcome: SearchOutcome) -> Setting:
@@ -140,16 +158,14 @@ def _final_setting(case: Case, outcome: SearchOutcome) -> Setting:
     return case.in_force().setting
 
 
-def _warnings(
-    tuning: PreparedTuning, outcome: SearchOutcome, robustness: Robustness | None
-) -> tuple[str, ...]:
+def _warnings(tuning: PreparedTuning, outcome: SearchOutcome) -> tuple[str, ...]:
     """Warnings about the comparison, and about using a recommended setting."""
     found: list[str] = []
     if outcome.comparison is not None:
         found += chance_warnings(outcome.best_results, outcome.incumbent_results)
     if outcome.accepted and outcome.best is not None:
         found += box_warnings(tuning.cases[0].scenario, tuning.space, outcome.best)
-        found += () if robustness is None else robustness.warnings
+        found += () if outcome.around is None else outcome.around.warnings
     return tuple(found)
 
 
@@ -168,29 +184,6 @@ def _as_good_baselines(
 
     names = [each.label for each in baselines if is_as_good(each)]
     return (f"without a search, as good on these seeds: {'; '.join(names)}",) if names else ()
-
-
-def _missing_alternative_warnings(
-    outcome: SearchOutcome, robustness: Robustness | None, found: RobustAlternative | None, end: End
-) -> tuple[str, ...]:
-    """Warning that no robust alternative was found where the best may lose somewhere."""
-    if found is not None or robustness is None or robustness.holds:
-        return ()
-    if end == "interrupted" or not outcome.alternatives:
-        return ()
-    none = "no setting was found that is better than the one in force"
-    return (f"{none} and loses, or may lose, under fewer of these conditions",)
-
-
-def _format_alternative(
-    tuning: PreparedTuning, sturdier: RobustAlternative | None
-) -> OfferedAlternative | None:
-    """Format the robust alternative for people and for a device."""
-    if sturdier is None:
-        return None
-    scenario, values = tuning.cases[0].scenario, sturdier.setting
-    readable = {path: scenario.parameter(path).readable(value) for path, value in values.items()}
-    return OfferedAlternative(sturdier, readable, tuning.on_device(values))
 
 
 def _readable(case: Case, outcome: SearchOutcome) -> dict[str, tuple[str, str]]:

@@ -1,6 +1,6 @@
-"""Checks of a recommendation: baselines, neighbouring conditions, a robust alternative.
+"""Checks of a recommendation: baselines, and values at an end of their box.
 
-All are simulated after the tuning, in the time that is left. No run is made twice
+Baselines are simulated after the tuning, in the time that is left. No run is made twice
 (:mod:`vermilion.tuning.memory`).
 """
 
@@ -14,21 +14,10 @@ from typing import TYPE_CHECKING, Final
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
 from vermilion.simulate.statistics import SettingPair, mean_interval
-from vermilion.tuning.alternatives import between
 from vermilion.tuning.baselines import expert_baselines
-from vermilion.tuning.comparison import compare
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.memory import RememberedRuns, RunsOfNow
-from vermilion.tuning.neighbourhood import neighbours
-from vermilion.tuning.proof import LATER_LOOKS
 from vermilion.tuning.recommendation import BaselineOutcome
-from vermilion.tuning.robust_alternative import (
-    Alternative,
-    BestFound,
-    RobustAlternative,
-    find_robust_alternative,
-)
-from vermilion.tuning.robustness import FURTHER_SEEDS, check_robustness
 from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.state import TuningProgress
 from vermilion.tuning.verdict import judge
@@ -43,7 +32,6 @@ if TYPE_CHECKING:
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.memory import RunMemory
     from vermilion.tuning.preparation import Case, PreparedTuning
-    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
     from vermilion.tuning.state import Stage
 
@@ -108,14 +96,6 @@ def paired_prices(
     best, incumbent = (price_intervals(results, link, over_of(objective)) for results in runs)
     return {name: SettingPair(best[name], incumbent[name]) for name in best if name in incumbent}
 
-
-ROBUSTNESS_SEEDS: Final = 5
-"""Fresh seeds that the chosen setting and the incumbent meet under each neighbouring condition."""
-
-FURTHER_SEEDS_FOR_ALTERNATIVES: Final = 15
-"""Seeds that each of the alternatives meets in addition at most, where something is undecided.
-
-There may be a dozen of them."""
 
 LEAST_DEADLINE_S: Final = 10.0
 """Deadlines from which on there is time to look beyond the setting itself."""
@@ -190,106 +170,6 @@ class Beside:
         met.sort(key=lambda each: (bool(each.missed), sign * each.objective.mean))
         untuned = self._untuned_baseline(seeds, now)
         return tuple(each for each in (*untuned, *met) if each is not None)
-
-    def robustness(self, best: Setting) -> Robustness | None:
-        """Check a setting under neighbouring conditions."""
-        if not self.tuning.plan.robustness:
-            return None
-        return self._check_neighbours(
-            best, self._same, self._more_seeds(FURTHER_SEEDS), "neighbourhood"
-        )
-
-    def sturdier(
-        self, best: BestFound, alternatives: Sequence[Setting], incumbent: Sequence[Result]
-    ) -> RobustAlternative | None:
-        """A setting that loses under fewer of the conditions around than the best found.
-
-        Args:
-            best: the setting and how it fares there.
-            alternatives: settings that may do better there.
-            incumbent: simulations of what is in force, with the first seeds of the comparison.
-        """
-        if best.robustness.holds or not alternatives:
-            return None
-        space, most = self.tuning.space, FURTHER_SEEDS_FOR_ALTERNATIVES
-        others = self.tuning.seeds.further(ROBUSTNESS_SEEDS)
-        more = self._more_seeds(FURTHER_SEEDS + most)[FURTHER_SEEDS:]
-
-        def halfway(one: Setting, other: Setting) -> Alternative | None:
-            points = between(space, one, other)
-            return next(iter(self._better(points[len(points) // 2 :][:1], incumbent)), None)
-
-        return find_robust_alternative(
-            best,
-            self._better(alternatives, incumbent),
-            halfway,
-            lambda each: self._check_neighbours(each, others, more, "alternatives"),
-            lambda each: self._check_neighbours(
-                each, self._same, self._more_seeds(most), "alternatives"
-            ),
-        )
-
-    @property
-    def _same(self) -> tuple[int, ...]:
-        """The seeds that every setting shown meets around the conditions."""
-        return self.tuning.seeds.comparison[:ROBUSTNESS_SEEDS]
-
-    def _more_seeds(self, count: int) -> tuple[int, ...]:
-        """Return further seeds for what is undecided; alternatives alone meet those between."""
-        return self.tuning.seeds.further(ROBUSTNESS_SEEDS + count)[ROBUSTNESS_SEEDS:]
-
-    def _better(
-        self, settings: Sequence[Setting], incumbent: Sequence[Result]
-    ) -> list[Alternative]:
-        """Return the settings that are surely better than what is in force, the best first."""
-        tuning, case = self.tuning, self.case
-        seeds = self._evaluated_seeds(incumbent)
-        self._report("alternatives", 0, len(settings) * len(seeds))
-        rows = self._run([case.candidates.text(each) for each in settings], seeds)
-        now = self._evaluated(seeds, incumbent)
-        found: list[Alternative] = []
-        for setting, row in zip(settings, rows, strict=True):
-            results = [result for result in row if result is not None]
-            evaluation = self._evaluated(seeds, results)
-            if len(results) < len(seeds) or evaluation.not_measured is not None:
-                continue
-            comparison = compare(
-                case.objective,
-                case.constraints,
-                evaluation,
-                now,
-                tuning.plan.required_improvement,
-                least_gain=case.least_gain(abs(now.objective)),
-                confidence=LATER_LOOKS,
-            )
-            if comparison.accepted:
-                price = price_intervals(results, self.link, over_of(case.objective))
-                found.append(Alternative(setting, comparison, price, evaluation.objective))
-        return sorted(found, key=lambda each: each.value)
-
-    def _check_neighbours(
-        self, best: Setting, seeds: Sequence[int], further: Sequence[int], stage: Stage
-    ) -> Robustness:
-        """Check a setting under neighbouring conditions, with more seeds where in doubt."""
-        tuning, case, session = self.tuning, self.case, self.session
-        total = 2 * len(seeds) * len(neighbours(case.scenario, tuning.links))
-        self._report(stage, 0, total)
-        return check_robustness(
-            case.scenario,
-            tuning.space.names,
-            best,
-            case.incumbent if case.before is None else {},
-            case.objective,
-            case.constraints,
-            seeds=seeds,
-            in_force=case.before,
-            least_loss=case.objective.least_gain(0.0),
-            threads=session.threads,
-            workers=self._runner,
-            deadline_s=self._time_share,
-            progress=lambda done: self._report(stage, done, max(done, total)),
-            further_seeds=further,
-        )
 
     def _evaluated_seeds(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
         """The seeds of the comparison that what is in force has met, before time was up."""

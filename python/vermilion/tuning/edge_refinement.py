@@ -33,6 +33,7 @@ import numpy as np
 
 from vermilion.objectives.constraint import BROKEN
 from vermilion.search.fitted_surface import FittedSurface, Shape, fitted, single_thread
+from vermilion.tuning.horizon import SEARCHED_CONDITIONS
 from vermilion.tuning.state import AT_ONCE, Length
 from vermilion.tuning.verdict import paired_margins
 
@@ -153,6 +154,8 @@ class EdgeRefinement:
             points = self._points(Length(horizon, new), others, min(AT_ONCE, count - tried))
             trials = [horizon.incumbent.another(self._space.values(point)) for point in points]
             horizon.simulations.run(trials, self._seeds, until=self._until, made_for="refinement")
+            first = self._seeds[:1]
+            horizon.meet_conditions(trials, first, self._until, SEARCHED_CONDITIONS)
             done = [each for each in trials if each.is_complete(self._seeds)]
             new += [each for each in done if each.refusal is None]
             tried += len(done)

@@ -18,6 +18,9 @@ all of them (:mod:`vermilion.tuning.evaluation`).
    cannot be proven to keep the constraints, the best that can is looked for on the way inward
    (:mod:`vermilion.tuning.proof`).
 
+Where a horizon has further conditions, the search and its leaders meet them, and what is
+recommended is compared under each (:mod:`vermilion.tuning.around`).
+
 With a deadline, the search stops early enough for the two later stages, going by how long
 the simulations have taken so far. At Ctrl-C, all stops and the best so far is returned,
 unproven and therefore not accepted.
@@ -30,7 +33,8 @@ import time
 from heapq import heappush
 from typing import TYPE_CHECKING
 
-from vermilion.tuning.horizon import MarginNoise
+from vermilion.tuning.around import AROUND_SEEDS, Neighbourhood
+from vermilion.tuning.horizon import SEARCHED_CONDITIONS, MarginNoise
 from vermilion.tuning.memory import Used
 from vermilion.tuning.proof import Proof
 from vermilion.tuning.race import Race
@@ -150,6 +154,7 @@ class Tuning(TuningState):
             if self.fidelity.used:
                 self.horizon = self.shorter.rungs[0]
         self._use_noise_estimate()
+        self.horizon.meet_conditions([], seeds.search[:1], self.until, SEARCHED_CONDITIONS)
         self.search_start = time.monotonic()
         self._try_earlier()
         self._search_all(budget)
@@ -157,25 +162,27 @@ class Tuning(TuningState):
             return
         if self.refines:
             self._refine(budget)
-        self._re_evaluate(self._leaders())
+        leaders = self._leaders()
+        self.full.meet_conditions(leaders, seeds.search[:1], self.until)
+        self._re_evaluate(leaders)
         self.compared = (self.best.fresh(), incumbent.fresh())
         self.results = self.meet(seeds.comparison, self.compared)
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
         if self.compare is not None and len(self.compared[0].seeds) > 1:
             Proof(self, self.compare).run()
+            Neighbourhood(self, self.compare).run()
 
     def _try_earlier(self) -> None:
         """Simulates the leaders of the search that is gone on with: its values are not known here.
 
         They are ranked with what is found from here on, so that what was good is not forgotten.
         """
-        own, seeds = self._incumbent_setting(), self.seeds.search
+        own = self._incumbent_setting()
         again = [
             self.horizon.incumbent.another(setting) for setting in self.earlier if setting != own
         ]
-        self.horizon.simulations.run(again, seeds, until=self.until)
-        self._rank_extra([each for each in again if each.is_complete(seeds)])
+        self._rank_extra(self._meet_search(again, self.until))
 
     def _use_noise_estimate(self) -> None:
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
@@ -231,7 +238,8 @@ class Tuning(TuningState):
         while points or self.evaluations < budget:
             until = self._search_deadline(budget)
             # Something is tried in any case: the first simulations may have met a busy machine.
-            each = 0.0 if self.best is None else simulations.least_seconds_each * len(seeds)
+            runs = len(seeds) + min(len(self.horizon.conditions), SEARCHED_CONDITIONS)
+            each = 0.0 if self.best is None else simulations.least_seconds_each * runs
             left = math.inf if until is None else until - time.monotonic()
             affordable = most if each == 0.0 else min(most, left / each)
             together = min(affordable, self.search.independent())
@@ -266,9 +274,8 @@ class Tuning(TuningState):
                 progress, len(points), begun + len(promising) * len(rest), begun
             )
             simulations.run(promising, rest, until=until, progress=told)
-            if not all(each.is_complete(first) for each in asked) or not all(
-                each.is_complete(seeds) for each in promising
-            ):
+            met = self._meet_search(promising, until)
+            if not all(each.is_complete(first) for each in asked) or len(met) < len(promising):
                 # Not told: who goes on with this search simulates them anew.
                 self.end = "deadline"
                 return
@@ -276,11 +283,9 @@ class Tuning(TuningState):
             for point in points:
                 evaluation = batch[point]
                 hopeless = self.screening.is_hopeless(evaluation)
-                if not hopeless and not evaluation.is_complete(seeds):
-                    simulations.run([evaluation], seeds[len(first) :], until=until)
-                    if not evaluation.is_complete(seeds):
-                        self.end = "deadline"
-                        return
+                if not hopeless and not self._meet_search([evaluation], until):
+                    self.end = "deadline"
+                    return
                 waiting[point] = evaluation, self._search_value(evaluation, hopeless=hopeless)
                 for used in self.search.tell([point], [waiting[point][1]]):
                     self._rank(*waiting.pop(used))
@@ -289,12 +294,29 @@ class Tuning(TuningState):
                 progress(len(points))
             points = []
 
+    def _meet_search(
+        self, evaluations: Sequence[Evaluation], until: float | None
+    ) -> list[Evaluation]:
+        """Lets settings meet all that a search simulates; returns those that have."""
+        horizon, seeds = self.horizon, self.seeds.search
+        for each in evaluations:
+            left = [seed for seed in seeds if seed not in each.seeds]
+            if each.refusal is None and left:
+                horizon.simulations.run([each], left, until=until)
+        met = [each for each in evaluations if each.is_complete(seeds)]
+        horizon.meet_conditions(met, seeds[:1], until, SEARCHED_CONDITIONS)
+        return [each for each in met if horizon.has_met(each, seeds[:1], SEARCHED_CONDITIONS)]
+
     def _search_value(self, evaluation: Evaluation, *, hopeless: bool) -> float:
         """Value of a setting for the search."""
         if not hopeless or evaluation.refusal is not None:
             return self.horizon.value(evaluation)
-        first = evaluation.only_first()
-        return self.horizon.value(first, self.screening.expected(first))
+        first, best = evaluation.only_first(), self.best
+        expected = self.screening.expected(first)
+        if best is not None:
+            # It has met no other conditions: as much worse than the best there as it is here.
+            expected += self.horizon.joined(best, best.objective) - best.objective
+        return self.horizon.value(first, expected)
 
     def _search_deadline(self, budget: int) -> float | None:
         """The moment when the search must end for the later stages to fit in."""
@@ -313,7 +335,8 @@ class Tuning(TuningState):
 
     def _comparison_seconds(self) -> float:
         """Wall seconds set aside for the comparison alone."""
-        return RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
+        runs = len(self.seeds.comparison) + AROUND_SEEDS * len(self.full.conditions)
+        return RESERVE * self.full.simulations.seconds_each * 2 * runs
 
     def _climb_seconds(self) -> float:
         """Wall seconds set aside for the climb from short simulations to full ones."""
@@ -366,6 +389,8 @@ class Tuning(TuningState):
             )
             met = [each for each in leaders if each.is_complete(self.seeds.search)]
             if met and len(met) == len(leaders):
+                first = self.seeds.search[:1]
+                self.full.meet_conditions(met, first, until, SEARCHED_CONDITIONS)
                 # From here on only what was simulated at the whole length counts.
                 self.horizon, self.ranking, self.ranked = self.full, [], set()
                 self._rank_extra(met)
@@ -391,12 +416,20 @@ class Tuning(TuningState):
 
     def _leaders(self) -> list[Evaluation]:
         """The best of the search, to be raced in the whole scenario."""
-        ranked = self._add_cautious(self.ranked_by(1.0))
+        ranked = self._add_cautious(self._add_fair(self.ranked_by(1.0)))
         if self.horizon is self.full:
             return ranked[: self.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
         settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
         return [self.full.incumbent.another(setting) for setting in settings]
+
+    def _add_fair(self, ranked: list[Evaluation]) -> list[Evaluation]:
+        """Put the fairest of those that are nearly as good among the leaders."""
+        best = self.horizon.fairest(ranked)
+        usual = ranked[: self.shortlist // 2]
+        if best is None or best in usual:
+            return ranked
+        return [*usual, best, *(each for each in ranked if each not in (*usual, best))]
 
     def _add_cautious(self, ranked: list[Evaluation]) -> list[Evaluation]:
         """Add the best at twice the usual distance from the bounds to the leaders.
@@ -473,19 +506,13 @@ class Tuning(TuningState):
 
     def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
         """Lets the best settings race on more seeds and chooses the likely best."""
-        comparison = RESERVE * self.full.simulations.seconds_each * 2 * len(self.seeds.comparison)
-        race = Race(
-            self.full.simulations,
-            self.full.constraints,
-            self.full.incumbent,
-            leaders,
-            self.full.scale,
-        )
+        race = Race(self.full, leaders)
         race.run(
             self.seeds.re_evaluation,
             self.race_budget,
-            until=None if self.until is None else self.until - comparison,
+            until=None if self.until is None else self.until - self._comparison_seconds(),
             progress=self.report("re-evaluation", self.race_budget),
         )
-        self.best, self.race = race.winner, race.report
+        self.best, self.race = race.fairest, race.report
+        self.raced = race.ranked
         self.leaders = [each.setting for each in leaders]

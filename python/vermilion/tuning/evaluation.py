@@ -101,6 +101,7 @@ class Evaluation:
         results: of the comparison all that was measured, with each seed; else none.
         text: what is simulated, as the core reads it, where that is no setting of what is tuned:
             another discipline that is in force. ``None`` for the setting.
+        around: the same setting under other conditions, by their keys.
     """
 
     setting: Setting
@@ -111,6 +112,7 @@ class Evaluation:
     not_measured: NotMeasuredError | None = None
     results: list[Result] = field(default_factory=list, compare=False, repr=False)
     text: str | None = field(default=None, compare=False, repr=False)
+    around: dict[str, Evaluation] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def objective(self) -> float:

@@ -142,6 +142,7 @@ class CommonOptions(ResumptionOptions, total=False):
     constraints: Iterable[str] | None
     harm: Iterable[str] | None
     minimum_improvement: float | None
+    exactly: bool
     robustness: bool
     rivals: bool
     boxes: Mapping[str, tuple[float, float]] | None
@@ -208,6 +209,9 @@ def planned(
         ScenarioError: a value that no plan has.
     """
     check_several(scenarios)
+    if "robustness" in options:  # the name until 0.9 of the opposite
+        options = {**options, "exactly": not options["robustness"]}
+        del options["robustness"]
     known = sorted({*_OF_A_SESSION, *_OF_A_PLAN, "objective"})
     for name in options:
         if name not in known:

@@ -9,6 +9,11 @@ the bound is to hold with 97.5 %, one side of the 95 % interval. A. Charnes and 
 
 Settings differ in their noise, and those that fail are the noisiest. The median over settings is
 that of an ordinary one.
+
+A horizon may have further conditions (:mod:`vermilion.tuning.neighbourhood`), each a horizon of its
+own. What a setting reaches under each is divided by what the setting in force reaches there, and
+the value of a setting is the weighted mean. A search meets the two whose order of settings differs
+most from that as given; what is found meets all of them.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ import math
 import time
 from bisect import insort
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import WindowObjective, feasible_first
@@ -27,15 +33,17 @@ from vermilion.tuning.fidelity import (
     PILOT,
     RUNGS,
     FidelityReport,
+    RankAgreement,
     full_length,
     judged,
     rank_agreement,
 )
+from vermilion.tuning.neighbourhood import GIVEN_WEIGHT
 from vermilion.tuning.simulations import Simulations
-from vermilion.tuning.verdict import mean_violation, paired_margins
+from vermilion.tuning.verdict import mean_margins, mean_violation, paired_margins
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from vermilion.objectives import Constraint
     from vermilion.search import Point, Space
@@ -116,8 +124,40 @@ def _deviation(values: Sequence[float]) -> float:
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
 
+_IN_DOUBT: Final = PILOT // 4
+"""Settings of the pilot that have to lie on either side of a bound for it to matter."""
+
 _PILOT_SHARE: Final = 0.15
 """Of the time left, what the pilot set may take."""
+
+
+SEARCHED_CONDITIONS: Final = 2
+"""Conditions besides the given ones that a search meets."""
+
+NEARLY: Final = 0.1
+"""Part of the goal that may be given up for fairness."""
+
+_PER_JAIN: Final = 2.0
+
+_PROVEN_FAILURE: Final = 0.25
+"""How badly a bound is broken, relative to it, by a setting that meets no further conditions."""
+
+
+@dataclass(slots=True)
+class Condition:
+    """A condition beside those that are given.
+
+    Attributes:
+        key: a stable name.
+        label: in words, to follow "with".
+        weight: beside the others and that of the given ones.
+        horizon: the scenario under it.
+    """
+
+    key: str
+    label: str
+    weight: float
+    horizon: Horizon
 
 
 @dataclass(slots=True)
@@ -132,6 +172,7 @@ class Horizon:
         incumbent: what constraints refer to.
         noise: how far inside its bounds a search has to aim; ``None`` for not at all.
         least_size: of the objective (:attr:`vermilion.objectives.Objective.least_size`).
+        conditions: further ones, in the order in which settings meet them.
         scale: a typical size of the objective, the incumbent's.
     """
 
@@ -142,6 +183,7 @@ class Horizon:
     incumbent: Evaluation
     noise: MarginNoise | None = None
     least_size: float = 0.0
+    conditions: list[Condition] = field(default_factory=list)
     scale: float = field(init=False, default=1.0)
 
     def meet(self, seeds: Sequence[int], until: float | None) -> list[list[Result | None]]:
@@ -155,7 +197,136 @@ class Horizon:
         )
         self.incumbent.become_reference()
         self.scale = max(abs(self.incumbent.objective), self.least_size) or 1.0
+        self.incumbent.around = {each.key: each.horizon.incumbent for each in self.conditions}
         return results
+
+    def meet_conditions(
+        self,
+        evaluations: Sequence[Evaluation],
+        seeds: Sequence[int],
+        until: float | None,
+        most: int | None = None,
+    ) -> None:
+        """Lets settings meet conditions, each until it is proven to fail.
+
+        Args:
+            evaluations: that have met seeds under the given conditions.
+            seeds: under each.
+            until: the moment when it must be over.
+            most: so many conditions, the first; ``None`` for all.
+        """
+        for condition in self.conditions[:most]:
+            own = condition.horizon
+            if not own.incumbent.is_complete(seeds):
+                own.meet([each for each in seeds if each not in own.incumbent.seeds], until)
+            left = [
+                each.around.setdefault(condition.key, own.incumbent.another(each.setting))
+                for each in evaluations
+                if not self.has_failed(each)
+            ]
+            new = [each for each in left if not each.is_complete(seeds)]
+            own.simulations.run(new, seeds, until=until)
+
+    def has_met(
+        self, evaluation: Evaluation, seeds: Sequence[int], most: int | None = None
+    ) -> bool:
+        """True if there is nothing left to meet of so many conditions."""
+        return self.has_failed(evaluation) or all(
+            condition.key in evaluation.around
+            and evaluation.around[condition.key].is_complete(seeds)
+            for condition in self.conditions[:most]
+        )
+
+    def has_failed(self, evaluation: Evaluation) -> bool:
+        """True if a bound is broken by far."""
+        return evaluation.refusal is not None or self._violation(evaluation) > _PROVEN_FAILURE
+
+    def joined(self, evaluation: Evaluation, given: float) -> float:
+        """The weighted mean of the objective under all conditions that were met.
+
+        Args:
+            evaluation: of the setting.
+            given: what it reaches under the given conditions.
+        """
+        met = self._met_conditions(evaluation)
+        if not met:
+            return given
+        total = GIVEN_WEIGHT + math.fsum(each.weight for each, _ in met)
+        ratios = (each.weight * own.objective / each.horizon.scale for each, own in met)
+        return (GIVEN_WEIGHT * given + self.scale * math.fsum(ratios)) / total
+
+    def violation_around(self, evaluation: Evaluation) -> float:
+        """How badly bounds are broken under the conditions that were met; 0 if they are kept."""
+        return math.fsum(
+            mean_violation(each.horizon.constraints, own, each.horizon.incumbent)
+            for each, own in self._met_conditions(evaluation)
+        )
+
+    def breaks_asked(self, evaluation: Evaluation) -> bool:
+        """True if a constraint that a user has asked for is not kept at the usual distance."""
+        allowances = None if self.noise is None else self.noise.allowances()
+        margins = mean_margins(self.constraints, evaluation, self.incumbent)
+        return any(
+            margin < (0.0 if inside is None else inside[place])
+            for number, phases in enumerate(margins)
+            if not self.constraints[number].of_harm
+            for inside in [None if allowances is None else allowances[number]]
+            for place, margin in enumerate(phases)
+        )
+
+    def fairest(
+        self,
+        ranked: Sequence[Evaluation],
+        joined: Callable[[Evaluation], float] | None = None,
+    ) -> Evaluation | None:
+        """The first, or one that gives up a little of the goal and shares more fairly.
+
+        Nothing on a cliff is recommended where a fairer setting is within :data:`NEARLY` of the
+        goal: 0.05 of Jain's index counts as a tenth of it.
+
+        Args:
+            ranked: settings, the best first.
+            joined: what each reaches; by default the mean over the seeds that it has met.
+        """
+        place = next(
+            (
+                number
+                for number, each in enumerate(self.constraints)
+                if each.of_harm and each.path.metric == "jain_index"
+            ),
+            None,
+        )
+        if place is None or not ranked:
+            return None
+        reached = joined or (lambda each: self.joined(each, each.objective))
+        least = reached(ranked[0])
+        near = [
+            each
+            for each in ranked
+            if reached(each) - least <= NEARLY * abs(least) and self._violation(each) == 0.0
+        ]
+
+        def score(each: Evaluation) -> float:
+            known = chain.from_iterable(each.constrained[place])
+            fair = min((value for value in known if value is not None), default=1.0)
+            return (reached(each) - least) / (abs(least) or 1.0) - _PER_JAIN * min(fair, 1.0)
+
+        return min(near, key=score, default=None)
+
+    def _met_conditions(self, evaluation: Evaluation) -> list[tuple[Condition, Evaluation]]:
+        return [
+            (each, own)
+            for each in self.conditions
+            if (own := evaluation.around.get(each.key)) is not None
+            and own.seeds
+            and each.horizon.incumbent.is_complete(own.seeds)
+        ]
+
+    def _violation(self, evaluation: Evaluation, allowances: Allowances | None = None) -> float:
+        around = self.violation_around(evaluation)
+        if not evaluation.seeds:
+            return around
+        return around + mean_violation(self.constraints, evaluation, self.incumbent, allowances)
 
     def value(
         self, evaluation: Evaluation, objective: float | None = None, *, inside: float = 1.0
@@ -170,8 +341,8 @@ class Horizon:
         if evaluation.refusal is not None:
             return math.inf
         allowances = None if self.noise is None else self.noise.allowances(inside)
-        violation = mean_violation(self.constraints, evaluation, self.incumbent, allowances)
-        reached = evaluation.objective if objective is None else objective
+        violation = self._violation(evaluation, allowances)
+        reached = self.joined(evaluation, evaluation.objective) if objective is None else objective
         return feasible_first(reached, violation, self.scale)
 
 
@@ -201,7 +372,11 @@ class Shorter:
     @property
     def count(self) -> int:
         """Simulations of shortened scenarios so far."""
-        return sum(rung.simulations.count for rung in self.rungs)
+        return sum(
+            each.simulations.count
+            for rung in self.rungs
+            for each in (rung, *(condition.horizon for condition in rung.conditions))
+        )
 
     def measure(
         self, results: Sequence[Result], seeds: Sequence[int], search_seed: int, until: float | None
@@ -218,21 +393,49 @@ class Shorter:
         if until is not None and seconds > _PILOT_SHARE * (until - time.monotonic()):
             return full_length("there is no time to test short runs")
         try:
-            self.rungs = [self._rung(results, fraction) for fraction in RUNGS]
+            self.rungs = [self._rung(self._full, results, fraction) for fraction in RUNGS]
             self._run_incumbent(results, seeds, until)
         except CannotShortenError as reason:
             return full_length(f"the scenario cannot be shortened: {reason}")
         settings = [
             self._space.values(point) for point in _pilot_points(len(self._space), search_seed)
         ]
-        values = []
+        found = []
         for horizon in (self.rungs[0], self._full):
             evaluations = [horizon.incumbent.another(setting) for setting in settings]
             horizon.simulations.run(evaluations, seeds[:1], until=until, made_for="pilot")
             if not all(each.is_complete(seeds[:1]) for each in evaluations):
                 return full_length("time was up before short runs were tested")
-            values.append([horizon.value(evaluation) for evaluation in evaluations])
-        return judged(rank_agreement(*values), RUNGS[0])
+            found.append(evaluations)
+        now = self.rungs[0].incumbent, self._full.incumbent
+        report = judged(_agreement(self._full.constraints, found, now), RUNGS[0])
+        if report.used:
+            self._order_conditions(found[0], seeds[:1], until)
+        return report
+
+    def _order_conditions(
+        self, pilot: Sequence[Evaluation], seeds: Sequence[int], until: float | None
+    ) -> None:
+        """Puts those conditions first that order the settings of the pilot least as given."""
+        rung = self.rungs[0]
+        if len(rung.conditions) <= SEARCHED_CONDITIONS:
+            return
+        likeness = {}
+        for condition in rung.conditions:
+            own = condition.horizon
+            own.meet(seeds, until)
+            others = [own.incumbent.another(each.setting) for each in pilot]
+            own.simulations.run(others, seeds, until=until, made_for="pilot")
+            if not all(each.is_complete(seeds) for each in others):
+                return
+            given, around = (
+                [horizon.value(each) for each in row]
+                for horizon, row in ((rung, pilot), (own, others))
+            )
+            agreement = rank_agreement(given, around)
+            likeness[condition.key] = -1.0 if agreement is None else agreement.correlation
+        for horizon in (self._full, *self.rungs):
+            horizon.conditions.sort(key=lambda each: likeness.get(each.key, 1.0))
 
     def climb(
         self,
@@ -260,17 +463,17 @@ class Shorter:
             rung.simulations.run(evaluations, seeds, until=until, made_for="climb")
             if not all(each.is_complete(seeds) for each in evaluations):
                 break
+            rung.meet_conditions(evaluations, seeds[:1], until)
             order = sorted(range(len(left)), key=lambda index: rung.value(evaluations[index]))
             left = [left[index] for index in order]
         return left[:keep]
 
-    def _rung(self, results: Sequence[Result], fraction: float) -> Horizon:
-        """A shorter version of the scenario, or of all of them.
+    def _rung(self, full: Horizon, results: Sequence[Result], fraction: float) -> Horizon:
+        """A shorter version of the scenario, or of all of them, and of its conditions.
 
         Raises:
             CannotShortenError: one cannot be shortened.
         """
-        full = self._full
         texts, measured = [], []
         for text, each, result in zip(full.texts, full.simulations.measured, results, strict=True):
             windows = _windows(result)
@@ -291,12 +494,13 @@ class Shorter:
             memory=first.memory,
             length=fraction,
             further=further,
+            added=first.added,
         )
         incumbent = full.incumbent.apart()
         for piece, result in zip(incumbent.pieces, results, strict=True):
             if piece.text is not None:
                 piece.text = shortened(piece.text, _windows(result), fraction)
-        return Horizon(
+        shorter = Horizon(
             texts,
             fraction,
             simulations,
@@ -304,6 +508,13 @@ class Shorter:
             incumbent,
             least_size=full.least_size,
         )
+        for condition in full.conditions:
+            try:
+                own = self._rung(condition.horizon, results, fraction)
+            except CannotShortenError:
+                continue
+            shorter.conditions.append(replace(condition, horizon=own))
+        return shorter
 
     def _run_incumbent(
         self, results: Sequence[Result], seeds: Sequence[int], until: float | None
@@ -325,6 +536,32 @@ class Shorter:
                     raise CannotShortenError(message)
             if rung.incumbent.not_measured is not None:
                 raise CannotShortenError(str(rung.incumbent.not_measured))
+
+
+def _agreement(
+    constraints: Sequence[Constraint],
+    pilots: Sequence[Sequence[Evaluation]],
+    incumbents: Sequence[Evaluation],
+) -> RankAgreement | None:
+    """The least rank correlation of two lengths: of the goal, and of each bound asked for.
+
+    Bounds of harm are left to longer runs, since a mean decides there.
+    """
+    found = [rank_agreement(*([each.objective for each in row] for row in pilots))]
+    rows = [
+        [
+            [min(phases, default=math.inf) for phases in mean_margins(constraints, each, incumbent)]
+            for each in evaluations
+        ]
+        for evaluations, incumbent in zip(pilots, incumbents, strict=True)
+    ]
+    for number, constraint in enumerate(constraints):
+        margins = [[row[number] for row in length] for length in rows]
+        broken = sum(margin < 0.0 for margin in margins[1])
+        if not constraint.of_harm and _IN_DOUBT <= broken <= len(margins[1]) - _IN_DOUBT:
+            found.append(rank_agreement(*margins))
+    known = [each for each in found if each is not None]
+    return min(known, key=lambda each: each.low) if len(known) == len(found) else None
 
 
 def shortened(core_json: str, windows: Sequence[tuple[float, float]], fraction: float) -> str:

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search_named
 from vermilion.simulate.accepted import check_seed
-from vermilion.tuning.alternatives import alternatives
 from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.horizon import Horizon, Shorter
+from vermilion.tuning.horizon import Condition, Horizon, Shorter
+from vermilion.tuning.neighbourhood import GIVEN_WEIGHT, constraints_around
 from vermilion.tuning.screening import Screening
 from vermilion.tuning.simulations import Simulations
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.memory import Memory, Runner
+    from vermilion.tuning.neighbourhood import Around, Neighbour
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.state import End, ProgressReport
 
@@ -56,9 +57,7 @@ class SearchOutcome:
         race: how the re-evaluation went; ``None`` if it did not come to that.
         fidelity: whether short simulations were used; ``None`` if that was not asked for.
         refinement: settings tried besides along a constraint's edge.
-        alternatives: settings that may hold where the best does not
-            (:mod:`vermilion.tuning.alternatives`); none where that was not asked for, or
-            nothing is accepted.
+        around: the best under the conditions around; ``None`` where it has met none.
     """
 
     best: Setting | None
@@ -76,7 +75,7 @@ class SearchOutcome:
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
     refinement: int = 0
-    alternatives: tuple[Setting, ...] = ()
+    around: Around | None = None
 
 
 def search_best(
@@ -105,7 +104,9 @@ def search_best(
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
     refines: bool = False,
-    offers_alternatives: bool = False,
+    conditions: Sequence[Neighbour] = (),
+    conditions_in_force: Mapping[str, Scenario] | None = None,
+    condition_workers: Runner | None = None,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
 
@@ -144,7 +145,11 @@ def search_best(
             deadline apart), and keeps what this one does.
         refines: whether further settings, up to a tenth of the budget, are tried along the edge of
             a constraint that the best lies on (:mod:`vermilion.tuning.edge_refinement`).
-        offers_alternatives: whether to name settings that may hold where the best does not.
+        conditions: around the model's, under which a setting has to do as well; they share half
+            of the weight.
+        conditions_in_force: by key the network with what is in force, where that is
+            another discipline.
+        condition_workers: simulate these.
 
     Raises:
         ValueError: a model, space, incumbent or search that do not fit each other.
@@ -166,6 +171,32 @@ def search_best(
         in_force or Evaluation(incumbent),
         least_size=objective.least_size,
     )
+    for each in conditions:
+        standing = None if conditions_in_force is None else conditions_in_force.get(each.key)
+        full.conditions.append(
+            Condition(
+                each.key,
+                each.label,
+                (1.0 - GIVEN_WEIGHT) / len(conditions),
+                Horizon(
+                    [own := each.scenario.core_json()],
+                    1.0,
+                    Simulations(
+                        Candidates(own, space.names),
+                        objective,
+                        (around := constraints_around(constraints)),
+                        threads,
+                        condition_workers or workers,
+                        added=each.added,
+                    ),
+                    around,
+                    Evaluation(incumbent)
+                    if standing is None
+                    else Evaluation(dict.fromkeys(incumbent), text=standing.core_json()),
+                    least_size=objective.least_size,
+                ),
+            )
+        )
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
@@ -225,7 +256,7 @@ def search_best(
         race=tuning.race,
         fidelity=tuning.fidelity,
         refinement=tuning.refinement,
-        alternatives=alternatives(tuning) if accepted and offers_alternatives else (),
+        around=tuning.around,
     )
 
 

@@ -1,53 +1,62 @@
-"""The conditions around those of a scenario, in which a recommendation must hold too.
+"""The conditions around those of a scenario, which a default tuning asks about too.
 
-Nobody knows the conditions of a network exactly, and they change. What is recommended for them is
-therefore tried around them, one thing differing at a time:
+Nobody knows the conditions of a network exactly, and they change. So a setting is also simulated
+where one thing differs:
 
 - twice and half as many flows (:func:`vermilion.scenario.variation.with_flow_counts`);
 - round trips twice and half as long;
-- all senders CUBIC, Reno or BBR v3, as a Linux kernel has them (Reno with its selective
-  acknowledgements, which is the sender ``sack``);
-- a tenth of each tuned link's rate as web transfers in addition;
-- ECN at all senders and at none, where a tuned queue marks. The queue's own switch stays as it
-  is: it is part of what is recommended.
+- a tenth of each tuned link's rate as web transfers in addition: newcomers, all the time;
+- each kind of sender alone, where the scenario names several. Kinds that it does not name are
+  excluded by whoever wrote it.
 
-A neighbour that is the scenario itself is left out, and so is one that is no network (round trips
-of more than an hour, more flows than a scenario may have).
-
-How a recommended setting fares under one condition around those that it was made for.
+The conditions as given weigh half, the others share the other half equally. In the others a bound
+of harm has twice its margin, and a constraint that the setting in force breaks there has to be
+broken no worse. A neighbour that is the scenario itself is left out, and so is one that is no
+network (round trips of more than an hour, more flows than a scenario may have).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.files.document import document
+from vermilion.objectives.constraint import Constraint
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.variation import (
     is_same_network,
-    with_ecn,
     with_flow_counts,
     with_round_trips,
-    with_senders,
+    with_senders_of,
     with_web_traffic,
 )
+from vermilion.simulate.statistics import mean_interval
+from vermilion.tuning.verdict import judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
-    from vermilion.tuning.certainty import BoundRuling
+    from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.verdict import ConstraintVerdict
+
+GIVEN_WEIGHT: Final = 0.5
+"""Of the conditions as given, among all of them."""
 
 WEB_SHARE: Final = 0.1
 """Of a tuned link's rate, as web transfers."""
 
-_OPTION_SET: Final = "linux"
-_SENDERS: Final = (("cubic", "CUBIC", "cubic"), ("reno", "Reno", "sack"), ("bbr", "BBR v3", "bbr"))
-"""For each: the key, the name in prose, the sender."""
+RELEVANT_LOSS: Final = 0.05
+"""The fraction of what the setting in force reaches under a condition that may be lost there."""
+
+CONFIDENCE: Final = 0.99
+"""Of the intervals by which a setting is worse under one of several conditions."""
+
+_SLACK: Final = 2.0
+"""Margins of harm under the conditions around."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,135 +77,197 @@ class Neighbour:
 
 
 def neighbours(scenario: Scenario, links: Sequence[str] | None = None) -> tuple[Neighbour, ...]:
-    """The stated neighbourhood of a scenario.
+    """The stated neighbourhood of a scenario, what asks most of a queue first.
 
     Args:
         scenario: that something is recommended for.
         links: whose queues are tuned; ``None`` for all.
-
-    Returns:
-        In the order of the list at the head of this module.
     """
-    tuned = tuple(scenario.links if links is None else links)
     made: list[tuple[str, str, Callable[[], Scenario]]] = [
         ("flows-doubled", "twice as many flows", partial(with_flow_counts, scenario, 2.0)),
-        ("flows-halved", "half as many flows", partial(with_flow_counts, scenario, 0.5)),
         ("trips-doubled", "round trips twice as long", partial(with_round_trips, scenario, 2.0)),
+        ("flows-halved", "half as many flows", partial(with_flow_counts, scenario, 0.5)),
         ("trips-halved", "round trips half as long", partial(with_round_trips, scenario, 0.5)),
     ]
-    for key, title, sender in _SENDERS:
-        make = partial(with_senders, scenario, sender, _OPTION_SET)
-        made.append((f"senders-{key}", f"{title} senders alone", make))
-    found = [_neighbour(scenario, *each) for each in made]
-    found.append(_web_neighbour(scenario, tuned))
-    if any(_marks_ecn(scenario, link) for link in tuned):
-        on, off = (partial(with_ecn, scenario, on=switch) for switch in (True, False))
-        found.append(_neighbour(scenario, "ecn-on", "ECN at all senders", on))
-        found.append(_neighbour(scenario, "ecn-off", "ECN at no sender", off))
-    return tuple(each for each in found if each is not None)
+    kinds: dict[str, str] = {}
+    for name, group in scenario.flows.items():
+        if group.sender is not None:
+            kinds.setdefault(group.sender.congestion_control, name)
+    for kind, name in kinds.items() if len(kinds) > 1 else ():
+        alone = partial(with_senders_of, scenario, name)
+        made.append((f"senders-{kind}", f"{kind} senders alone", alone))
+    found = []
+    for key, label, make in made:
+        try:
+            other = make()
+        except ScenarioError:
+            continue  # no network any more, such as one with more flows than there may be
+        if not is_same_network(scenario, other):
+            found.append(Neighbour(key, label, other))
+    tuned = tuple(scenario.links if links is None else links)
+    other, added = with_web_traffic(scenario, tuned, WEB_SHARE)
+    if added:
+        found.append(Neighbour("web", "a tenth of the rate as web traffic", other, added))
+    return tuple(found)
 
 
-def _neighbour(
-    scenario: Scenario, key: str, label: str, make: Callable[[], Scenario]
-) -> Neighbour | None:
-    try:
-        other = make()
-    except ScenarioError:
-        return None  # no network any more, such as one with more flows than there may be
-    return None if is_same_network(scenario, other) else Neighbour(key, label, other)
-
-
-def _web_neighbour(scenario: Scenario, links: Sequence[str]) -> Neighbour | None:
-    other, added = with_web_traffic(scenario, links, WEB_SHARE)
-    label = "a tenth of the rate as web traffic"
-    return Neighbour("web", label, other, added) if added else None
-
-
-def _marks_ecn(scenario: Scenario, link: str) -> bool:
-    """True if a queue marks packets of senders that know ECN."""
-    queue = scenario.links[link].queue
-    table = queue.algorithm.parameters
-    if "ecn" in table:
-        return bool(queue.algorithm.complete(queue.parameters)["ecn"])
-    # Some disciplines always do; the tables of those that never do, do not speak of marks.
-    return any("mark" in row.meaning for row in table.values())
-
-
-BREAKS: Final = "breaks a bound"
-"""What a table says in place of "worse", where that is why: the objective may well have gained."""
-
-MAY_BREAK: Final = "may break a bound"
-MAY_LOSE: Final = "may be worse"
-"""What a table says in place of "undecided"."""
-
-NeighbourVerdict = Literal["better", "no difference", "worse", "undecided", "not measured"]
-
-
-@document(
-    "key condition=label verdict reason gains seeds?? best? incumbent? difference?"
-    " breaks.constraint? breaks.figures?"
-    " may_break.constraint?=may_break.verdict.constraint"
-    " may_break.figures?=may_break.verdict.figures may_break.seeds?"
-    " may_break.seeds_needed?=may_break.needed"
-)
 @dataclass(frozen=True, slots=True)
-class NeighbourOutcome:
-    """Two settings under one neighbouring condition.
+class NoWorse(Constraint):
+    """A constraint that holds where the setting in force keeps it, and is broken no worse."""
+
+    def bounds(
+        self, values: Sequence[float | None], reference: Sequence[float | None] | None = None
+    ) -> list[float | None]:
+        """The looser of the bound and what the setting in force reaches, in each phase."""
+        own = Constraint.bounds(self, values, reference)
+        loosest = min if self.at_least else max
+        return [
+            bound if bound is None or now is None else loosest(bound, now)
+            for bound, now in zip(own, reference or own, strict=True)
+        ]
+
+
+def constraints_around(constraints: Sequence[Constraint]) -> list[Constraint]:
+    """The constraints of a scenario as they hold under the conditions around it."""
+    found = []
+    for each in constraints:
+        if each.of_harm and each.of_reference:
+            bound = 1.0 + _SLACK * (each.bound - 1.0)
+            text = f"{each.text} (with twice the margin)"
+            found.append(replace(each, text=text, bound=bound, offset=_SLACK * each.offset))
+        elif each.of_reference:
+            found.append(each)
+        else:
+            own = {field.name: getattr(each, field.name) for field in fields(Constraint)}
+            found.append(NoWorse(**own))
+    return found
+
+
+Verdict = Literal["better", "no difference", "worse", "not measured"]
+
+
+@document("key condition=label verdict reason seeds best? incumbent? difference? breaks?")
+@dataclass(frozen=True, slots=True)
+class ConditionOutcome:
+    """A setting beside the one in force under one neighbouring condition.
 
     Attributes:
         key: the condition's stable name.
         label: the condition in words, to follow "with".
-        verdict: on the recommended setting.
+        verdict: on the setting.
         reason: of the verdict, in words, to follow the condition.
-        best: the objective of the recommended setting; ``None`` where it is not measured.
+        seeds: how many both have met.
+        best: the objective of the setting; ``None`` where it is not measured.
         incumbent: the same of the setting in force.
-        difference: recommended - in force, seed by seed, turned so that negative is better.
-        constraints: the verdicts on the recommended setting.
-        breaks: the one that it breaks and the setting in force keeps, if that is why it is worse.
-        may_break: the one of which nobody can tell, if that is why it is undecided.
-        seeds: how many both settings have met.
+        difference: setting - in force, seed by seed, turned so that negative is better.
+        breaks: the bound that it breaks, if that is why it is worse.
     """
 
     key: str
     label: str
-    verdict: NeighbourVerdict
+    verdict: Verdict
     reason: str
-    best: Interval | None
-    incumbent: Interval | None
-    difference: Interval | None
-    constraints: tuple[ConstraintVerdict, ...]
+    seeds: int
+    best: Interval | None = None
+    incumbent: Interval | None = None
+    difference: Interval | None = None
     breaks: ConstraintVerdict | None = None
-    may_break: BoundRuling | None = None
-    seeds: int = 0
 
     @property
     def shown_verdict(self) -> str:
         """The verdict as a table shows it."""
-        return shown(
-            self.verdict,
-            breaks=self.breaks is not None,
-            may_break=self.may_break is not None,
-        )
-
-    @property
-    def gains(self) -> bool:
-        """True if the objective is better, even if a bound is broken for it, or may be."""
-        if self.breaks is None and self.may_break is None:
-            return self.verdict == "better"
-        high = None if self.difference is None else self.difference.high
-        return high is not None and high < 0.0
+        return self.verdict if self.breaks is None else "breaks a bound"
 
 
-def shown(verdict: str, *, breaks: bool, may_break: bool) -> str:
-    """A verdict as a table shows it.
+def judge_condition(
+    key: str,
+    label: str,
+    objective: Objective,
+    constraints: Sequence[Constraint],
+    best: Evaluation,
+    incumbent: Evaluation,
+) -> ConditionOutcome:
+    """Judges a setting against the one in force under one condition.
+
+    It is worse where it breaks a bound that the one in force keeps, or where its objective is worse
+    by more than :data:`RELEVANT_LOSS` and by more than chance.
 
     Args:
-        verdict: one of :data:`NeighbourVerdict`, or whatever stands for none.
-        breaks: whether it is because of a bound that is broken.
-        may_break: whether it is because of one that may be.
+        key: of the condition.
+        label: of the condition.
+        objective: of both.
+        constraints: those that both were evaluated with.
+        best: the setting.
+        incumbent: the one in force, on the same seeds.
     """
-    if breaks:
-        return BREAKS
-    if may_break:
-        return MAY_BREAK
-    return MAY_LOSE if verdict == "undecided" else verdict
+    count = len(best.seeds)
+    absent = best.not_measured or incumbent.not_measured
+    if absent is not None or not count:
+        return ConditionOutcome(key, label, "not measured", str(absent or "no time"), count)
+    sign = -1.0 if objective.maximised else 1.0
+    pairs = list(zip(best.objectives, incumbent.objectives, strict=True))
+    difference = mean_interval((new - old for new, old in pairs), CONFIDENCE)
+    mine = mean_interval(sign * value for value in best.objectives)
+    other = mean_interval(sign * value for value in incumbent.objectives)
+    now = judge(constraints, incumbent, incumbent, CONFIDENCE)
+    then = judge(constraints, best, incumbent, CONFIDENCE)
+    broken = [new for new, old in zip(then, now, strict=True) if "broken" == new.holds != old.holds]
+    unit = f" {objective.unit}" if objective.unit else ""
+    reason = f"{objective.label} {mine.mean:.3g}{unit} instead of {other.mean:.3g}{unit}"
+    relevant = max(RELEVANT_LOSS * abs(other.mean), objective.least_gain(0.0))
+    verdict: Verdict = "no difference"
+    if broken:
+        verdict, reason = "worse", f"it breaks a bound that the other keeps ({broken[0]})"
+    elif difference.low is not None and difference.low > 0.0 and difference.mean > relevant:
+        verdict = "worse"
+    elif difference.high is not None and difference.high < 0.0:
+        verdict = "better"
+    first = broken[0] if broken else None
+    return ConditionOutcome(key, label, verdict, reason, count, mine, other, difference, first)
+
+
+@document("holds seeds conditions=outcomes warnings")
+@dataclass(frozen=True, slots=True)
+class Around:
+    """A recommended setting under the conditions around those that were given.
+
+    Attributes:
+        unit: of the objective, "" for a plain number.
+        seeds: that it and the setting in force have met under each condition.
+        outcomes: under each condition.
+    """
+
+    unit: str
+    seeds: tuple[int, ...]
+    outcomes: tuple[ConditionOutcome, ...]
+
+    @property
+    def holds(self) -> bool:
+        """True if the setting is worse than the one in force under none of them."""
+        return not self.lost
+
+    @property
+    def lost(self) -> tuple[ConditionOutcome, ...]:
+        """The conditions under which it is worse."""
+        return tuple(each for each in self.outcomes if each.verdict == "worse")
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence for whoever can tell that such a condition will come; none where it holds."""
+        return tuple(f"do not use it with {each.label}: {each.reason}" for each in self.lost)
+
+    def __str__(self) -> str:
+        """A table: one line for each condition."""
+        unit = f", {self.unit}" if self.unit else ""
+        rows = [("with", f"in force{unit}", f"recommended{unit}", "the recommended is")]
+        for each in self.outcomes:
+            now, best = (
+                "not measured" if found is None else f"{found.mean:.4g}"
+                for found in (each.incumbent, each.best)
+            )
+            rows.append((each.label, now, best, each.shown_verdict))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join(
+            f"  {row[0]:<{widths[0]}}  {row[1]:>{widths[1]}}  {row[2]:>{widths[2]}}  {row[3]}"
+            for row in rows
+        )

@@ -104,8 +104,8 @@ class TuningPlan:
             by default as the scenario says.
         required_improvement: the fraction of the incumbent's objective that must be gained, beyond
             doubt, for a setting to be recommended.
-        robustness: whether a recommendation is also tried around the scenario, and a robust
-            alternative is looked for where it loses.
+        exactly: whether only the conditions as given count. By default a setting has to do under
+            those around them too (:mod:`vermilion.tuning.neighbourhood`); of one scenario only.
         rivals: whether baselines are shown beside it.
         boxes: lower and upper ends of some parameters, in the units of their tables.
         profile: the name of a device profile: only what the device can be set to is proposed, and
@@ -139,7 +139,7 @@ class TuningPlan:
     harm: tuple[str, ...] | None = None
     minimum_improvement: float | None = None
     required_improvement: float = 0.0
-    robustness: bool = True
+    exactly: bool = False
     rivals: bool = True
     boxes: Mapping[str, tuple[float, float]] | None = None
     profile: str | None = None

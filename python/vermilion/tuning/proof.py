@@ -186,12 +186,13 @@ class Proof:
         reached = next((each for each in tuning.ranked_by(0.0) if each.setting == best), None)
         if reached is None:
             return []
+        most = tuning.horizon.value(reached, inside=0.0)
         for inside in _OUTSIDE:
             promising = [
                 each.setting
                 for each in tuning.ranked_by(inside)
                 if each.objective < reached.objective
-                and tuning.horizon.value(each, inside=inside) < BROKEN
+                and tuning.horizon.value(each, inside=inside) < min(BROKEN, most)
             ]
             found.add(_EACH, promising)
             middle = between(tuning.space, best, promising[0])[1:2] if promising else ()

@@ -33,9 +33,8 @@ from vermilion.tuning.verdict import judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vermilion.objectives import Constraint
     from vermilion.tuning.evaluation import Evaluation
-    from vermilion.tuning.simulations import Simulations
+    from vermilion.tuning.horizon import Horizon
 
 _FIRST_ROUND: Final = 3
 _LATER_ROUNDS: Final = 2
@@ -76,27 +75,16 @@ class Race:
     """The leaders of a search and the seeds that they meet.
 
     Args:
-        simulations: runs them.
-        constraints: that the evaluations were made with.
-        incumbent: meets the same seeds, because constraints may refer to it.
+        horizon: in which they race; its incumbent meets the same seeds.
         leaders: at least one setting that the core accepts, the likely best first.
-        scale: a typical size of the objective.
     """
 
-    def __init__(
-        self,
-        simulations: Simulations,
-        constraints: Sequence[Constraint],
-        incumbent: Evaluation,
-        leaders: Sequence[Evaluation],
-        scale: float,
-    ) -> None:
-        self._simulations = simulations
-        self._constraints = constraints
-        self._incumbent = incumbent
+    def __init__(self, horizon: Horizon, leaders: Sequence[Evaluation]) -> None:
+        self._horizon = horizon
+        self._constraints = horizon.constraints
+        self._incumbent = horizon.incumbent
         self._leaders = list(leaders)
         self._left = list(leaders)
-        self._scale = scale
         self._met = 0
         self._spent = 0
 
@@ -127,7 +115,7 @@ class Race:
                 if progress is not None:
                     progress(before + done)
 
-            [kept, *_] = self._simulations.run_in_step(
+            [kept, *_] = self._horizon.simulations.run_in_step(
                 [self._incumbent, *self._left],
                 some,
                 until=until,
@@ -146,6 +134,19 @@ class Race:
         if not all(each.seeds for each in self._left):
             return self._left[0]
         return min(self._left, key=self._value)
+
+    @property
+    def ranked(self) -> list[Evaluation]:
+        """Those that met a seed, the likely best first."""
+        return sorted((each for each in self._leaders if each.seeds), key=self._value)
+
+    @property
+    def fairest(self) -> Evaluation:
+        """The winner, or one that is nearly as good and shares noticeably more fairly."""
+        first = self.winner
+        met = [each for each in self._leaders if each.seeds and self._violation(each) == 0.0]
+        ranked = [first, *(each for each in met if each is not first)]
+        return self._horizon.fairest(ranked, self._joined) or first
 
     @property
     def report(self) -> RaceReport:
@@ -172,18 +173,27 @@ class Race:
 
     def _differences(self, one: Evaluation, other: Evaluation) -> list[float]:
         """Seed by seed, on the seeds of the race."""
-        pairs = zip(one.latest(self._met), other.latest(self._met), strict=True)
-        return [first - second for first, second in pairs]
+        rows = (
+            [self._horizon.joined(each, value) for value in each.latest(self._met)]
+            for each in (one, other)
+        )
+        return [first - second for first, second in zip(*rows, strict=True)]
+
+    def _joined(self, evaluation: Evaluation) -> float:
+        """Mean of the race, joined with what other conditions have shown."""
+        values = evaluation.latest(self._met) if self._met > 1 else evaluation.objectives
+        mean = math.fsum(values) / len(values) if values else math.inf
+        return self._horizon.joined(evaluation, mean)
 
     def _value(self, evaluation: Evaluation) -> float:
         """Rank of a setting: feasible ones first, then the mean of the race."""
-        values = evaluation.latest(self._met) if self._met > 1 else evaluation.objectives
-        mean = math.fsum(values) / len(values) if values else math.inf
-        return feasible_first(mean, self._violation(evaluation), self._scale)
+        violation, scale = self._violation(evaluation), self._horizon.scale
+        return feasible_first(self._joined(evaluation), violation, scale)
 
     def _violation(self, evaluation: Evaluation) -> float:
         verdicts = judge(self._constraints, evaluation, self._incumbent)
-        return math.fsum(verdict.cautious_violation for verdict in verdicts)
+        around = self._horizon.violation_around(evaluation)
+        return around + math.fsum(verdict.cautious_violation for verdict in verdicts)
 
     def _is_broken(self, evaluation: Evaluation) -> bool:
         verdicts = judge(self._constraints, evaluation, self._incumbent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,9 +21,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.comparison import Comparison, Judgement
     from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.fidelity import FidelityReport
+    from vermilion.tuning.neighbourhood import Around
     from vermilion.tuning.race import RaceReport
-    from vermilion.tuning.robust_alternative import RobustAlternative
-    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.state import End
     from vermilion.tuning.verdict import ConstraintVerdict
 
@@ -159,28 +158,6 @@ class BaselineOutcome:
         return f"{self.label}{'*' if self.missed else ''}"
 
 
-@document(
-    "parameters=found.setting objective.value=found.comparison.best"
-    " objective.difference=found.comparison.difference"
-    " objective.confidence=found.comparison.confidence"
-    " harm=found.comparison.harm constraints=found.comparison.constraints"
-    " metrics=found.metrics robustness=found.robustness device?"
-)
-@dataclass(frozen=True, slots=True)
-class OfferedAlternative:
-    """A setting to use instead, by whoever does not know the conditions exactly.
-
-    Attributes:
-        found: the setting, and what it reaches.
-        readable: its values as one would write them, by path.
-        device: the same in a device's own words, if a profile was asked for.
-    """
-
-    found: RobustAlternative
-    readable: Mapping[str, str]
-    device: OnDevice | None = None
-
-
 @document("scenario distance")
 class WarmStart(NamedTuple):
     """Earlier answer that a search began with: its scenario, and how far its conditions lie."""
@@ -198,7 +175,7 @@ class WarmStart(NamedTuple):
     " objective.among?=comparison.among"
     " constraints.best?=comparison.constraints"
     " constraints.incumbent?=comparison.constraints_of_incumbent harm?=comparison.harm"
-    " metrics rivals robustness? sturdier? evaluations simulations seconds end seeds race?"
+    " metrics rivals robustness? evaluations simulations seconds end seeds race?"
     " fidelity? warm_starts device? search.name=search search.state=search_state"
 )
 @dataclass(frozen=True, slots=True)
@@ -239,11 +216,9 @@ class Recommendation:
         device: the setting to use in a device's own words, if a profile was asked for.
         unit: of the objective, "" for a plain number.
         rivals: the baselines; none where there was no time.
-        robustness: how it fares around the conditions it was found for; ``None`` where that was
-            not asked, or nothing was accepted.
+        robustness: how it fares under the conditions around those given; ``None`` where they were
+            not asked about, or nothing was accepted.
         warnings: what to know before using it, a sentence each.
-        sturdier: the robust alternative: it gains less, and is worse under fewer conditions;
-            ``None`` where the best found is surely worse under none, or none was found.
     """
 
     scenario: str
@@ -269,9 +244,8 @@ class Recommendation:
     device: OnDevice | None = None
     unit: str = ""
     rivals: tuple[BaselineOutcome, ...] = ()
-    robustness: Robustness | None = None
+    robustness: Around | None = None
     warnings: tuple[str, ...] = ()
-    sturdier: OfferedAlternative | None = None
 
     @property
     def verdict(self) -> Judgement | None:
@@ -297,7 +271,7 @@ class Recommendation:
         lines = [
             f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
             self.reason,
-            *self._warning_lines(),
+            *(f"warning: {warning}" for warning in self.warnings),
             "",
             *aligned(self._setting_rows()),
             "",
@@ -310,10 +284,7 @@ class Recommendation:
             if kept:
                 lines += ["of the best found", *(f"  {line}" for line in kept), ""]
         if self.robustness is not None:
-            lines += [
-                self.robustness.table(self.sturdier.found.robustness if self.sturdier else None),
-                "",
-            ]
+            lines += [str(self.robustness), ""]
         seeds = ", ".join(
             f"{_range(numbers)} for the {stage.replace('_', '-')}"
             for stage, numbers in asdict(self.seeds).items()
@@ -330,9 +301,6 @@ class Recommendation:
         ]
         if self.device is not None:
             lines += self.device.lines("the best found" if self.accepted else "the incumbent")
-        if self.sturdier is not None and self.sturdier.device is not None:
-            also = replace(self.sturdier.device, notes=())
-            lines += also.lines("the robust alternative")
         return "\n".join(lines)
 
     @property
@@ -340,53 +308,26 @@ class Recommendation:
         """The best of the baselines, as many as a table has room for; the JSON has all."""
         return self.rivals[:_MOST_BASELINES]
 
-    def _warning_lines(self) -> list[str]:
-        """Warnings about the best found, and the purpose of the robust alternative."""
-        warnings = [f"warning: {warning}" for warning in self.warnings]
-        if self.sturdier is None:
-            return warnings
-        found = self.sturdier.found
-        reached = f"{self.objective} {interval_text(found.comparison.best)} {self.unit}".rstrip()
-        lost, conditions = len(found.robustness.lost), len(found.robustness.outcomes)
-        under = f"under {lost or 'none'} of these {conditions} conditions"
-        if found.robustness.doubtful:
-            under += f", and may be under {len(found.robustness.doubtful)}"
-        instead = "use this setting if you do not know the conditions exactly"
-        sturdier = f"It reaches {reached} as given, and is worse than the one in force {under}"
-        return [*warnings, f"robust alternative: {instead}. {sturdier}"]
-
     def _setting_rows(self) -> list[tuple[str, ...]]:
         """The settings beside each other."""
         rows: list[tuple[str, ...]] = [("parameter", "incumbent", "best found")]
-        rows += [(path, *texts) for path, texts in self.readable.items()]
-        if self.sturdier is None:
-            return rows
-        others = self.sturdier.readable
-        # A discipline that is tuned in the place of another is the same in both.
-        found = [others.get(path, best) for path, (_, best) in self.readable.items()]
-        more = ("robust alternative", *found)
-        return [(*row, cell) for row, cell in zip(rows, more, strict=True)]
+        return [*rows, *((path, *texts) for path, texts in self.readable.items())]
 
     def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
         """Table of all settings on the fresh seeds."""
-        also = [] if self.sturdier is None else [self.sturdier.found]
-        reached = [comparison.incumbent, comparison.best, *(each.comparison.best for each in also)]
-        reached += [each.objective for each in self._shown_baselines]
+        baselines = self._shown_baselines
+        reached = [comparison.incumbent, comparison.best, *(each.objective for each in baselines)]
         rows = [objective_row(self.objective, self.unit, reached)]
-        gains = [_improvement(comparison), *(_improvement(each.comparison) for each in also)]
-        if gains[0]:
-            rows += [("improvement", "", *gains, *("" for _ in self._shown_baselines))]
-        others = [("robust alternative", each.metrics) for each in also]
-        others += [(each.heading, each.metrics) for each in self._shown_baselines]
+        if gain := _improvement(comparison):
+            rows.append(("improvement", "", gain, *("" for _ in baselines)))
+        others = [(each.heading, each.metrics) for each in baselines]
         return fresh_rows(self.metrics, others, rows)
 
     def _repr_html_(self) -> str:
         """Render the decision, both settings and their figures for a notebook."""
-        also = () if self.sturdier is None else ("robust alternative",)
         headings = (
             "incumbent",
             "best found",
-            *also,
             *(each.heading for each in self._shown_baselines),
         )
         settings = [(path, texts) for path, *texts in self._setting_rows()[1:]]
@@ -401,10 +342,8 @@ class Recommendation:
         table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
-        broken = () if self.robustness is None else self.robustness.broken()
-        if self.sturdier is not None:
-            broken = (*broken, *self.sturdier.found.robustness.broken("robust alternative"))
-        said = [self.reason, *self._warning_lines(), *broken, *missed_lines(self._shown_baselines)]
+        warnings = (f"warning: {warning}" for warning in self.warnings)
+        said = [self.reason, *warnings, *missed_lines(self._shown_baselines)]
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")

@@ -56,7 +56,6 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Evaluation, Over
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.recommendation import BaselineOutcome
-    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.session import TuningSession
     from vermilion.tuning.state import End
 
@@ -108,7 +107,7 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
     first = cases[0].scenario
-    around, rivals, end = _check_around(tuning, prepared, session, accepted=accepted)
+    rivals, end = _baselines(tuning, prepared, session)
     warnings = box_warnings(first, space, best) if best is not None and accepted else ()
     return RobustRecommendation(
         over=plan.over,
@@ -125,10 +124,9 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
                 price,
                 case.objective.unit,
                 others,
-                robustness,
             )
-            for case, weight, each, price, others, robustness in zip(
-                cases, shares, compared, _prices(tuning, prepared), rivals, around, strict=True
+            for case, weight, each, price, others in zip(
+                cases, shares, compared, _prices(tuning, prepared), rivals, strict=True
             )
         ),
         together=_joint_comparison(tuning, cases, plan.over, shares),
@@ -148,12 +146,6 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         warnings=(
             *_insensitivity_warnings(tuning, cases),
             *warnings,
-            *(
-                f"in {case.label}, {warning}"
-                for case, each in zip(cases, around, strict=True)
-                if each is not None
-                for warning in each.warnings
-            ),
         ),
     )
 
@@ -178,33 +170,24 @@ def _search_deadline(prepared: PreparedTuning, session: TuningSession) -> float 
     return until - BESIDE * (until - prepared.start)
 
 
-def _check_around(
-    tuning: Tuning, prepared: PreparedTuning, session: TuningSession, *, accepted: bool
-) -> tuple[list[Robustness | None], list[tuple[BaselineOutcome, ...]], End]:
-    """Return the neighbourhood check and baselines of each scenario, and the end.
+def _baselines(
+    tuning: Tuning, prepared: PreparedTuning, session: TuningSession
+) -> tuple[list[tuple[BaselineOutcome, ...]], End]:
+    """Return the baselines of each scenario, and the end.
 
     Ctrl-C leaves out what was not measured yet; what was decided before stands.
     """
     cases = prepared.cases
-    around: list[Robustness | None] = [None] * len(cases)
     rivals: list[tuple[BaselineOutcome, ...]] = [()] * len(cases)
     if tuning.compared is None or not is_time_for_more(session, tuning.end):
-        return around, rivals, tuning.end
-    best, now = tuning.compared
-    left = 2 * len(cases)
+        return rivals, tuning.end
     try:
         for number, case in enumerate(cases):
-            if accepted:
-                beside = Beside(prepared, session, case, share=1.0 / left)
-                around[number] = beside.robustness(best.setting)
-            left -= 1
-        for number, case in enumerate(cases):
-            beside = Beside(prepared, session, case, share=1.0 / left)
-            rivals[number] = beside.rivals(now.pieces[number].results)
-            left -= 1
+            beside = Beside(prepared, session, case, share=1.0 / (len(cases) - number))
+            rivals[number] = beside.rivals(tuning.compared[1].pieces[number].results)
     except KeyboardInterrupt:
-        return around, rivals, "interrupted"
-    return around, rivals, tuning.end
+        return rivals, "interrupted"
+    return rivals, tuning.end
 
 
 def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) -> Horizon:

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.race import RaceReport
     from vermilion.tuning.recommendation import BaselineOutcome, OnDevice
-    from vermilion.tuning.robustness import Robustness
     from vermilion.tuning.state import End
 
 
@@ -39,7 +38,7 @@ if TYPE_CHECKING:
     " objective.best?=comparison.best objective.incumbent?=comparison.incumbent"
     " objective.difference?=comparison.difference objective.improvement?=comparison.improvement"
     " objective.least_gain?=comparison.least_gain constraints?=comparison.constraints"
-    " harm?=comparison.harm metrics?? rivals robustness?"
+    " harm?=comparison.harm metrics?? rivals"
 )
 @dataclass(frozen=True, slots=True)
 class RobustCase:
@@ -57,7 +56,6 @@ class RobustCase:
             here.
         unit: of the objective, "" for a plain number.
         rivals: baselines of this scenario alone.
-        robustness: how the setting fares around this scenario; ``None`` where that was not tried.
     """
 
     scenario: str
@@ -68,7 +66,6 @@ class RobustCase:
     metrics: Mapping[str, SettingPair] = field(default_factory=dict)
     unit: str = ""
     rivals: tuple[BaselineOutcome, ...] = ()
-    robustness: Robustness | None = None
 
 
 @document(
@@ -192,8 +189,6 @@ class RobustRecommendation:
                 lines += [f"  {line}" for line in kept_lines(each.best_verdicts)]
                 lines += aligned(_price_rows(case))
                 lines += [f"  {line}" for line in missed_lines(case.rivals)]
-            if case.robustness is not None:
-                lines += [str(case.robustness)]
         last = self.seeds.comparison
         reports = (self.fidelity, self.race)
         lines += ["", *(str(report) for report in reports if report is not None)]
@@ -209,10 +204,9 @@ class RobustRecommendation:
 
 
 def _constraint_lines(case: RobustCase) -> list[str]:
-    """Bounds kept and missed by the best found and its baselines in a scenario and around it."""
-    each, around = case.comparison, case.robustness
-    kept = [] if each is None else [*kept_lines(each.best_verdicts), *missed_lines(case.rivals)]
-    return kept if around is None else [*kept, *around.broken()]
+    """Bounds kept and missed by the best found and its baselines in a scenario."""
+    each = case.comparison
+    return [] if each is None else [*kept_lines(each.best_verdicts), *missed_lines(case.rivals)]
 
 
 def _price_rows(case: RobustCase) -> list[tuple[str, ...]]:

@@ -39,17 +39,27 @@ class MeasuredScenario:
         objective: what is evaluated.
         constraints: whose metrics are kept with it.
         memory: what is known already, and keeps what is simulated; ``None`` for none.
+        added: groups of flows that belong to the conditions, and of which nothing is measured.
     """
 
     candidates: Candidates
     objective: Objective
     constraints: Sequence[Watched]
     memory: SimulationMemory | None = None
+    added: tuple[str, ...] = ()
 
     @property
     def needs_flow_delays(self) -> bool:
         """True if an objective, or something that is watched, is about packets' delay or loss."""
         return any(needs_flow_delays(each) for each in (self.objective, *self.constraints))
+
+    def without_added(self, result: Result) -> Result:
+        """Return a result without the flows that belong to the conditions."""
+        if not self.added:
+            return result
+        flows = result.data["flows"].items()
+        own = {name: each for name, each in flows if name not in self.added}
+        return Result({**result.data, "flows": own})
 
     def is_whole(self, outcome: KeptSimulation) -> bool:
         """True if all that was measured is remembered, and fits what was made of it."""
@@ -76,6 +86,7 @@ class Simulations:
         length: the fraction of the scenario's measured time that the candidates simulate.
         further: other scenarios in which each setting is simulated too; then every evaluation has
             a piece for each scenario, in this order.
+        added: groups of flows of which nothing is measured.
 
     Attributes:
         measured: all scenarios.
@@ -96,8 +107,10 @@ class Simulations:
         memory: SimulationMemory | None = None,
         length: float = 1.0,
         further: Sequence[MeasuredScenario] = (),
+        added: tuple[str, ...] = (),
     ) -> None:
-        self.measured = [MeasuredScenario(candidates, objective, constraints, memory), *further]
+        first = MeasuredScenario(candidates, objective, constraints, memory, added)
+        self.measured = [first, *further]
         self._flow_delays = any(measured.needs_flow_delays for measured in self.measured)
         self._length = length
         self._seconds = 0.0
@@ -272,7 +285,8 @@ class Simulations:
             for (own, evaluation), row in zip(pieces, results, strict=True):
                 for seed, result in zip(seeds, row if own is measured else (), strict=False):
                     if result is not None:
-                        evaluation.add(seed, result, measured.objective, measured.constraints)
+                        seen = measured.without_added(result)
+                        evaluation.add(seed, seen, measured.objective, measured.constraints)
                         self.count += 1
                         self._timed += 1
                         data = result.data if made_for in KEPT_WHOLE else None

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.horizon import Horizon, Shorter
     from vermilion.tuning.memory import Memory, Used
+    from vermilion.tuning.neighbourhood import Around
     from vermilion.tuning.race import RaceReport
 
     Compare = Callable[[Evaluation, Evaluation, float], Comparison]
@@ -37,7 +38,6 @@ Stage = Literal[
     "comparison",
     "rivals",
     "neighbourhood",
-    "alternatives",
 ]
 
 
@@ -106,8 +106,7 @@ def is_at_edge(here: Length) -> bool:
     if horizon.value(best) >= BROKEN:
         return True
     return any(
-        each.objective < best.objective and horizon.value(each) >= BROKEN
-        for each in here.evaluations
+        each.objective < best.objective and horizon.breaks_asked(each) for each in here.evaluations
     )
 
 
@@ -149,6 +148,8 @@ class TuningState:
         refinement: how many settings those were.
         unsaved: settings whose values the search has used since the memory was last told.
         leaders: the settings that raced; none before that.
+        raced: the same, the likely best first.
+        around: the best under the conditions around; ``None`` where it has met none.
         earlier: those of the search that this one goes on with: they are tried again.
     """
 
@@ -182,6 +183,8 @@ class TuningState:
     results: list[list[Result]] = field(default_factory=lambda: [[], []])
     unsaved: list[Used] = field(default_factory=list)
     leaders: list[Setting] = field(default_factory=list)
+    raced: list[Evaluation] = field(default_factory=list)
+    around: Around | None = None
     earlier: Sequence[Setting] = ()
 
     def __post_init__(self) -> None:
@@ -190,7 +193,8 @@ class TuningState:
     @property
     def simulations(self) -> int:
         """Runs of the simulator so far."""
-        return self.full.simulations.count + self.shorter.count
+        around = sum(each.horizon.simulations.count for each in self.full.conditions)
+        return self.full.simulations.count + around + self.shorter.count
 
     @property
     def why_not_compared(self) -> str:

@@ -44,7 +44,7 @@ _SETTINGS: Final = (
     "race_budget",
     "fidelity",
     "required_improvement",
-    "robustness",
+    "exactly",
     "rivals",
     "points",
 )
