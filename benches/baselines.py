@@ -25,7 +25,7 @@ def main() -> None:
     given = parser.parse_args()
     rows: dict[str, dict[str, str]] = {}
     for name in ("varying-load", "oscillating-red", "varying-round-trip-time"):
-        found = vermilion.tune(vermilion.load_scenario(name), budget=given.budget, robustness=False)
+        found = vermilion.tune(vermilion.load_scenario(name), budget=given.budget, exactly=True)
         if found.comparison is None:
             continue
         column = {

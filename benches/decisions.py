@@ -192,11 +192,8 @@ def measured(scenario: Scenario, seed: int) -> dict[str, Any]:
     rows = {"RED as published": before}
     bounded = vermilion.tune(scenario, seed=seed, budget=BUDGET)
     rows["tuned"] = reached(scenario.with_values(dict(bounded.chosen)))
-    if bounded.sturdier is not None:
-        sturdier = dict(bounded.sturdier.found.setting)
-        rows["robust alternative"] = reached(scenario.with_values(sturdier))
     free = vermilion.tune(
-        scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, robustness=False
+        scenario, seed=seed, budget=BUDGET, harm=["none"], rivals=False, exactly=True
     )
     rows["tuned, harm allowed"] = reached(scenario.with_values(dict(free.chosen)))
     for rival in bounded.rivals:
@@ -214,29 +211,7 @@ def measured(scenario: Scenario, seed: int) -> dict[str, Any]:
         ],
         "jain_index": [jain.low, jain.mean, jain.high],
         "starved": [starved.low, starved.mean, starved.high],
-        "around": _around(bounded),
     }
-
-
-def _around(found: Recommendation) -> dict[str, Any] | None:
-    """What the check of the neighbourhood says; nothing where nothing is recommended."""
-    if not found.accepted or found.robustness is None or found.comparison is None:
-        return None
-    outcomes = found.robustness.outcomes
-    incumbent = found.comparison.incumbent.mean
-    told: dict[str, Any] = {
-        "gain": incumbent / found.comparison.best.mean,
-        "tried": len(outcomes),
-        "better": sum(each.verdict == "better" for each in outcomes),
-        "worse": [each.label for each in found.robustness.lost],
-    }
-    if found.sturdier is not None:
-        offered = found.sturdier.found
-        told["sturdier"] = {
-            "gain": incumbent / offered.comparison.best.mean,
-            "worse": [each.label for each in offered.robustness.lost],
-        }
-    return told
 
 
 def wall(rows: Sequence[Mapping[str, Any]]) -> str:
@@ -256,47 +231,6 @@ def wall(rows: Sequence[Mapping[str, Any]]) -> str:
     )
     rule = "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     return "\n".join([said, "", heading, rule, *(line for row in rows for line in row["rows"])])
-
-
-def around(rows: Sequence[Mapping[str, Any]]) -> str:
-    """What the check of the neighbourhood finds, and what refusing on its word would forgo."""
-    lines = [
-        (
-            "| network | times less | conditions around | better | worse | worse with | "
-            "robust alternative: times less | worse | worse with |"
-        ),
-        "| --- | ---: | ---: | ---: | ---: | --- | ---: | ---: | --- |",
-    ]
-    flagged, total = 0, 0
-    offers = []
-    for row in rows:
-        found = row["around"]
-        if found is None:
-            lines.append(f"| {row['network']} | nothing recommended | | | | | | | |")
-            continue
-        other = found.get("sturdier")
-        offers += [] if other is None else [(found, other)]
-        cells = (
-            "| | "
-            if other is None
-            else f"{other['gain']:.1f} | {len(other['worse'])} | {', '.join(other['worse'])}"
-        )
-        lines.append(
-            f"| {row['network']} | {found['gain']:.1f} | {found['tried']} | {found['better']} | "
-            f"{len(found['worse'])} | {', '.join(found['worse'])} | {cells} |"
-        )
-        flagged, total = flagged + bool(found["worse"]), total + 1
-    said = (
-        f"Of {total} recommendations of the table above, {flagged} lose to RED as published "
-        "under some condition around theirs and carry a warning. "
-        f"{len(offers)} of these have a robust alternative beside them, which loses under none in "
-        f"{sum(not other['worse'] for _, other in offers)} cases"
-    )
-    if offers:
-        part = statistics.geometric_mean(other["gain"] / mine["gain"] for mine, other in offers)
-        said += f" and gains {part:.2f} times as much in the geometric mean"
-    said += "."
-    return "\n".join([said, "", *lines])
 
 
 def measured_networks(seed: int, results: Path) -> list[dict[str, Any]]:
@@ -454,7 +388,7 @@ def edge(seed: int) -> str:
                 seed=seed + 1000 * number,
                 budget=EDGE_BUDGET,
                 rivals=False,
-                robustness=False,
+                exactly=True,
             )
             for number in range(EDGE_SEEDS)
         ]
@@ -463,7 +397,7 @@ def edge(seed: int) -> str:
             seed=seed + 900_000,
             budget=EDGE_REFERENCE_BUDGET,
             rivals=False,
-            robustness=False,
+            exactly=True,
         )
         accepted = [on_fresh_seeds(scenario, each) for each in found if each.accepted]
         others = [on_fresh_seeds(scenario, known)] if known.accepted else []
@@ -508,10 +442,7 @@ def main() -> None:
         given.results.parent.mkdir(parents=True, exist_ok=True)
         rows = measured_networks(given.seed, given.results)
         made = made_by("benches/decisions.py", rows)
-        texts |= {
-            name: f"{text}\n\n{made}"
-            for name, text in (("wall", wall(rows)), ("around", around(rows)))
-        }
+        texts |= {name: f"{text}\n\n{made}" for name, text in (("wall", wall(rows)),)}
     if "edge" in parts:
         texts["edge"] = f"{edge(given.seed)}\n\n{made_by('benches/decisions.py')}"
     for name, text in texts.items():

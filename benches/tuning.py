@@ -77,7 +77,7 @@ PHASE_BUDGET = 600
 PHASES = ("varying-load", "varying-round-trip-time")
 PHASE_SEEDS = range(FIRST_FRESH_SEED, FIRST_FRESH_SEED + 20)
 BY_ITSELF = "min_threshold=automatic,max_threshold=automatic,weight=automatic"
-BARE: Final[Mapping[str, Any]] = {"harm": ["none"], "rivals": False, "robustness": False}
+BARE: Final[Mapping[str, Any]] = {"harm": ["none"], "rivals": False, "exactly": True}
 """The search alone; what settings cost, and what stands beside them: `benches/decisions.py`."""
 
 RIVALS = {

@@ -51,7 +51,7 @@ def measure(network: DrawnNetwork, candidate: Candidate) -> Cell:
                     seed=1000 * repetition,
                     threads=1,
                     rivals=False,
-                    robustness=False,
+                    exactly=True,
                     search=candidate.search,
                     search_settings=candidate.settings,
                 )

@@ -72,9 +72,7 @@ def test_a_recommendation_shows_its_decision_and_both_settings():
     text = "".join(page.texts)
     assert recommendation.reason.replace("+-", "±") in text
     path = "links.bottleneck.queue.min_threshold"
-    offered = recommendation.sturdier
-    also = [] if offered is None else [offered.readable[path]]
-    assert page.row(path) == [*recommendation.readable[path], *also]
+    assert page.row(path) == [*recommendation.readable[path]]
     assert page.row(path)[0] == "15 packets"
     if recommendation.comparison is not None:
         assert "±" in page.row("queue-deviation (packets^2)")[0]

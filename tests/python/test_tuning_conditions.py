@@ -102,8 +102,12 @@ def test_the_value_of_a_setting_is_the_weighted_mean_relative_to_now():
     best = evaluation([50.0])
     assert given.joined(best, best.objective) == 50.0  # nothing else is known
     best.around = {"one": evaluation([20.0])}
-    assert given.joined(best, 50.0) == pytest.approx(100.0 * (0.5 * 0.5 + 0.3 * 2.0) / 0.8)
+    # What was met stands for all: half the weight, by geometric means.
+    assert given.joined(best, 50.0) == pytest.approx(100.0)
     best.around["two"] = evaluation([500.0])
+    assert given.joined(best, 50.0) == pytest.approx(100.0 * 0.5**0.5 * 2.0**0.3 * 0.5**0.2)
+    # Of what may be negative there is none.
+    given.least_size = 1.0
     assert given.joined(best, 50.0) == pytest.approx(100.0 * (0.5 * 0.5 + 0.3 * 2.0 + 0.2 * 0.5))
 
 
@@ -150,7 +154,7 @@ class Tuned:
         self.raced = [Evaluation({"a": a}) for a in raced]
         self.best = self.raced[0]
         self.compared = Evaluation({"a": raced[0]}), Evaluation({"a": 100.0}, [2, 3, 4])
-        self.comparison = type("Comparison", (), {"accepted": True})
+        self.comparison = type("Comparison", (), {"accepted": True, "least_gain": 5.0})
         self.results = [[], []]
         self.until, self.end, self.around = None, "budget", None
 

@@ -78,7 +78,7 @@ def plans(scenario):
             required_improvement=0.01,
             harm=("jain_index=0.1",),
             minimum_improvement=0.02,
-            robustness=False,
+            exactly=True,
             **common,
         ),
         "robust": TuningPlan(
@@ -115,7 +115,8 @@ def test_every_keyword_is_an_attribute_and_every_attribute_a_keyword():
     assert not of_plan & of_session
     # Those that are arguments of their own, and the objectives, of which two kinds have one.
     assert said == (of_plan - {"scenarios", "kind", "over", "objectives"}) | of_session | {
-        "objective"
+        "objective",
+        "robustness",  # until the next release: the opposite of exactly
     }
 
 
@@ -400,7 +401,7 @@ def test_a_scenario_s_harm_and_least_improvement_are_checked(setting, field):
         ("--harm=none", "what a change may cost is"),
         ("--set=tuning.harm=['none']", "what a change may cost is"),
         ("--minimum-improvement=5 %", "the least improvement is not set there and 0.05 here"),
-        ("--no-robustness", "robustness is true there and false here"),
+        ("--exactly", "exactly is false there and true here"),
     ],
 )
 def test_a_study_of_another_plan_is_refused(vermilion, tmp_path, option, words):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from vermilion.tuning.horizon import NEARLY
 from vermilion.tuning.neighbourhood import Around, judge_condition
 from vermilion.tuning.proof import LATER_LOOKS
 
@@ -119,7 +120,9 @@ class Neighbourhood:
         if len(other.seeds) < len(incumbent.seeds) or other.not_measured is not None:
             return False
         comparison = self._compare(other, incumbent, LATER_LOOKS)
-        if not comparison.accepted:
+        best = tuning.compared[0].objective
+        nearly = max(comparison.least_gain, NEARLY * abs(best))
+        if not comparison.accepted or other.objective - best > nearly:
             return False
         tuning.comparison, tuning.best = comparison, evaluation
         tuning.compared, tuning.results[0] = (other, incumbent), results

@@ -188,7 +188,7 @@ class Tuning(TuningState):
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
         if len(self.seeds.search) > 1:
             comparison, length = len(self.seeds.comparison), self.horizon.fraction
-            noise = MarginNoise(self.full.constraints, comparison, length)
+            noise = MarginNoise(self.full.constraints, comparison, length, len(self.seeds.search))
             for horizon in (self.full, *self.shorter.rungs):
                 horizon.noise = noise
 
@@ -437,7 +437,7 @@ class Tuning(TuningState):
         Where seeds differ much, those that look best at the edge are the lucky ones, of which the
         race may leave none.
         """
-        if all(constraint.of_harm for constraint in self.full.constraints):
+        if not self.full.constraints:
             return ranked
         usual = -(-2 * self.shortlist // 3)
         leaders = ranked[:usual]

@@ -12,8 +12,8 @@ that of an ordinary one.
 
 A horizon may have further conditions (:mod:`vermilion.tuning.neighbourhood`), each a horizon of its
 own. What a setting reaches under each is divided by what the setting in force reaches there, and
-the value of a setting is the weighted mean. A search meets the two whose order of settings differs
-most from that as given; what is found meets all of them.
+the value of a setting is the weighted geometric mean, or the arithmetic one of what may be
+negative. A search meets the two that ask most of a queue; what it has found meets all of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import WindowObjective, feasible_first
+from vermilion.objectives.constraint import BROKEN
 from vermilion.scenario.core_scenario import CannotShortenError, CoreScenario
 from vermilion.simulate.statistics import t_quantile
 from vermilion.tuning.candidates import Candidates
@@ -59,6 +60,9 @@ _FEWEST_KNOWN: Final = 8
 
 _CONFIDENCE: Final = 0.95
 
+_DOUBT_OF_HARM: Final = 1.5
+"""Standard errors by which a search lets a bound of harm be broken: longer runs will tell."""
+
 
 class MarginNoise:
     """Noise of the constraints' margins over seeds.
@@ -68,12 +72,18 @@ class MarginNoise:
         seeds: of the comparison that has to prove them.
         fraction: of the comparison's measured time that the settings are simulated for; what is
             measured for a quarter of the time differs twice as much.
+        search_seeds: that a setting has met when it is ranked.
     """
 
     def __init__(
-        self, constraints: Sequence[Constraint], seeds: int, fraction: float = 1.0
+        self,
+        constraints: Sequence[Constraint],
+        seeds: int,
+        fraction: float = 1.0,
+        search_seeds: int = 1,
     ) -> None:
         self._constraints = constraints
+        self._search_seeds = search_seeds
         self._factor = math.sqrt(fraction) * half_width_per_deviation(seeds)
         # For each constraint and phase the deviations of the settings' margins, rising.
         self._deviations: list[list[list[float]]] = [[] for _ in constraints]
@@ -97,11 +107,19 @@ class MarginNoise:
         Args:
             times: so many times what one interval needs.
         """
+        harm = -_DOUBT_OF_HARM / math.sqrt(self._search_seeds) if times <= 1.0 else 0.0
+        return self._distances(times * self._factor, harm)
+
+    def allowances_around(self) -> Allowances:
+        """The same under other conditions, of a setting that has met one seed."""
+        return self._distances(0.0, -_DOUBT_OF_HARM)
+
+    def _distances(self, asked: float, harm: float) -> Allowances:
         return [
             [
                 0.0
-                if constraint.of_harm or len(each) < _FEWEST_KNOWN
-                else times * self._factor * each[len(each) // 2]
+                if len(each) < _FEWEST_KNOWN
+                else (harm if constraint.of_harm else asked) * each[len(each) // 2]
                 for each in phases
             ]
             if phases
@@ -239,7 +257,7 @@ class Horizon:
 
     def has_failed(self, evaluation: Evaluation) -> bool:
         """True if a bound is broken by far."""
-        return evaluation.refusal is not None or self._violation(evaluation) > _PROVEN_FAILURE
+        return self.value(evaluation, 0.0) > BROKEN + _PROVEN_FAILURE
 
     def joined(self, evaluation: Evaluation, given: float) -> float:
         """The weighted mean of the objective under all conditions that were met.
@@ -251,27 +269,25 @@ class Horizon:
         met = self._met_conditions(evaluation)
         if not met:
             return given
-        total = GIVEN_WEIGHT + math.fsum(each.weight for each, _ in met)
-        ratios = (each.weight * own.objective / each.horizon.scale for each, own in met)
-        return (GIVEN_WEIGHT * given + self.scale * math.fsum(ratios)) / total
+        # Those that were met stand for all.
+        around = (1.0 - GIVEN_WEIGHT) / math.fsum(each.weight for each, _ in met)
+        rows = [(GIVEN_WEIGHT, given / self.scale)]
+        rows += [(around * each.weight, own.objective / each.horizon.scale) for each, own in met]
+        if self.least_size == 0.0 and all(ratio > 0.0 for _, ratio in rows):
+            return self.scale * math.exp(math.fsum(share * math.log(each) for share, each in rows))
+        return self.scale * math.fsum(share * each for share, each in rows)
 
     def violation_around(self, evaluation: Evaluation) -> float:
         """How badly bounds are broken under the conditions that were met; 0 if they are kept."""
+        inside = None if self.noise is None else self.noise.allowances_around()
         return math.fsum(
-            mean_violation(each.horizon.constraints, own, each.horizon.incumbent)
+            mean_violation(
+                each.horizon.constraints,
+                own,
+                each.horizon.incumbent,
+                inside,
+            )
             for each, own in self._met_conditions(evaluation)
-        )
-
-    def breaks_asked(self, evaluation: Evaluation) -> bool:
-        """True if a constraint that a user has asked for is not kept at the usual distance."""
-        allowances = None if self.noise is None else self.noise.allowances()
-        margins = mean_margins(self.constraints, evaluation, self.incumbent)
-        return any(
-            margin < (0.0 if inside is None else inside[place])
-            for number, phases in enumerate(margins)
-            if not self.constraints[number].of_harm
-            for inside in [None if allowances is None else allowances[number]]
-            for place, margin in enumerate(phases)
         )
 
     def fairest(
@@ -408,34 +424,7 @@ class Shorter:
                 return full_length("time was up before short runs were tested")
             found.append(evaluations)
         now = self.rungs[0].incumbent, self._full.incumbent
-        report = judged(_agreement(self._full.constraints, found, now), RUNGS[0])
-        if report.used:
-            self._order_conditions(found[0], seeds[:1], until)
-        return report
-
-    def _order_conditions(
-        self, pilot: Sequence[Evaluation], seeds: Sequence[int], until: float | None
-    ) -> None:
-        """Puts those conditions first that order the settings of the pilot least as given."""
-        rung = self.rungs[0]
-        if len(rung.conditions) <= SEARCHED_CONDITIONS:
-            return
-        likeness = {}
-        for condition in rung.conditions:
-            own = condition.horizon
-            own.meet(seeds, until)
-            others = [own.incumbent.another(each.setting) for each in pilot]
-            own.simulations.run(others, seeds, until=until, made_for="pilot")
-            if not all(each.is_complete(seeds) for each in others):
-                return
-            given, around = (
-                [horizon.value(each) for each in row]
-                for horizon, row in ((rung, pilot), (own, others))
-            )
-            agreement = rank_agreement(given, around)
-            likeness[condition.key] = -1.0 if agreement is None else agreement.correlation
-        for horizon in (self._full, *self.rungs):
-            horizon.conditions.sort(key=lambda each: likeness.get(each.key, 1.0))
+        return judged(_agreement(self._full.constraints, found, now), RUNGS[0])
 
     def climb(
         self,

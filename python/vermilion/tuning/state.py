@@ -106,7 +106,8 @@ def is_at_edge(here: Length) -> bool:
     if horizon.value(best) >= BROKEN:
         return True
     return any(
-        each.objective < best.objective and horizon.breaks_asked(each) for each in here.evaluations
+        each.objective < best.objective and horizon.value(each) >= BROKEN
+        for each in here.evaluations
     )
 
 

@@ -36,6 +36,7 @@ _SETTINGS: Final = (
     "over",
     "weights",
     "search_settings",
+    "exactly",
     "seed",
     "seeds",
     "profile",
@@ -44,7 +45,6 @@ _SETTINGS: Final = (
     "race_budget",
     "fidelity",
     "required_improvement",
-    "exactly",
     "rivals",
     "points",
 )

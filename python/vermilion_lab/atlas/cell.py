@@ -255,7 +255,7 @@ def _tune(
         warm_starts=[_paths(start) for start in starts],
         fidelity="full",
         rivals=False,
-        robustness=around,
+        exactly=not around,
         threads=threads,
         progress=None if progress is None else report,
     )
