@@ -35,6 +35,7 @@ ROOMS_BELOW = {
     "search": {"scenario"},
     "profiles": {"search", "scenario"},
     "tuning": {"files", "profiles", "search", "objectives", "simulate", "scenario", "_core"},
+    "autorate": {"files"},
     "agentx": set(),
     "routers": {"agentx", "files", "monitor", "profiles", "simulate", "scenario", "_core"},
     "link": {"monitor", "routers", "scenario", "_core"},
@@ -65,6 +66,7 @@ ROOMS_BELOW = {
     "cli": {
         "files",
         "advise",
+        "autorate",
         "link",
         "monitor",
         "agentx",

@@ -10,6 +10,7 @@ from typer.core import TyperGroup
 
 from vermilion.cli import laboratory
 from vermilion.cli.advise import advise
+from vermilion.cli.autorate import autorate
 from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.compare import compare
 from vermilion.cli.link import CommandBehindDashes, link
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
     "Simulate": ("new", "run", "compare", "link", "scenarios", "disciplines", "senders"),
-    "Tune": ("advise", "tune", "studies", "report", "atlas", "objectives"),
+    "Tune": ("advise", "autorate", "tune", "studies", "report", "atlas", "objectives"),
     "Control": ("online", "routers", "status", "watch", "undo", "snmp-agent"),
     "Evidence": ("monitor", "twin", "papers"),
 }
@@ -77,6 +78,10 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "vermilion online --router linux:eth0 --mode propose --listen 127.0.0.1:8447 --answers",
     ),
     "routers": ("vermilion routers", "vermilion routers eth0"),
+    "autorate": (
+        "vermilion autorate /var/log/cake-autorate.primary.log --config config.primary.sh",
+        "vermilion autorate exported.log.gz --delay '20 ms' --output better.sh",
+    ),
     "status": ("vermilion status",),
     "watch": ("vermilion watch", "vermilion watch journal.sqlite --listen 127.0.0.1:8447"),
     "undo": ("vermilion undo journal.sqlite",),
@@ -145,6 +150,7 @@ def application() -> typer.Typer:
     app.callback()(_vermilion)
     for command in (
         advise,
+        autorate,
         new,
         run,
         compare,

@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 
 import vermilion.advise.document  # noqa: F401 - says what an Advice has
 from vermilion.advise.advice import Advice
+from vermilion.cli.autorate import AutorateDocument
 from vermilion.cli.online_json import OnlineDocument
 from vermilion.cli.online_router import OnlineRouterDocument
 from vermilion.cli.routers import Routers
@@ -149,6 +150,7 @@ DOCUMENTS: dict[str, Any] = {
     command: json_type(kind)
     for command, kind in {
         "advise": Advice,
+        "autorate": AutorateDocument,
         "compare": CompareDocument,
         "disciplines": list[Algorithm] | Algorithm,
         "link": LinkDocument,
