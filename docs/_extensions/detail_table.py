@@ -93,6 +93,7 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "models": ("", "over how many models the comparison is a mean"),
     "moved_by_queue": ("", "the parameters that the queue moves by itself; absent where none"),
     "name": ("", "of a figure"),
+    "newcomers": ("", "flows that have come lately"),
     "next_try_in_s": ("s", "when the budget allows a change again"),
     "noise": ("`unit`", "by how much a figure scatters, one standard deviation"),
     "number": ("", "of the proposal, or of the request to the router"),
@@ -143,6 +144,9 @@ DETAIL_KEYS: Final[dict[str, tuple[str, str]]] = {
     "utilization": (_SHARE, "of the link, as measured"),
     "utilization_before": (_SHARE, "the same, before the setting judged"),
     "waited_s": ("s", "how long an answer was waited for"),
+    "waiting_behind_doubt_s": ("s", "standard deviation of `waiting_behind_s`"),
+    "waiting_behind_s": ("s", "mean wait behind this queue"),
+    "waiting_here_s": ("s", "mean wait in this queue"),
     "waiting_packets": (_PACKETS, "in the queue"),
     "watcher": ("", "what has noticed it: `flows`, `round trips`, `rate`, `setting` and so on"),
 }

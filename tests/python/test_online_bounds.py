@@ -33,8 +33,12 @@ def said(*asked, until_s=30.0, begin=None, slows_to=125, slow_s=(0.0, 1e9), burs
     for tick in range(1, round(until_s / TICK_S) + 1):
         now_s = round(tick * TICK_S, 6)
         # The link is seen to be as fast as its fullest tenths of a second.
-        slow = tick % 2 == 0 and slow_s[0] < now_s <= slow_s[1]
+        slow = tick % 4 >= 2 and slow_s[0] < now_s <= slow_s[1]
         traffic.packets = slows_to if slow else 125
+        idles = slow and slows_to < 125
+        traffic.offset = (
+            -200.0 if idles else world.get("offset", 0.0)
+        )  # or the link would be slower
         if bursts_s is not None:
             traffic.drops = 125 * any(begun < now_s <= ended for begun, ended in bursts_s)
         controller, effects = step(controller, traffic.observe(now_s), now_s)

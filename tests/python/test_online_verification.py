@@ -30,7 +30,7 @@ def samples(mean, sd, seconds=5.0, packets=125, seed=1, drops=2):
         Sample(
             time_s=0.1 * n,
             interval_s=0.1,
-            backlog_before_packets=30,
+            backlog_before_packets=30 if packets >= 125 else 0,  # else the link would be slower
             backlog_packets=backlog,
             backlog_bytes=1000 * backlog,
             packets=packets,

@@ -90,6 +90,8 @@ class DecisionKind(StrEnum):
     """The queue tells nothing now: idle, cut off, or another link is the bottleneck."""
     RESUMED = "resumed"
     """What had paused goes on."""
+    BEHIND = "behind"
+    """Packets wait behind the queue under control, where it cannot help; or they no longer do."""
     BLACKOUT = "blackout"
     """A queue drops or marks every packet that comes, although none waits."""
     BLIND = "blind"

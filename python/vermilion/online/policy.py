@@ -28,6 +28,7 @@ from vermilion.objectives import (
     objective_of,
     stated_constraints,
 )
+from vermilion.objectives.completion_time import CompletionTime
 from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.harm import harm_bounds
 from vermilion.objectives.knee import Knee
@@ -35,8 +36,9 @@ from vermilion.objectives.noticeable import KnowsRoundTrip
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.objectives.windows import ALL_FLOWS
+from vermilion.online.sense.stretch import FAIRNESS, MEASURED
 from vermilion.routers.queue_set import BETWEEN, joint_name
-from vermilion.scenario.errors import FieldError, ScenarioError
+from vermilion.scenario.errors import FieldError, ScenarioError, one_of
 from vermilion.scenario.quantities import how_many
 from vermilion.search.space import searched_box
 
@@ -432,6 +434,33 @@ def _check_constraints(
             raise ScenarioError(where, text, accepted, scenario.origin)
 
 
+_TWO_QUEUES: Final = "dualpi2"
+
+
+def _check_measured(scenario: Scenario, policy: Policy) -> None:
+    """Check that counters and a monitor tell what is asked for.
+
+    Raises:
+        ScenarioError: they do not: completion times, and percentiles of the delay of two queues,
+            of which only the whole backlog is known.
+    """
+    if isinstance(policy.objective, CompletionTime):
+        accepted = "an objective that a router's counters or a monitor tell, not completion times"
+        name = policy.objective.name
+        raise ScenarioError("tuning.objective.name", name, accepted, scenario.origin)
+    for index, text in enumerate(policy.constraints or ()):
+        where = f"tuning.constraints.{index}"
+        path = Constraint.parse(text, field=where, scenario=scenario).path
+        known = FAIRNESS if path.room == "flows" else {}
+        if path.metric not in MEASURED and path.metric not in known:
+            accepted = f"a metric that counters or a monitor tell: {one_of(sorted(MEASURED))}"
+            raise ScenarioError(where, text, accepted, scenario.origin)
+        discipline = "" if path.room == "flows" else scenario.links[path.name].queue.algorithm.name
+        if discipline == _TWO_QUEUES and path.metric.startswith("sojourn_ms.p"):
+            accepted = "a mean: DualPI2 has two queues, and counters tell their backlog together"
+            raise ScenarioError(where, text, accepted, scenario.origin)
+
+
 def stated_policy(scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
     """The policy in a scenario's ``[tuning]`` section, or the default one.
 
@@ -446,6 +475,7 @@ def stated_policy(scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
         if len(links) > 1
         else Policy.of_scenario(scenario, deadline_s)
     )
+    _check_measured(scenario, policy)
     for name in policy.parameters:
         try:
             searched_box(scenario, policy.path(name))

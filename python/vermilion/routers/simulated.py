@@ -96,6 +96,7 @@ class SimulatedRouter(ManagedQueue):
             adaptive=controlled.queue.discipline == PLAIN_RED and simulation is None,
         )
         self._law: AdaptiveRed | None = None
+        self._law_had: float | None = None
         if self._configuration.adaptive:
             self.held = HeldBesideLaw()
         self._link = link
@@ -151,7 +152,10 @@ class SimulatedRouter(ManagedQueue):
         adaptive = values.pop(ADAPTIVE, None) if self._configuration.adaptive else None
         self._set(values)
         if adaptive is True:
-            probability = max(float(self.parameters()[MOVED] or 0.0), LOWEST)
+            # What the law had found before tells more than a static setting's slope.
+            known = self._law_had if MOVED not in values else None
+            probability = max(known or float(self.parameters()[MOVED] or 0.0), LOWEST)
+            self._set({MOVED: probability})
             self._law = AdaptiveRed(probability, self.read().time_s + INTERVAL_S)
         elif adaptive is False or MOVED in values:
             self._law = None
@@ -173,7 +177,7 @@ class SimulatedRouter(ManagedQueue):
             law = self._law.after(self.read().backlog_packets, self.parameters())
             if law.probability != self._law.probability:
                 self._set({MOVED: law.probability})
-            self._law = law
+            self._law, self._law_had = law, law.probability
         self._advance(until_s)
 
     def _advance(self, until_s: float) -> None:

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused
+from vermilion.online.decide import entering
+from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, Paused, Proposing
 from vermilion.online.decide.verification import BrokenBound
 from vermilion.online.entries import DecisionKind
-from vermilion.online.sense.stretch import FEWEST_BATCHES
+from vermilion.online.sense.flow_activity import NEWCOMER_S
+from vermilion.online.sense.stretch import FEWEST_BATCHES, STARVED_SHARE
 
 if TYPE_CHECKING:
     from vermilion.objectives import Constraint
@@ -61,6 +63,47 @@ def look(turn: Turn) -> None:
             turn.decide(DecisionKind.CONSTRAINT_BROKEN, words, **broken.details())
     watch = watch.with_broken(found, turn.now_s)
     turn.change(bounds_watch=replace(watch, looked_s=turn.now_s))
+
+
+_NEWCOMERS = (3, 0.3)  # starved ones, at least, and of all that came: fewer may be chance
+_NEWCOMER_LOOKS = 2  # a second apart
+_STARVED = "starved"
+
+
+def look_at_newcomers(turn: Turn) -> None:
+    """Answer a queue that shuts out the flows that have just come."""
+    controller = turn.controller
+    bound = next((each for each in controller.policy.bounds if each.path.metric == _STARVED), None)
+    if bound is None or isinstance(controller.state, (*_SILENT, Applying, Proposing)):
+        return
+    counted = controller.senses.activity.starved_newcomers()
+    if counted is None or controller.senses.may_be_silent:
+        return
+    starved, came = counted
+    if starved < max(_NEWCOMERS[0], _NEWCOMERS[1] * came):
+        turn.change(newcomers_starve=0)
+        return
+    turn.change(newcomers_starve=controller.newcomers_starve + 1)
+    if turn.controller.newcomers_starve != _NEWCOMER_LOOKS:
+        return
+    words = (
+        f"{starved} of {came} flows that came within {NEWCOMER_S[1]:.0f} s get less than "
+        f"{STARVED_SHARE:.0%} of the mean share"
+    )
+    details: dict[str, object] = {
+        "bound": bound.text,
+        "starved_flows": [starved],
+        "newcomers": came,
+        "stretch_s": NEWCOMER_S[0],
+        "starved_below_share": STARVED_SHARE,
+    }
+    if entering.answer_starvation(turn, words, details):
+        return
+    turn.decide(
+        DecisionKind.CONSTRAINT_BROKEN,
+        f"newcomers starve: {words}; the setting is not the controller's, so it stays",
+        **details,
+    )
 
 
 def _lately(turn: Turn, begun_s: float) -> list[Stretch]:

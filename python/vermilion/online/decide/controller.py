@@ -64,6 +64,10 @@ class ChangeBudget:
         """Check whether one more change may be made now."""
         return len(self._lately(now_s)) < self.per_minute
 
+    def allows_return(self, now_s: float) -> bool:
+        """Check whether a change may be made now, and another one after it."""
+        return len(self._lately(now_s)) + 1 < self.per_minute
+
     def next_s(self, now_s: float) -> float:
         """Earliest time of the next change."""
         lately = self._lately(now_s)
@@ -169,6 +173,8 @@ class Controller:
             have been looked for since.
         promise: what the last quick answer was to deliver.
         fluctuation: how often conditions have changed lately, and within which span.
+        behind: whether packets are said to wait behind this queue.
+        newcomers_starve: looks in a row at which newcomers have starved.
         law_refuted_s: when the network last did worse under the queue's own law.
         starvation: what is counted of starved flows under the setting in force; ``None`` where that
             is the operator's own, or no model has said how many may starve.
@@ -219,6 +225,8 @@ class Controller:
     refuted_s: float = -math.inf
     promise: Promise | None = None
     fluctuation: Fluctuation = field(default_factory=Fluctuation)
+    behind: bool = False
+    newcomers_starve: int = 0
     law_refuted_s: float = -math.inf
     starvation: StarvationWatch | None = None
     drift: Drift = field(default_factory=Drift)
@@ -280,7 +288,7 @@ class Controller:
             comparisons=comparisons,
             correction=Correction.begin(policy.target_packets or 1.0),
             budget=ChangeBudget(policy.changes_per_minute),
-            senses=senses or Senses.begin(),
+            senses=senses or Senses.begin(discipline=configuration.discipline),
         )
         if remembered is None:
             return begun

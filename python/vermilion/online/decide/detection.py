@@ -57,7 +57,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from vermilion.online.sense.flow_activity import STARVED_SHARE
+from vermilion.online.sense.stretch import STARVED_SHARE
 from vermilion.online.sense.traffic_estimate import SetEstimate, round_trip_distance
 from vermilion.scenario.quantities import how_many
 

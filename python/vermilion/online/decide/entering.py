@@ -50,6 +50,10 @@ _DRIFT_STEP_S = 8.0
 _GROWING_ROUND_TRIPS = 20.0  # until a new flow's window is what its path allows
 _PICTURES_KEPT_S = 120.0
 _SCATTER_S = 30.0  # of settled samples tell how far a second's mean strays
+_MET_S = 60.0  # over which conditions that come and go are compared with models of them
+_MET_SETTLED_S = 4.0  # after a change of the router
+_MET_LEAST_S = 10.0
+_BEHIND_AGAIN_S = 10.0  # after which it is looked whether packets still wait behind the queue
 _STARVED_OVER_S = 10.0  # over less a flow that waits for a timeout or two would count as starved
 
 
@@ -155,19 +159,26 @@ def refine(
     if traffic is None:
         return False
     watch_conditions(turn, picture, traffic)
-    if turn.controller.fluctuation.lasts and turn.law_stands(picture):
+    law_answers = turn.controller.fluctuation.lasts and turn.law_stands(picture)
+    if law_answers or turn.controller.behind:
         if unverified is not None:
             turn.become(unverified)
         else:
-            watch_without_model(turn)
+            watch_without_model(turn, math.inf if law_answers else turn.now_s + _BEHIND_AGAIN_S)
         return True
     # Young flows do not behave as flows do: they are still finding their windows.
     since_s = max(since_s, grown_s(turn, traffic))
     settled = turn.controller.senses.samples_since_silence(since_s)
     if not are_enough(settled):
         settled = turn.controller.senses.since(since_s)
-    # No model of one moment explains a stretch in which conditions come and go.
-    if not are_enough(settled) or turn.controller.fluctuation.lasts:
+    if turn.controller.fluctuation.lasts:
+        # No model of one moment explains this; those of all that was met lately have to.
+        since_s = max(_applied_s(turn) + _MET_SETTLED_S, turn.now_s - _MET_S)
+        settled = turn.controller.senses.samples_since_silence(since_s)
+        if not settled or settled[-1].time_s - settled[0].time_s < _MET_LEAST_S:
+            settled = ()
+        turn.change(calibrated_s=turn.now_s if settled else turn.controller.calibrated_s)
+    elif not are_enough(settled):
         settled = ()
         _remember_young_flows(turn, traffic)
     else:
@@ -179,6 +190,11 @@ def refine(
     number = turn.ask_search("refined", picture, settled)
     turn.become(Searching(number, turn.now_s, why, refining=True, unverified=unverified))
     return True
+
+
+def _applied_s(turn: Turn) -> float:
+    """Time of the last change of the router."""
+    return turn.controller.budget.changes_s[-1] if turn.controller.budget.changes_s else 0.0
 
 
 def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
@@ -205,6 +221,28 @@ def fall_back_on_law(turn: Turn, why: str, cause: Mapping[str, object]) -> None:
     details: dict[str, object] = {"law": law.name}
     change = RouterChange("answer", law.setting, words, details, stale=why, stale_cause=cause)
     make(turn, change, None)
+
+
+def answer_starvation(turn: Turn, words: str, details: dict[str, object]) -> bool:
+    """Replace a setting of this controller that starves newcomers, by the law or by the first one.
+
+    ``False`` where what stands is the law, or not the controller's.
+    """
+    controller = turn.controller
+    ours = bool(controller.budget.changes_s) and not controller.held.holds(
+        controller.way_back, controller.in_force
+    )
+    if controller.policy.mode == "observe" or not ours or turn.law_stands(turn.picture):
+        return False
+    law, why = turn.law(turn.picture), f"it starves newcomers; {words}"
+    if law is not None and controller.budget.allows(turn.now_s):
+        reason = f"{law.name}: the setting before starves newcomers; {words}"
+        change = RouterChange("answer", law.setting, reason, details, stale="newcomers starve")
+        make(turn, change, None)
+        return True
+    turn.change(proven=controller.way_back)
+    send(turn, RouterChange("roll back", controller.way_back, why, details))
+    return True
 
 
 def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> None:

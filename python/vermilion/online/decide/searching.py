@@ -134,7 +134,7 @@ def _learn(turn: Turn, finding: Finding) -> None:
         turn.change(refuted_s=-math.inf)
         if explanation.explained:
             turn.change(fruitless=0)
-        _name_senders(turn, explanation)
+            _name_senders(turn, explanation)
 
 
 def _name_senders(turn: Turn, explanation: Explanation) -> None:
@@ -323,6 +323,15 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         stale_cause=state.stale_cause,
     )
     instead = entering.watching(turn, answer.incumbent.mean.mean, answer.incumbent_noise)
+    if verifying.replaces_law and not turn.controller.budget.allows_return(turn.now_s):
+        turn.decide(
+            DecisionKind.HELD_BACK,
+            "the law stays: the budget of changes would not allow a way back to it",
+            setting=dict(answer.setting),
+            changes_per_minute=turn.controller.policy.changes_per_minute,
+        )
+        turn.become(instead)
+        return
     entering.make(turn, change, instead)
 
 

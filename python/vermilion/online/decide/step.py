@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 _PERSON = "a person"  # in the journal, where a later run finds it
+_BEHIND_S = 2.0  # so long packets must wait behind the queue before it is said
 _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
 
 
@@ -48,6 +49,11 @@ def step(
         _obey(turn, event)
     _dispatch(turn, event)
     if isinstance(event, Observed):
+        before = turn.controller.state
+        latest = turn.controller.senses.latest
+        if latest is not None and is_due(latest):
+            bounds.look_at_newcomers(turn)
+            _check(before, turn.controller.state, BESIDES[type(before)])
         bounds.look(turn)
     return turn.controller, tuple(turn.effects)
 
@@ -92,6 +98,7 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     turn.change(samples=samples, pictures=(*pictures, picture)[-PICTURES_KEPT:])
     if samples % _SETTING_CHECK_SAMPLES == 0:
         turn.read_back()
+    _look_behind(turn)
     state = turn.controller.state
     silence.pause_if_silent(turn)
     _check(state, turn.controller.state, BESIDES[type(state)])
@@ -105,6 +112,23 @@ def _take_in(turn: Turn, event: Observed) -> bool:
         if alarm is not None:
             _changed(turn, alarm, picture)
     return True
+
+
+def _look_behind(turn: Turn) -> None:
+    """Say where packets wait, if that is not here."""
+    controller, place = turn.controller, turn.controller.senses.place
+    lasts = turn.now_s - place.since_s >= _BEHIND_S
+    if controller.behind == (place.kind == "behind") or not lasts:
+        return
+    turn.change(behind=not controller.behind)
+    then = "no longer" if controller.behind else "nothing is searched while that lasts"
+    turn.decide(
+        DecisionKind.BEHIND,
+        f"packets wait behind this queue {then}: {place.describe()}"
+        if controller.behind
+        else f"packets wait {place.describe()}; {then}",
+        **place.as_details(),
+    )
 
 
 def _compare(turn: Turn, event: Observed) -> None:

@@ -139,7 +139,7 @@ class Turn:
                     correction=controller.correction,
                     settled=settled,
                     starts=(*(setting for _, setting in similar), *self._first_setting()),
-                    belief=controller.belief,
+                    belief=controller.belief.aged(self.now_s - controller.calibrated_s),
                     first_seed=first_seed,
                     deadline_s=self.deadline_s(kind),
                     evaluations=controller.evaluations,

@@ -219,7 +219,9 @@ def all_broken(
     first = first_beside_reference or {}
     for bound in bounds:
         measured = stretch.bounded(bound)
-        limit = _limit_of(bound, reference, first.get(str(bound.path), 0.0))
+        limit = _limit_of(
+            bound, reference, first.get(str(bound.path), 0.0), _carried(bound, stretch)
+        )
         if measured is None or limit is None or measured.low is None or measured.high is None:
             continue
         sure = measured.high < limit if bound.at_least else measured.low > limit
@@ -227,7 +229,18 @@ def all_broken(
             yield BrokenBound(bound, limit, measured)
 
 
-def _limit_of(bound: Constraint, reference: Stretch | None, first_beside: float) -> float | None:
+def _carried(bound: Constraint, stretch: Stretch) -> float:
+    """The most that a link can carry now, in the metric of a bound; infinite for other metrics."""
+    if bound.path.metric == "utilization":
+        return 1.0
+    rate = stretch.rate_bit_per_s
+    is_goodput = bound.path.metric == "goodput_bit_per_s.total" and rate is not None
+    return rate if is_goodput and rate is not None else math.inf
+
+
+def _limit_of(
+    bound: Constraint, reference: Stretch | None, first_beside: float, most: float
+) -> float | None:
     """The bound as a number; of a reference, the end of its interval that is easier to keep.
 
     A bound of harm is never harder to keep than what was measured under the setting before: to go
@@ -238,7 +251,7 @@ def _limit_of(bound: Constraint, reference: Stretch | None, first_beside: float)
     measured = None if reference is None else reference.bounded(bound)
     if measured is None or measured.low is None or measured.high is None:
         return None
-    before = measured.low if bound.at_least else measured.high
+    before = min(measured.low, most) if bound.at_least else measured.high
     if not bound.of_harm:
         return bound.bound * before + bound.offset
     limit = bound.bound * (before + first_beside) + bound.offset
@@ -249,6 +262,7 @@ _WORSE_THAN_MEASURED = 0.1  # of what was before: less is no reason to change a 
 _WORSE_THAN_PREDICTED = 0.5  # a prediction has an error of its own that its seeds do not show
 _UTILIZATION_LOST = 0.02
 _UTILIZATION_GAINED = 0.1
+_BLOATED = 4.0  # times the queue
 _MOMENTS = 4  # that must all be worse, for a verdict before its time
 
 
@@ -367,7 +381,14 @@ def _why_worse(
             return "worse than the old setting would be, as the model has it"
         return ""
     far_more = _carries_far_more(after, before)
-    bounds = [each for each in policy.bounds if not (far_more and each.of_harm)]
+    bounds = [
+        each
+        for each in policy.bounds
+        if not (
+            each.of_harm
+            and (far_more or (each.path.metric == "drop_rate" and _was_bloated(after, before)))
+        )
+    ]
     broken = list(all_broken(after, before, bounds, expected.first_beside_previous))
     broken_before = {each.bound for each in all_broken(before, None, policy.bounds)}
     for each in broken:
@@ -412,6 +433,14 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
         return too_little if surely else "it looks worse than before, but that may be chance"
     surely = _beyond(now, then, 0.0, up=up)
     return "" if surely else "it looks better than before, but that may be chance"
+
+
+def _was_bloated(after: Stretch, before: Stretch) -> bool:
+    """Check whether the queue was so much longer that its few drops are no measure.
+
+    A window of W packets needs about 1 / W^2 of them dropped.
+    """
+    return before.queue.mean > _BLOATED * max(after.queue.mean, 1.0)
 
 
 def _carries_far_more(after: Stretch, before: Stretch) -> bool:

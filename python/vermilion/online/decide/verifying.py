@@ -27,6 +27,7 @@ _MOST_LOOKS = 4
 _MOMENT_S = 0.25  # of which several must all be worse, for a verdict before its time
 _EXPLAIN_S = 5.0  # of further samples before another model is looked for
 _LATEST_S = 10.0  # by which a silence may put a verdict off
+_FLUCTUATING = 2.0  # times as far the mean of a stretch of fluctuating conditions may be
 _SURELY = 3.0  # standard deviations
 _EARLY_S = 1.0  # after settling; from then on it may be given
 
@@ -137,10 +138,12 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
     """
     controller, expected = turn.controller, verifying.expected.mean_after
     held = turn.now_s < controller.drift.allowed_s
-    if held or controller.fluctuation.lasts:
+    if held:
         return False
     by_chance = _SURELY * verifying.noise / math.sqrt(after.seconds)
     limit = max(LARGEST * turn.scale_packets(verifying.picture), by_chance)
+    if controller.fluctuation.lasts:  # the model's is a mean over all conditions
+        limit *= _FLUCTUATING
     if abs(after.queue.mean - expected) <= limit:
         return False
     turn.change(drift=controller.drift.answered(turn.now_s))

@@ -58,7 +58,7 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
             turn.decide(DecisionKind.QUIET, f"nothing is tuned, because {missing}", because=missing)
         turn.become(replace(state, told=told, known_s=turn.now_s))
         return
-    if turn.controller.senses.seems_silent:
+    if turn.controller.senses.seems_silent or turn.controller.behind:
         return  # what is seen now is no state to be modelled
     queueing_s = turn.queueing_s(picture)
     waited_s = turn.now_s - state.known_s
@@ -109,7 +109,7 @@ def on_alarm_while_paused(turn: Turn, state: Paused, alarm: Alarm) -> None:
     )
 
 
-_LAW_SETTLES_S = 8.0  # of steady conditions
+_LAW_SETTLES_S = (8.0, 14.0)  # of steady conditions; where they have changed before, who knows
 _LONGEST_OBSERVING_S = 8.0  # beyond its schedule: for new flows to grow up, and for rare readings
 
 
@@ -128,7 +128,8 @@ def on_observed_while_observing(turn: Turn, state: Observing, _event: Observed) 
     last_s = schedule.observed_s + _LONGEST_OBSERVING_S
     due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
     if turn.law_stands(turn.picture):  # it needs no hurry, and time to settle
-        due_s = max(due_s, turn.controller.conditions_since_s + _LAW_SETTLES_S)
+        lasts_s = _LAW_SETTLES_S[bool(turn.controller.fluctuation.changes_s)]
+        due_s = max(due_s, turn.controller.conditions_since_s + lasts_s)
         last_s = max(last_s, due_s)
     if not are_enough(
         turn.controller.senses.samples_since_silence(max(schedule.half_settled_s, grown_s))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 _TEMPER = 0.5  # observations of one window are far from independent: a comparison counts for half
 _FADE = 0.8  # older comparisons count for less
+_HALF_LIFE_S = 30.0  # of evidence that nothing confirms
 _WITHOUT_SELECTIVE = ("tahoe", "reno", "newreno")
 _ALWAYS_CAPABLE = ("dctcp", "prague")  # without marks they are Reno
 _HOPELESS = 15.0  # log odds behind the best from which on a kind is no longer simulated
@@ -137,6 +138,8 @@ _CUBIC = SenderModel("cubic", option_set="linux")
 _BBR = SenderModel("bbr", option_set="linux")
 _BBR1 = SenderModel("bbr1", option_set="linux")
 _DCTCP = SenderModel("dctcp", option_set="linux")
+_PRAGUE = SenderModel("prague", option_set="linux")
+_SACK = SenderModel("sack", option_set="linux")
 
 WIDER: dict[SenderModel, float] = {
     SenderModel("sack", option_set="linux"): -3.0,
@@ -151,6 +154,10 @@ WIDER: dict[SenderModel, float] = {
     replace(_CUBIC, beside=_BBR1): -4.5,
     replace(_CUBIC, beside=_BBR): -5.0,
     replace(_CUBIC, beside=_DCTCP): -5.0,
+    _PRAGUE: -4.5,
+    replace(_CUBIC, beside=_PRAGUE): -5.0,
+    replace(_SACK, beside=_BBR1): -5.5,
+    replace(_SACK, beside=_BBR): -5.5,
     replace(_CUBIC, two_sizes=True): -5.0,
     SenderModel("newreno", two_sizes=True): -5.5,
     replace(_CUBIC, unresponsive_share=0.3): -5.0,
@@ -205,6 +212,13 @@ class SenderBelief:
     def log_odds(self, kind: SenderModel) -> float:
         """Log odds of a kind, up to a common constant."""
         return self.priors[kind] + self.evidence.get(kind, 0.0)
+
+    def aged(self, seconds: float) -> SenderBelief:
+        """After so long without a comparison: who sends may be others by now."""
+        if not self.evidence or seconds <= 0.0:
+            return self
+        kept = 0.5 ** (seconds / _HALF_LIFE_S)
+        return replace(self, evidence={kind: kept * each for kind, each in self.evidence.items()})
 
     def after_seeing(self, selective_share: float) -> SenderBelief:
         """After a look at the flows' acknowledgements.

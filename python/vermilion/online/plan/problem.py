@@ -147,7 +147,9 @@ class QueueProblem(Problem[Traffic]):
         return by_turns(self.traffic, others, task.belief)
 
     def others(self) -> list[Traffic]:
-        """Alternatives to the traffic estimate, where it is doubted."""
+        """Alternatives to the traffic estimate, where it is doubted or has come and gone."""
+        if self.task.met:
+            return [each.traffic for each in self.possible()[1:] if each.share > 0.0]
         return list(other_traffic(self.traffic, self.task.picture))
 
     def build(

@@ -106,7 +106,7 @@ def _solve(problem: Problem[AnyTraffic]) -> Finding:
     examination, correction = None, task.correction
     if task.settled:
         examination, belief = examine(problem, _EXAMINING_SHARE * task.deadline_s)
-        if examination.explained and task.policy.target_packets is not None:
+        if examination.explained and task.policy.target_packets is not None and not task.met:
             measured, seconds = mean_and_seconds(task.settled)
             correction = correction.learned(
                 measured,

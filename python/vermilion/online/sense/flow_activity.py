@@ -33,7 +33,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from vermilion.online.sense.stretch import jain_index
+from vermilion.online.sense.stretch import STARVED_SHARE, jain_index
 from vermilion.online.sense.traffic_estimate import rounded_to_total, split_by_gaps
 
 if TYPE_CHECKING:
@@ -77,6 +77,9 @@ LATELY_S = (3.0, 10.0)
 ONE_SIZE = 1.35
 """Ratio of packet sizes up to which they count as equal."""
 
+NEWCOMER_S = (4.0, 10.0)
+"""Ages between which a flow is a newcomer, by which it should have its share."""
+
 _LATELY_ROUND_TRIPS = 20.0
 _KEPT = 5.0  # stretches of "lately" over which a flow that pauses is remembered
 _WHOLE_SHARE = 0.15  # of the mean rate: from there on a flow is a whole one
@@ -89,9 +92,6 @@ _REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
 _MOST_REMEMBERED = 20_000
 _MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
-STARVED_SHARE = 0.05
-"""Of the mean share of all flows: what gets less is starved, as in a simulation's results."""
-
 _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
 
 
@@ -368,6 +368,33 @@ class FlowActivity:
         content = int((there & (got >= least)).sum())
         low = int((served & (got < least)).sum())
         return min(low + silent, max(0, opened - content - young))
+
+    def starved_newcomers(self) -> tuple[int, int] | None:
+        """(starved, all) of the flows that came lately; ``None`` where too little is known.
+
+        A flow is a newcomer from :data:`NEWCOMER_S`'s shorter to its longer age, and starves where
+        it got less than :data:`STARVED_SHARE` of what the others got on average over the shorter.
+        """
+        import numpy as np
+
+        youngest_s, oldest_s = NEWCOMER_S
+        stretch = self._intervals_since(self.now_s - youngest_s)
+        if self.open_flows is None or not stretch:
+            return None
+        got = np.zeros(len(self.flows))
+        for one in stretch:
+            self._add(one, got)
+        age = self.now_s - self.began_s
+        counts = self.responsive & (self.flows >= 0) & (age >= youngest_s - _SAME_S)
+        served = counts & (got > 0)
+        new = counts & (age <= oldest_s + _SAME_S)
+        if not served.any() or not new.any():
+            return 0, 0
+        low = new & (got < STARVED_SHARE * got[served].sum() / served.sum())
+        # Who has ended starves no more, and nobody tells who has.
+        there = self.open_flows - self._unresponsive() - int(served.sum())
+        silent = min(int((low & (got == 0)).sum()), max(0, there))
+        return int((low & (got > 0)).sum()) + silent, int((new & (got > 0)).sum()) + silent
 
     def goodputs_since(self, time_s: float) -> NDArray[np.float64] | None:
         """bit/s of each flow that is there (columns) in each whole second since then (rows).

@@ -468,3 +468,65 @@ def _packet_s(samples: Sequence[Sample], rate_bit_per_s: float | None) -> float:
         return 0.0
     sizes = (sample.bytes / sample.packets for sample in samples[-20:] if sample.packets > 0)
     return 8.0 * max(sizes, default=0.0) / rate_bit_per_s
+
+
+WaitingKind: TypeAlias = Literal["here", "behind", "nowhere", "unknown"]
+
+_HERE_DOUBT: Final = 0.05  # of the wait here, by the error of the rate
+_BASE_DOUBT: Final = 0.15  # of the base round trip: receivers wait too
+_LEAST_DOUBT_S: Final = 0.003
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingPlace:
+    """Place at which packets wait: in this queue, behind it, or nowhere.
+
+    Attributes:
+        kind: in one word.
+        here_s: mean wait in this queue.
+        behind_s: what round trips have besides that and the shortest one seen.
+        doubt_s: standard deviation of that.
+        since_s: since when it has been so.
+    """
+
+    kind: WaitingKind = "unknown"
+    here_s: float = 0.0
+    behind_s: float = 0.0
+    doubt_s: float = 0.0
+    since_s: float = 0.0
+
+    def after(
+        self, time_s: float, here_s: float, round_trip_s: float, shortest_s: float
+    ) -> WaitingPlace:
+        """The place after one more look.
+
+        Args:
+            time_s: of the look.
+            here_s: mean wait in this queue lately.
+            round_trip_s: mean of the round trips sampled lately.
+            shortest_s: mean of the flows' shortest ones.
+        """
+        behind_s = max(round_trip_s - shortest_s - here_s, 0.0)
+        doubt_s = math.hypot(_HERE_DOUBT * here_s, _BASE_DOUBT * shortest_s, _LEAST_DOUBT_S)
+        kind: WaitingKind = "nowhere"
+        if behind_s > 2.0 * doubt_s and behind_s > here_s:
+            kind = "behind"
+        elif here_s > _LEAST_DOUBT_S:
+            kind = "here"
+        since_s = self.since_s if kind == self.kind else time_s
+        return WaitingPlace(kind, here_s, behind_s, doubt_s, since_s)
+
+    def describe(self) -> str:
+        """Like "1153 +- 20 ms behind this queue, 2 ms in it"."""
+        return (
+            f"{1e3 * self.behind_s:.0f} +- {1e3 * self.doubt_s:.0f} ms behind this queue, "
+            f"{1e3 * self.here_s:.0f} ms in it"
+        )
+
+    def as_details(self) -> dict[str, object]:
+        """The numbers, for the journal."""
+        return {
+            "waiting_here_s": self.here_s,
+            "waiting_behind_s": self.behind_s,
+            "waiting_behind_doubt_s": self.doubt_s,
+        }

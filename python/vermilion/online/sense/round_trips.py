@@ -10,11 +10,17 @@ says more than one in which it doubled.
 Where readings are far apart, nothing is known of the queue between them. Then of a flow's samples
 those count whose packets were in the queue close to a reading, as near as can be told from the
 samples' order. Only where a flow has none of these do all of its interval count.
+
+A queue behind this one lengthens samples as a longer path does. It cannot stand while packets stand
+here for seconds, so only then is a rise believed. Else no base round trip is longer than the
+shortest sample of the last minute (as of BBR's windowed minimum: N. Cardwell and others, ACM Queue
+14, 2016). Where flows have queues of their own the backlog is nobody's wait, and that minimum is
+all that is known.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.sense.flow_activity import is_among, united
@@ -31,6 +37,7 @@ _FORGET_S = 10.0  # a flow silent for longer (a backed-off timer lasts seconds) 
 _SHORTEST_S = 1e-6  # a base round trip is above 0 whatever the noise says
 _STILL_S = 2e-3  # a movement of the queueing delay below this is as good as none
 _CLOSE_S = 0.05  # to a reading, before it or after: all are, where there are ten a second
+_HALF_WINDOW_S = 30.0  # of the windowed minimum
 _FAR_APART_S = 0.15  # readings between which packets are that are close to none
 
 
@@ -50,6 +57,8 @@ class BaseRoundTrips:
         weights: how much each of those says; 0 where there are fewer.
         shortest_s: the shortest sample of each interval; infinite where there are fewer.
         base_s: each flow's base round trip.
+        floors_s: shortest sample of each flow in this half of the window, and in the one before.
+        turned_s: when this half began.
     """
 
     backlog_times_s: NDArray[np.float64]
@@ -60,6 +69,8 @@ class BaseRoundTrips:
     weights: NDArray[np.float64]
     shortest_s: NDArray[np.float64]
     base_s: NDArray[np.float64]
+    floors_s: NDArray[np.float64]
+    turned_s: float = 0.0
 
     @classmethod
     def begin(cls) -> BaseRoundTrips:
@@ -67,7 +78,8 @@ class BaseRoundTrips:
         import numpy as np
 
         none, table = np.empty(0), np.empty((0, _INTERVALS_KEPT))
-        return cls(none, none, np.empty(0, np.int64), none, table, table, table, none)
+        floors = np.empty((0, 2))
+        return cls(none, none, np.empty(0, np.int64), none, table, table, table, none, floors)
 
     def __eq__(self, other: object) -> bool:
         import numpy as np
@@ -89,16 +101,7 @@ class BaseRoundTrips:
 
         times = np.append(self.backlog_times_s, time_s)[-_BACKLOGS_KEPT:]
         backlogs = np.append(self.backlog_bytes, backlog_bytes)[-_BACKLOGS_KEPT:]
-        return BaseRoundTrips(
-            times,
-            backlogs,
-            self.flows,
-            self.last_heard_s,
-            self.bases_s,
-            self.weights,
-            self.shortest_s,
-            self.base_s,
-        )
+        return replace(self, backlog_times_s=times, backlog_bytes=backlogs)
 
     def updated(
         self,
@@ -107,6 +110,9 @@ class BaseRoundTrips:
         samples: RttSamples,
         rate_bit_per_s: float,
         packet_bytes: float,
+        *,
+        rises: bool = True,
+        fair: bool = False,
     ) -> BaseRoundTrips:
         """After the samples of the interval that ended at ``time_s``.
 
@@ -116,13 +122,16 @@ class BaseRoundTrips:
             samples: what the passive monitor saw during it.
             rate_bit_per_s: the link's service rate.
             packet_bytes: the size of a packet.
+            rises: whether packets have stood here for seconds, so that a longer round trip is a
+                longer path.
+            fair: whether flows have queues of their own.
         """
         import numpy as np
 
         if len(samples.flows) == 0 or len(self.backlog_times_s) == 0:
             return _without_the_silent(self, time_s)
         transmission_s = 8.0 * packet_bytes / rate_bit_per_s
-        delays = 8.0 * self.backlog_bytes / rate_bit_per_s
+        delays = (0.0 if fair else 8.0) * self.backlog_bytes / rate_bit_per_s
         heard, positions = np.unique(samples.flows, return_inverse=True)
         means = np.bincount(positions, weights=samples.seconds) / np.bincount(positions)
         shortest = np.full(len(heard), np.inf)
@@ -167,11 +176,47 @@ class BaseRoundTrips:
         kept, weights, least = tables
         # No sample can be shorter than the base: a bound on what the median says.
         middle = _weighted_medians(kept[new], weights[new])
-        base[new] = np.maximum(_SHORTEST_S, np.minimum(middle, least[new].min(axis=1)))
+        lately = least[new].min(axis=1)
+        floors, turned_s = self._floors(time_s, old, new, lately, rises=rises and not fair)
+        if not rises or fair:
+            middle = np.minimum(middle, floors[new].min(axis=1))
+        base[new] = np.maximum(_SHORTEST_S, np.minimum(middle, lately))
         after = BaseRoundTrips(
-            times, self.backlog_bytes, flows, last_heard, kept, weights, least, base
+            times,
+            self.backlog_bytes,
+            flows,
+            last_heard,
+            kept,
+            weights,
+            least,
+            base,
+            floors,
+            turned_s,
         )
         return _without_the_silent(after, time_s)
+
+    def _floors(
+        self,
+        time_s: float,
+        old: NDArray[np.intp],
+        new: NDArray[np.intp],
+        lately: NDArray[np.float64],
+        *,
+        rises: bool,
+    ) -> tuple[NDArray[np.float64], float]:
+        """The windowed minima after an interval, and when the present half of the window began."""
+        import numpy as np
+
+        floors, turned_s = np.full((int(max(old.max(initial=-1), new.max())) + 1, 2), np.inf), 0.0
+        floors[old], turned_s = self.floors_s, self.turned_s
+        if time_s - turned_s > _HALF_WINDOW_S:
+            floors[:, 1], turned_s = floors[:, 0], time_s
+            floors[:, 0] = np.inf
+        if rises:
+            floors[new] = lately[:, None]
+        else:
+            floors[new, 0] = np.minimum(floors[new, 0], lately)
+        return floors, turned_s
 
     def estimates(self, most: int, among: NDArray[np.int64] | None = None) -> list[float]:
         """Base round trips in s of the flows heard last, ``most`` at most, ascending.
@@ -193,6 +238,12 @@ class BaseRoundTrips:
         ascending: list[float] = np.sort(base[latest]).tolist()
         return ascending
 
+    def usual_floor_s(self, since_s: float) -> float | None:
+        """Mean of the shortest samples of the flows heard since then, s; ``None`` without any."""
+        heard = self.last_heard_s > since_s
+        floors = self.floors_s[heard].min(axis=1) if heard.any() else self.floors_s[:, 0][:0]
+        return float(floors.mean()) if len(floors) else None
+
     def heard_since(self, time_s: float) -> int:
         """Number of flows that gave a sample after ``time_s``."""
         return int((self.last_heard_s > time_s).sum())
@@ -203,15 +254,15 @@ def _without_the_silent(known: BaseRoundTrips, time_s: float) -> BaseRoundTrips:
     there = time_s - known.last_heard_s <= _FORGET_S
     if there.all():
         return known
-    return BaseRoundTrips(
-        known.backlog_times_s,
-        known.backlog_bytes,
-        known.flows[there],
-        known.last_heard_s[there],
-        known.bases_s[there],
-        known.weights[there],
-        known.shortest_s[there],
-        known.base_s[there],
+    return replace(
+        known,
+        flows=known.flows[there],
+        last_heard_s=known.last_heard_s[there],
+        bases_s=known.bases_s[there],
+        weights=known.weights[there],
+        shortest_s=known.shortest_s[there],
+        base_s=known.base_s[there],
+        floors_s=known.floors_s[there],
     )
 
 

@@ -7,7 +7,7 @@ was. Nothing else tells the controller about the network.
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity, FlowShares, flow_shares
@@ -17,6 +17,7 @@ from vermilion.online.sense.link_state import (
     LinkState,
     LinkWatch,
     ServiceRate,
+    WaitingPlace,
     blackout_of,
 )
 from vermilion.online.sense.round_trips import BaseRoundTrips
@@ -56,6 +57,10 @@ _UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
 _COUNTED_DOUBT = 0.02  # of flows whose packets are seen
 _PAUSING_DOUBT = 0.5  # of the open flows that count for nothing, so many may come back
 _OPEN_DOUBT = 0.15  # of open flows whose packets nobody sees: in a short queue some are locked out
+_RATE_DOUBT = 0.04  # of the rate that is measured
+_STANDS_S = 3.0  # so long packets must wait here before a longer round trip is a longer path
+_PLACE_S = 3.0  # over which it is told where packets wait
+_FAIR = frozenset({"fq", "fq-codel", "fq-pie"})  # flows have queues of their own
 _MOST_DOUBT = 2.0  # of a logarithm: a factor of 7; more than that is "unknown"
 
 
@@ -78,6 +83,8 @@ class Senses:
         familiar_s: when what flows move will tell how many there are, after another share of them
             began to be looked at; ``None`` where it tells that already.
         each_counts: so many flows each one that is counted stands for, besides ``one_in``.
+        place: where packets wait.
+        fair: whether flows have queues of their own here.
     """
 
     history: tuple[Sample, ...]
@@ -94,13 +101,16 @@ class Senses:
     familiar_s: float | None
     each_counts: float
     _picture: TrafficEstimate | None
+    place: WaitingPlace = field(default_factory=WaitingPlace)
+    fair: bool = False
 
     @classmethod
-    def begin(cls, prior: RoundTripPrior = USUAL_ROUND_TRIP) -> Senses:
+    def begin(cls, prior: RoundTripPrior = USUAL_ROUND_TRIP, discipline: str = "") -> Senses:
         """Nothing has been seen.
 
         Args:
             prior: what is believed of round trips that nobody measures.
+            discipline: of the queue.
         """
         return cls(
             history=(),
@@ -117,6 +127,7 @@ class Senses:
             familiar_s=None,
             each_counts=1.0,
             _picture=None,
+            fair=discipline in _FAIR,
         )
 
     def restarted(self, observation: Observation) -> frozenset[str]:
@@ -162,7 +173,13 @@ class Senses:
         heard, rate_bit_per_s = observation.round_trips, rate.bit_per_s
         if short and heard is not None and rate_bit_per_s is not None and packet_bytes is not None:
             trips = trips.updated(
-                sample.time_s, sample.interval_s, heard, rate_bit_per_s, packet_bytes
+                sample.time_s,
+                sample.interval_s,
+                heard,
+                rate_bit_per_s,
+                packet_bytes,
+                rises=_stands(_since(history, sample.time_s - _STANDS_S)),
+                fair=self.fair,
             )
         activity, one_in, familiar_s = self.activity, self.one_in, self.familiar_s
         if observation.traffic is not None:
@@ -194,6 +211,8 @@ class Senses:
             familiar_s=familiar_s,
             each_counts=each_counts,
             _picture=None,
+            place=self._place(history, trips, rate_bit_per_s),
+            fair=self.fair,
         )
         held = None if familiar_s is None else self._picture
         picture, guess = after._estimate(rate_bit_per_s, packet_bytes, observation, held)
@@ -257,6 +276,21 @@ class Senses:
         return () if shares is None else (shares,)
 
     # --- what a sample adds up to ------------------------------------------------------------
+
+    def _place(
+        self, history: tuple[Sample, ...], trips: BaseRoundTrips, rate_bit_per_s: float | None
+    ) -> WaitingPlace:
+        """Where packets wait, as far as round trips tell."""
+        now_s = history[-1].time_s
+        recent = _since(history, now_s - _PLACE_S)
+        heard = [each for each in recent if each.mean_rtt_s is not None and each.rtt_samples]
+        shortest_s = trips.usual_floor_s(now_s - _PLACE_S)
+        if rate_bit_per_s is None or shortest_s is None or len(heard) < len(recent) / 2.0:
+            return self.place
+        count = sum(each.rtt_samples or 0 for each in heard)
+        mean_s = sum((each.mean_rtt_s or 0.0) * (each.rtt_samples or 0) for each in heard) / count
+        waiting = sum(each.backlog_bytes for each in recent) / len(recent)
+        return self.place.after(now_s, 8.0 * waiting / rate_bit_per_s, mean_s, shortest_s)
 
     def _usual_round_trip_s(self) -> float | None:
         """A long one of the usual round trips, queueing included."""
@@ -361,6 +395,12 @@ class Senses:
                 trips = tuple(self.round_trips.estimates(picture.flows, among))
                 unheard = 1.0 - len(trips) / max(1, picture.flows)
                 rtts_doubt = _MEASURED_DOUBT + _UNHEARD_DOUBT * unheard
+                if trips and rate_bit_per_s is not None and not self.fair:
+                    # What is subtracted for a long queue is wrong by the error of the rate.
+                    waited = sum(one.backlog_bytes for one in recent) / len(recent)
+                    waited_s = 8.0 * waited / rate_bit_per_s
+                    rtts_doubt += max(0.0, _RATE_DOUBT * waited_s * len(trips) / sum(trips) - 0.05)
+                rtts_doubt = min(rtts_doubt, _MOST_DOUBT)
                 return replace(picture, base_rtts_s=trips, rtts_doubt=rtts_doubt), None
         return self._guessed(picture, counted)
 
@@ -405,6 +445,13 @@ class Senses:
         return from_flow_count(
             max(counted, 1.0), got, signals, queueing_s, packet_bytes, self.prior
         )
+
+
+def _stands(samples: tuple[Sample, ...]) -> bool:
+    """Check whether packets have waited all the time."""
+    return bool(samples) and all(
+        min(each.backlog_before_packets, each.backlog_packets) > 0 for each in samples
+    )
 
 
 def _since(history: tuple[Sample, ...], time_s: float) -> tuple[Sample, ...]:

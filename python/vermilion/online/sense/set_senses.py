@@ -23,12 +23,12 @@ from bisect import bisect_right
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.flow_activity import STARVED_SHARE, is_among
-from vermilion.online.sense.link_state import Blackout, blackout_of
+from vermilion.online.sense.flow_activity import is_among
+from vermilion.online.sense.link_state import Blackout, WaitingPlace, blackout_of
 from vermilion.online.sense.round_trips import BaseRoundTrips
 from vermilion.online.sense.sampler import SetSample
 from vermilion.online.sense.senses import HISTORY_S, Senses
-from vermilion.online.sense.stretch import SetStretch
+from vermilion.online.sense.stretch import STARVED_SHARE, SetStretch
 from vermilion.online.sense.traffic_estimate import (
     PathTraffic,
     SetEstimate,
@@ -147,6 +147,10 @@ class SetActivity:
         """Number of flows present; ``None`` without monitors."""
         return sum(len(each) for each in self.flows) if self.flows else None
 
+    def starved_newcomers(self) -> tuple[int, int] | None:
+        """None: flows of different paths are not compared."""
+        return None
+
     def starved_since(self, time_s: float) -> int | None:
         """Number of flows below :data:`STARVED_SHARE` of the mean since then.
 
@@ -258,6 +262,11 @@ class SetSenses:
     def latest(self) -> SetSample | None:
         """The last sample taken."""
         return self.history[-1] if self.history else None
+
+    @property
+    def place(self) -> WaitingPlace:
+        """Unknown: behind one queue there may be another one of the set."""
+        return WaitingPlace()
 
     @property
     def link_state(self) -> LinkState:

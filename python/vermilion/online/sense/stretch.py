@@ -75,11 +75,29 @@ def jain_index(goodputs: NDArray[np.float64]) -> float:
     return 1.0 / (1.0 + variation(goodputs) ** 2)
 
 
+def slowest_share(goodputs: NDArray[np.float64]) -> float:
+    """The slowest flow's goodput, of the mean."""
+    return float(goodputs.min() / goodputs.mean()) if goodputs.mean() > 0.0 else 0.0
+
+
+def starved(goodputs: NDArray[np.float64]) -> float:
+    """Number of flows below :data:`STARVED_SHARE` of the mean."""
+    return float((goodputs < STARVED_SHARE * goodputs.mean()).sum())
+
+
+STARVED_SHARE = 0.05
+"""Of the mean share of all flows: what gets less is starved, as in a simulation's results."""
+
 FAIRNESS: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "goodput_cov": variation,
     "jain_index": jain_index,
+    "slowest_share": slowest_share,
+    "starved": starved,
 }
 """Metrics of how alike the flows fare, by their names."""
+
+_BY_CHANCE = frozenset({"slowest_share", "starved"})
+"""Those that stray too far by chance to take a setting back for the usual margin."""
 FAIRNESS_OBJECTIVES: dict[str, Callable[[NDArray[np.float64]], float]] = {
     "goodput-variation": variation,
     "jain-index": jain_index,
@@ -144,20 +162,49 @@ def batches_of(
             continue
         backlog = np.array([each.backlog_packets for each in open_samples], dtype=np.float64)
         waiting = np.array([each.backlog_bytes for each in open_samples], dtype=np.float64)
+        rate = _rate_of(open_samples, rate_bit_per_s)
         batches.append(
             Batch(
                 seconds=seconds,
                 backlog_packets=backlog,
-                waiting_ms=8e3 * waiting / rate_bit_per_s,
+                waiting_ms=8e3 * waiting / rate,
                 packets=sum(each.packets for each in open_samples),
                 bits=8.0 * sum(each.bytes for each in open_samples),
                 drops=sum(each.drops for each in open_samples),
                 marks=sum(each.marks for each in open_samples),
-                rate_bit_per_s=rate_bit_per_s,
+                rate_bit_per_s=rate,
             )
         )
         open_samples, seconds = [], 0.0
     return batches
+
+
+_SAME_RATE = 0.02  # within which the line has not varied
+_DEEP = (3, 0.08)  # packets, and of those of an interval: too many to have drained unseen
+
+
+def _rate_of(samples: Sequence[Sample], usual_bit_per_s: float) -> float:
+    """Rate of a link during a batch, bit/s: what left while many packets waited.
+
+    On a line that varies each batch has its own; the usual rate holds where no packets waited.
+    """
+    busy = [
+        each
+        for each in samples
+        if min(each.backlog_before_packets, each.backlog_packets)
+        >= max(_DEEP[0], _DEEP[1] * each.packets)
+        and each.packets > 0
+    ]
+    busy_s = sum(each.interval_s for each in busy)
+    if busy_s <= 0.0:
+        return usual_bit_per_s
+    seconds = sum(each.interval_s for each in samples)
+    busy_bits = 8.0 * sum(each.bytes for each in busy)
+    # While none waited the link may have been as fast as usual, or as it was in the same second.
+    idle_bits = (seconds - busy_s) * busy_bits / busy_s
+    rate = (busy_bits + idle_bits) / seconds
+    same = abs(rate - usual_bit_per_s) <= _SAME_RATE * usual_bit_per_s
+    return usual_bit_per_s if same else rate
 
 
 def _statistics(
@@ -240,8 +287,9 @@ class Stretch:
 
     @property
     def rate_bit_per_s(self) -> float | None:
-        """Rate of the link, the limit of all flows' goodput; ``None`` for several links."""
-        return self.batches[-1].rate_bit_per_s
+        """Mean rate of the link, the limit of all flows' goodput; ``None`` for several links."""
+        bits = sum(batch.rate_bit_per_s * batch.seconds for batch in self.batches)
+        return bits / self.seconds
 
     def interval(self, of: Callable[[Batch], float]) -> Interval:
         """A metric's mean over the batches, with confidence."""
@@ -269,6 +317,8 @@ class Stretch:
     def bounded(self, constraint: Constraint) -> Interval | None:
         """The metric that a constraint is about; ``None`` where nobody can tell."""
         of_flows = FAIRNESS.get(constraint.path.metric)
+        if constraint.of_harm and constraint.path.metric in _BY_CHANCE:
+            return None
         if of_flows is not None and constraint.path.room == "flows":
             return jackknifed(self.goodput, of_flows, FEWEST_BATCHES, CONFIDENCE)
         of = metric_of(constraint)
@@ -281,6 +331,10 @@ class Stretch:
             return jackknifed(self.goodput, of_flows, FEWEST_BATCHES, CONFIDENCE)
         of = value_of(objective)
         return None if of is None else self.interval(of)
+
+
+MEASURED: frozenset[str] = frozenset((*_OF_LINKS, *_OF_FLOWS))
+"""Metrics that counters tell."""
 
 
 def metric_of(constraint: Constraint) -> Callable[[Batch], float] | None:
@@ -355,6 +409,8 @@ class SetStretch(Stretch):
         if path.room == "links":
             part = self.queues.get(path.name)
             return None if part is None else part.bounded(constraint)
+        if constraint.of_harm and path.metric in _BY_CHANCE:
+            return None
         of = _OF_SET_FLOWS.get(path.metric)
         return None if of is None else self._of_flows(of)
 
