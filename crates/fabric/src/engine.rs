@@ -290,7 +290,7 @@ impl<R: RateBased> Engine<R> {
         let reach = build
             .ports
             .iter()
-            .map(|port| u64::from(port.propagation) + 2 + 2 * (largest * port.per_byte >> 32));
+            .map(|port| u64::from(port.propagation) + 2 + 2 * ((largest * port.per_byte) >> 32));
         let reach = reach.max().unwrap_or(0).min(1 << 18);
         let ideal = build.transfers.iter().map(|transfer| {
             let (base, slowest) = build.alone(transfer.source, transfer.destination, rules.payload);
@@ -304,7 +304,7 @@ impl<R: RateBased> Engine<R> {
             let number =
                 numbers.entry((transfer.source, transfer.destination)).or_insert(10_000_u32);
             *number += 1;
-            (*number - 1) & 0xffff | 100 << 16
+            ((*number - 1) & 0xffff) | (100 << 16)
         });
         let transports = transports.collect();
         let (ports, transfers) = (build.ports.len(), build.transfers.len());
@@ -551,6 +551,7 @@ impl<R: RateBased> Engine<R> {
         let port = &mut self.ports[out as usize];
         let pauses = self.pauses[port.switch as usize];
         if port.head == NONE && port.free_at <= now && !port.is_paused {
+            port.was_paused = false;
             if is_data {
                 self.note(out, number, packet);
             } else {
@@ -577,6 +578,7 @@ impl<R: RateBased> Engine<R> {
         let before = port.queue;
         port.append(&mut self.next, number, size);
         let (is_waiting, is_paused) = (port.is_waiting, port.is_paused);
+        let was_paused = port.was_paused;
         if port.watched != NONE {
             self.windows[port.watched as usize].change(now, port.queue);
         }
@@ -591,7 +593,7 @@ impl<R: RateBased> Engine<R> {
             let own = &self.ingress[ingress as usize];
             let signal = self.asking[ingress as usize].on_arrival(|| buffer.is_over(own));
             if signal.is_some() {
-                if !is_paused {
+                if !was_paused {
                     self.ports[out as usize].congested_at = Some(now);
                 }
                 self.signal(ingress, Kind::Pause);
@@ -693,6 +695,7 @@ impl<R: RateBased> Engine<R> {
         let port = &mut self.ports[told as usize];
         port.is_paused = signal == Signal::Pause;
         if port.is_paused {
+            port.was_paused = true;
             self.pause_count += 1;
             if !self.is_check_due && self.deadlock.is_none() {
                 self.is_check_due = true;

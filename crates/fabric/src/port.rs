@@ -19,6 +19,8 @@ pub(crate) struct Port {
     pub switch: u32,
     /// Its partner asked it to stand still.
     pub is_paused: bool,
+    /// It was paused since its queue was last empty.
+    pub was_paused: bool,
     /// An event will let it go on.
     pub is_waiting: bool,
     /// It leads to a host.
@@ -39,7 +41,7 @@ pub(crate) struct Port {
     pub deepest: u32,
     pub marks: u64,
     pub drops: u64,
-    /// When a pause was last asked for because of what waits here, while it was not paused itself.
+    /// When a pause was last asked for because of what waits here, and no pause had made it wait.
     pub congested_at: Option<u64>,
 }
 
@@ -55,6 +57,7 @@ impl Port {
             queue: 0,
             switch: NONE,
             is_paused: false,
+            was_paused: false,
             is_waiting: false,
             to_host: false,
             watched: NONE,

@@ -124,11 +124,11 @@ pub struct LinkResult {
 #[derive(Clone, Debug, Default)]
 pub struct Columns {
     /// Host that sends.
-    pub source: Vec<u32>,
+    pub source: Vec<i64>,
     /// Host that receives.
-    pub destination: Vec<u32>,
+    pub destination: Vec<i64>,
     /// Bytes.
-    pub bytes: Vec<u64>,
+    pub bytes: Vec<i64>,
     /// Start in seconds.
     pub start_s: Vec<f64>,
     /// Completion time in seconds, NaN if it was not done.

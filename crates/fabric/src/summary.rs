@@ -34,9 +34,9 @@ impl<R: RateBased> Engine<R> {
                     of_victims += slowdown;
                 }
             }
-            columns.source.push(transfer.source);
-            columns.destination.push(transfer.destination);
-            columns.bytes.push(transfer.bytes);
+            columns.source.push(i64::from(transfer.source));
+            columns.destination.push(i64::from(transfer.destination));
+            columns.bytes.push(transfer.bytes as i64);
             columns.start_s.push(seconds(transfer.start));
             columns.completion_time_s.push(took);
             columns.ideal_time_s.push(seconds(self.ideal[number]));

@@ -27,7 +27,8 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
     let mut all = Vec::new();
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let hosts = scenario.hosts;
-        let stream = |purpose, part: u64| Stream::new(seed, purpose, (number as u64) << 32 | part);
+        let stream =
+            |purpose, part: u64| Stream::new(seed, purpose, ((number as u64) << 32) | part);
         match traffic {
             Traffic::List { transfers } => {
                 for &(source, destination, bytes, start) in transfers {

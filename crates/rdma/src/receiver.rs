@@ -67,12 +67,13 @@ impl Receiver {
                 answer.echoes = std::mem::take(&mut self.marked);
             }
         }
-        if let Some(interval) = interval {
-            if self.marked && now >= self.may_notify_at {
-                self.marked = false;
-                self.may_notify_at = now + interval;
-                answer.notifies = true;
-            }
+        if let Some(interval) = interval
+            && self.marked
+            && now >= self.may_notify_at
+        {
+            self.marked = false;
+            self.may_notify_at = now + interval;
+            answer.notifies = true;
         }
         answer
     }

@@ -97,12 +97,52 @@ def run(
     transfers: instruments.TransfersFile = None,
     windows: instruments.Windows = False,
     flent: instruments.FlentFile = None,
+    seeds: Annotated[
+        int, typer.Option(metavar="COUNT", min=1, max=10_000, help="Replications of a fabric.")
+    ] = 1,
 ) -> int:
-    """Run a scenario once, simulated, emulated or on a real kernel.
+    """Run a scenario once, simulated, emulated or on a real kernel; or a fabric.
 
     Shows each link and each group of flows, over the whole run after its warm-up and over each
-    phase. A phase begins where flows start or stop or something changes.
+    phase. A phase begins where flows start or stop or something changes. Of a fabric (a file whose
+    top table is [fabric]): slowdowns by size, marks, drops, pauses.
     """
+    from vermilion.fabric.load import is_fabric
+
+    if is_fabric(scenario):
+        from vermilion.cli.fabric import run_fabric
+
+        check_outputs(json=target, transfers=transfers)
+        return run_fabric(
+            scenario,
+            seed=seed,
+            seeds=seeds,
+            overrides=overrides or (),
+            target=target,
+            transfers=transfers,
+            everything=everything,
+            refused={
+                "--plugin": plugins,
+                "--discipline": discipline,
+                "--plant": plant != "simulator",
+                "--series": series,
+                "--figure": figure,
+                "--plot": plot,
+                "--link": link,
+                "--probe": probe,
+                "--flow-series": flow_series,
+                "--flows": flows,
+                "--flow-probe": flow_probe,
+                "--packets": packets,
+                "--packets-at": packets_at,
+                "--packets-time": packets_time,
+                "--most-packets": most_packets,
+                "--distributions": distributions,
+                "--windows": windows,
+                "--flent": flent,
+            },
+        )
+    _check_one_run(seeds)
     wanted = instruments.InstrumentOptions(
         flow_series,
         tuple(flows or ()),
@@ -169,6 +209,17 @@ def run(
 
         show_panels(run_figure(loaded, result, link).panels())
     return _exit_code(loaded, result)
+
+
+def _check_one_run(seeds: int) -> None:
+    """Refuses several seeds of a scenario.
+
+    Raises:
+        UserError: more than one.
+    """
+    if seeds != 1:
+        message = "--seeds is for fabrics; expected one run (vermilion compare has replications)"
+        raise UserError(message)
 
 
 def _exit_code(scenario: "Scenario", result: "Result") -> int:

@@ -81,7 +81,14 @@ def _result(fabric: Fabric, text: str, columns: Mapping[str, Any], cpu_s: float)
     def link(one: int, other: int) -> str:
         return f"{names[one]}-{names[other]}"
 
-    data["links"] = {link(each.pop("from"), each.pop("to")): each for each in data["links"]}
+    data["links"] = {
+        link(each["from"], each["to"]): {
+            **each,
+            "from": names[each["from"]],
+            "to": names[each["to"]],
+        }
+        for each in data["links"]
+    }
     data["switches"] = {names[each.pop("node")]: each for each in data["switches"]}
     if data["deadlock"] is not None:
         data["deadlock"]["links"] = [link(*ends) for ends in data["deadlock"]["links"]]

@@ -1,0 +1,237 @@
+"""Fabrics: the language, what switches and NICs do, and outcomes of the HPCC authors' simulator."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from test_cli import refused, vermilion
+from vermilion import fabric
+from vermilion.scenario import ScenarioError
+
+__all__ = ["vermilion"]
+
+TEXT = """
+title = "Web search and an incast"
+
+[fabric]
+duration = "100 ms"
+
+[fabric.topology]
+kind = "leaf-spine"
+
+[fabric.sender]
+congestion_control = "dcqcn-mellanox"
+gain = 0.01
+
+[[fabric.traffic]]
+sizes = "websearch"
+load = 0.3
+stop = "0.5 ms"
+
+[[fabric.traffic]]
+senders = 20
+size = "100 kB"
+receiver = "host5"
+
+[[fabric.watch]]
+link = "leaf1-host5"
+"""
+
+NONE_MARKED = {"kmin": "1 GB", "kmax": "2 GB", "thresholds_at": "automatic"}
+
+
+def incast(bytes_each="20 MB", **settings):
+    rows = [(f"host{number}", "host17", bytes_each, "0 s") for number in range(1, 17)]
+    return fabric.star(17, traffic=[fabric.transfers(rows)], **settings)
+
+
+def test_the_same_seed_gives_the_same_result_and_another_one_another():
+    network = fabric.parse_fabric(TEXT)
+    first, again, other = fabric.run_many({"": network}, [1, 1, 2], threads=2)[""]
+    timeless = [{**each.data, "cpu_s": 0} for each in (first, again, other)]
+    assert timeless[0] == timeless[1] != timeless[2]
+    assert list(first.transfers["bytes"]) != list(other.transfers["bytes"])
+
+
+def test_every_byte_arrives_and_no_transfer_is_quicker_than_its_wire():
+    result = fabric.run(fabric.parse_fabric(TEXT))
+    assert result.data["not_done"] == 0
+    assert result.data["drops"] == result.data["retransmissions"] == 0
+    packets = -(-result.transfers["bytes"].astype(int) // 1000)
+    arrived = sum(
+        each["packets"] for each in result.data["links"].values() if each["to"].startswith("host")
+    )
+    assert arrived == packets.sum()
+    wire_s = (result.transfers["bytes"].astype(int) + 48 * packets) * 8 / 100e9
+    assert (result.transfers["completion_time_s"] >= wire_s).all()
+    assert result.link("leaf1-host5")["queue_bytes"]["max"] > 100e3
+
+
+def test_one_transfer_alone_takes_what_the_empty_network_takes():
+    network = fabric.star(2, traffic=[fabric.transfers([("host1", "host2", "1 MB", "0 s")])])
+    result = fabric.run(network)
+    assert result.slowdown["mean"] == pytest.approx(1.0, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("override", "words"),
+    [
+        ("fabric.switch.kmin=5", "fabric.switch.kmin: 5 is not accepted; expected a size"),
+        ("fabric.switch.kmn='5 kB'", 'did you mean "kmin"'),
+        ("fabric.switch.kmax='1 kB'", "expected at least kmin"),
+        ("fabric.switch.buffer='10 kB'", "more than reserves and headrooms"),
+        ("fabric.topology.kind='ring'", 'one of "leaf-spine", "fat-tree", "star", "links"'),
+        ("fabric.topology.leaves=0", "fabric.topology.leaves"),
+        ("fabric.sender='dcqcn'", "fabric.sender.congestion_control"),
+        ("fabric.sender.gain=3", "fabric.sender.gain: 3 is not accepted"),
+        ("fabric.traffic.0.load=-1", "fabric.traffic.0.load"),
+        ("fabric.traffic.0.sizes='mice'", 'one of "websearch", "hadoop", "alistorage"'),
+        ("fabric.traffic.1.receiver='x'", "fabric.traffic.1.receiver"),
+        ("fabric.traffic.1.senders=32", "fewer than 32 hosts"),
+        ("fabric.watch.0.link='leaf1-host9'", "expected a link"),
+        ("fabric.watch.0.link='host5-leaf1'", "the queue of a switch"),
+        ("fabric.receiver.notification_interval='x'", '"none" or "automatic"'),
+        ("fabric.x=1", "fabric.x: 1 is not accepted; expected a key of this table"),
+    ],
+)
+def test_what_is_wrong_is_named(override, words):
+    with pytest.raises(ScenarioError) as raised:
+        fabric.parse_fabric(TEXT, "f.toml", [override])
+    assert words in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_command_runs_a_file_and_shows_one_screen(vermilion, tmp_path):
+    path = tmp_path / "fabric.toml"
+    path.write_text(TEXT)
+    code, shown, _ = vermilion("run", path, "--seeds", "2")
+    lines = shown.splitlines()
+    assert code == 0
+    assert len(lines) <= 20
+    assert max(len(line) for line in lines) <= 100
+    assert "transfers are done" in lines[1]
+    rows = tmp_path / "rows.csv"
+    _, told, _ = vermilion("run", path, "--json", "-", "--transfers", rows)
+    assert json.loads(told)["transfers"] == len(rows.read_text().splitlines()) - 1
+    assert "--plot is not for a fabric" in refused(vermilion("run", path, "--plot"))
+    assert "kmin" in refused(vermilion("run", path, "--set", "fabric.switch.kmin=5"))
+    assert "--seeds is for fabrics" in refused(vermilion("run", "varying-load", "--seeds", "2"))
+
+
+def test_transfers_come_from_a_file_beside_the_scenario(tmp_path):
+    (tmp_path / "rows.csv").write_text(
+        "source,destination,bytes,start_s\nhost1,host2,5000,0\nhost3,host2,7000,1e-6\n"
+    )
+    text = '[fabric]\ntopology = { kind = "star", hosts = 3 }\ntraffic = [{ file = "rows.csv" }]\n'
+    (tmp_path / "fabric.toml").write_text(text)
+    result = fabric.run(tmp_path / "fabric.toml")
+    assert list(result.transfers["bytes"]) == [5000, 7000]
+    with pytest.raises(ScenarioError, match="a CSV file with the columns"):
+        fabric.parse_fabric(text.replace("rows", "none"), str(tmp_path / "x.toml"))
+
+
+def test_pauses_keep_packets_and_without_them_packets_are_lost_and_sent_again():
+    few = {"buffer": "2 MB", "headroom": "60 kB", **NONE_MARKED}
+    lossless = fabric.run(incast("2 MB", **few))
+    assert lossless.data["drops"] == lossless.data["retransmissions"] == 0
+    assert lossless.data["pauses"] > 0
+    assert lossless.data["paused_s"] > 0
+    lossy = fabric.run(incast("2 MB", pauses=False, buffer="1 MB", alpha=1.0, **NONE_MARKED))
+    assert lossy.data["pauses"] == 0
+    assert lossy.data["drops"] > 0
+    assert lossy.data["retransmissions"] > 0
+    assert lossy.data["not_done"] == 0
+
+
+def test_a_transfer_that_is_held_up_and_crosses_no_congested_port_is_a_victim():
+    rows = [(f"host{number}", "host9", "5 MB", "0 s") for number in range(2, 5)]
+    rows.append(("host1", "host10", "500 kB", "0.2 ms"))
+    network = fabric.leaf_spine(
+        2, 8, 1, buffer="2 MB", traffic=[fabric.transfers(rows)], **NONE_MARKED
+    )
+    result = fabric.run(network)
+    assert result.data["victims"]["transfers"] == 1
+    assert result.data["victims"]["mean_slowdown"] > 1.5
+    assert result.data["drops"] == 0
+
+
+def test_a_circle_of_paused_links_is_reported_and_no_hang():
+    switches = 5
+    hosts = [f"h{place}{number}" for place in range(switches) for number in range(3)]
+    ends = [(host, f"s{host[1]}") for host in hosts]
+    ends += [(f"s{place}", f"s{(place + 1) % switches}") for place in range(switches)]
+    rows = [(host, f"h{(int(host[1]) + 2) % switches}{host[2]}", "20 MB", "0 s") for host in hosts]
+    network = fabric.links(
+        hosts,
+        [f"s{place}" for place in range(switches)],
+        [(*each, "100 Gbit/s", "1 us") for each in ends],
+        traffic=[fabric.transfers(rows)],
+        buffer="2 MB",
+        headroom="60 kB",
+        duration="100 ms",
+        **NONE_MARKED,
+    )
+    result = fabric.run(network)
+    assert sorted(result.data["deadlock"]["links"]) == ["s0-s1", "s1-s2", "s2-s3", "s3-s4", "s4-s0"]
+    assert result.data["not_done"] == len(hosts)
+
+
+def test_what_goes_before_data_is_not_held_up_by_it():
+    queues = {}
+    for way in ("first", "data"):
+        # Acknowledgements of the third come through a queue of data.
+        rows = [("host3", "host1", "5 MB", "0 s"), ("host2", "host1", "5 MB", "0 s")]
+        rows.append(("host1", "host2", "10 kB", "200 us"))
+        network = fabric.star(
+            3, traffic=[fabric.transfers(rows)], receiver={"acknowledgements": way}, **NONE_MARKED
+        )
+        queues[way] = fabric.run(network).slowdown_by_size[0]["mean"]
+    assert queues["first"] < queues["data"]
+
+
+# Mean, standard deviation and 99th percentile of the queue in kB between 5 and 20 ms, and the mean
+# completion time in ms: the simulator of HPCC's authors, 16 senders of 20 MB at 100 Gbit/s.
+OUTCOMES = {
+    "dctcp": ((298.0, 2.2, 302.5), 25.27),
+    "dcqcn": ((339.2, 305.8, 948.5), 27.36),
+    "dcqcn, lower thresholds": ((67.0, 76.0, 224.0), 27.92),
+    "dcqcn, one step": ((61.0, 96.0, 324.0), 29.78),
+}
+DCQCN = {
+    "congestion_control": "dcqcn-mellanox",
+    "min_rate": "1 Gbit/s",
+    "additive_increase": "20 Mbit/s",
+    "hyper_increase": "200 Mbit/s",
+}
+SETTINGS = {
+    "dctcp": {
+        "kmin": "300 kB", "kmax": "300 kB", "pmax": 1.0,
+        "sender": {
+            "congestion_control": "dctcp-hardware", "min_rate": "1 Gbit/s",
+            "additive_increase": "615 Mbit/s",
+        },
+        "receiver": {"acknowledgements": "data"},
+    },
+    "dcqcn": {"kmin": "400 kB", "kmax": "1600 kB", "sender": DCQCN},
+    "dcqcn, lower thresholds": {"kmin": "100 kB", "kmax": "400 kB", "sender": DCQCN},
+    "dcqcn, one step": {"kmin": "300 kB", "kmax": "300 kB", "pmax": 1.0, "sender": DCQCN},
+}  # fmt: skip
+
+
+@pytest.mark.evidence
+@pytest.mark.parametrize("name", OUTCOMES)
+def test_an_incast_goes_as_in_the_simulator_of_the_authors_of_hpcc(name):
+    watch = [{"link": "switch1-host17", "start": "5 ms", "stop": "20 ms"}]
+    network = incast(watch=watch, thresholds_at="100 Gbit/s", **SETTINGS[name])
+    results = fabric.run_many({"": network}, range(1, 6))[""]
+    queues = [each.link("switch1-host17")["queue_bytes"] for each in results]
+    (mean, sd, high), completion_ms = OUTCOMES[name]
+    found = {key: np.mean([each[key] for each in queues]) / 1e3 for key in ("mean", "sd", "p99")}
+    assert found["mean"] == pytest.approx(mean, rel=0.1)
+    assert found["sd"] == pytest.approx(sd, rel=0.2)
+    assert found["p99"] == pytest.approx(high, rel=0.2)
+    took = np.mean([each.data["mean_completion_s"] for each in results]) * 1e3
+    assert took == pytest.approx(completion_ms, rel=0.1)
