@@ -29,6 +29,7 @@ def test_every_program_is_listed_and_tested():
         "tuned_queue",
         "kept_tuned",
         "race_by_forks",
+        "fabric_thresholds",
     }
 
 
@@ -66,3 +67,10 @@ def test_a_race_by_forks_has_a_winner_near_the_target(capsys):
     *_, last = capsys.readouterr().out.splitlines()
     assert " 1 left; {'min_threshold':" in last
     assert abs(float(last.split()[-1]) - 30.0) < 15.0
+
+
+def test_thresholds_trade_mice_for_elephants(capsys):
+    example("fabric_thresholds").main(stop="1 ms", seeds=1)
+    _, *rows = capsys.readouterr().out.splitlines()
+    assert [row.split()[0] for row in rows] == ["alibaba", "conweave", "arista", "nvidia", "sonic"]
+    assert {row.split()[-1] for row in rows} == {"0"}

@@ -132,3 +132,19 @@ def test_signs_that_the_output_does_not_have_are_written_out():
     section = Section("whole run", [("drops", ["1.0 ± 0.2"])])
     assert encodable([section], "ascii")[0].rows == [("drops", ["1.0 +- 0.2"])]
     assert encodable([section], "utf-8") == [section]
+
+
+@pytest.mark.parametrize("discipline", ["step", "wred"])
+def test_a_queue_that_drops_what_it_cannot_mark_says_so_before_the_run(discipline):
+    network = package.Network("Two ways", duration="1 s")
+    for name in ("there", "back"):
+        network.link(name, rate="10 Mbit/s", delay="1 ms", queue={"discipline": discipline})
+    ways = {"path": ["there"], "return_path": ["back"], "rtt": "10 ms"}
+    network.flows("one", sender="dctcp", **ways)
+    assert network.scenario().notes == []
+    network.flows("other", sender="dctcp", path=["back"], return_path=["there"], rtt="10 ms")
+    notes = network.scenario().notes
+    assert [note.partition(" ")[0] for note in notes] == ["links.there.queue", "links.back.queue"]
+    assert "acknowledgements of flows.other" in notes[0]
+    network.flows("plain", sender="reno", path=["there"], rtt="10 ms")
+    assert "flows.plain (without ECN)" in network.scenario().notes[0]

@@ -119,6 +119,75 @@ fn fat_tree(k: u32, load: f64, until: u64) -> Scenario {
     scenario(hosts, k * k + half * half, cables, load, until)
 }
 
+/// A loop that does just hops: packets go round on fixed ways over first-in, first-out ports that share memory.
+/// No classes, marks, pauses, ends or books: the scale for the engine, in packet-hops per CPU second.
+fn tight_loop(hosts: usize, leaves: usize, spines: usize, packets: usize, hops: u64) -> f64 {
+    const SLOTS: usize = 4096;
+    let each = hosts / leaves;
+    // Ports: up from hosts, down to hosts, leaf to spine, spine to leaf.
+    let (down, up, back) = (hosts, 2 * hosts, 2 * hosts + leaves * spines);
+    let ports = back + leaves * spines;
+    let mut state = 1_u64;
+    let mut draw = |most: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 33) as usize % most
+    };
+    let ways: Vec<[u32; 4]> = (0..packets)
+        .map(|_| {
+            let (source, target, spine) = (draw(hosts), draw(hosts), draw(spines));
+            let there = up + source / each * spines + spine;
+            let here = back + target / each * spines + spine;
+            [source, there, here, down + target].map(|port| port as u32)
+        })
+        .collect();
+    let switch_of: Vec<u32> = (0..ports)
+        .map(|port| {
+            let switch = match port {
+                port if port < down => leaves + spines,
+                port if port < up => (port - down) / each,
+                port if port < back => (port - up) / spines,
+                port => leaves + (port - back) % spines,
+            };
+            switch as u32
+        })
+        .collect();
+    let mut free_at = vec![0_u64; ports];
+    let mut used = vec![0_u32; leaves + spines + 1];
+    let (mut place, mut leaves_port) = (vec![0_u8; packets], vec![false; packets]);
+    let (mut first, mut next) = (vec![u32::MAX; SLOTS], vec![u32::MAX; packets]);
+    for packet in 0..packets {
+        let slot = draw(1000);
+        next[packet] = std::mem::replace(&mut first[slot], packet as u32);
+    }
+    let begun = ProcessTime::now();
+    let (mut now, mut done) = (0_u64, 0_u64);
+    while done < hops {
+        let slot = now as usize % SLOTS;
+        let mut packet = std::mem::replace(&mut first[slot], u32::MAX);
+        while packet != u32::MAX {
+            let (number, following) = (packet as usize, next[packet as usize]);
+            let port = ways[number][usize::from(place[number])] as usize;
+            let switch = switch_of[port] as usize;
+            let time = if leaves_port[number] {
+                used[switch] -= 1048;
+                place[number] = (place[number] + 1) % 4;
+                done += 1;
+                now + 1000
+            } else {
+                used[switch] += 1048;
+                free_at[port] = free_at[port].max(now) + if port < up { 84 } else { 21 };
+                free_at[port].min(now + SLOTS as u64 - 1)
+            };
+            leaves_port[number] = !leaves_port[number];
+            next[number] = std::mem::replace(&mut first[time as usize % SLOTS], packet);
+            packet = following;
+        }
+        now += 1;
+    }
+    std::hint::black_box(&used);
+    done as f64 / begun.elapsed().as_secs_f64() / 1e6
+}
+
 fn main() {
     let networks = [
         ("32 hosts, leaf-spine", leaf_spine(4, 8, 2, 0.5, 20_000_000)),
@@ -136,6 +205,10 @@ fn main() {
         let begun = ProcessTime::now();
         let (results, _) = fabric.run(&AtomicBool::new(false)).expect("not stopped");
         let seconds = begun.elapsed().as_secs_f64();
+        let (leaves, spines) = [(4, 2), (20, 4), (64, 16)][number];
+        let hosts = scenario.hosts as usize;
+        let tight = tight_loop(hosts, leaves, spines, hosts * 60, 20_000_000);
+        println!("a loop of {hosts} hosts that does just hops: {tight:.2} M/s");
         println!(
             "{name}: built in {built:.3} s; {} transfers, {} not done; {} data hops, {} others; {:.2} M data hops/s, {:.2} M of all; pauses {}, drops {}, slowdown p99 {:?}",
             results.transfers,

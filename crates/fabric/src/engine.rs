@@ -19,7 +19,7 @@ use crate::traffic::{Transfer, transfers};
 
 /// Most links of a way.
 const MOST_LINKS: usize = 16;
-/// Events between two looks at whether to stop.
+/// Instants with events between two looks at whether to stop.
 const LOOK: u32 = 1 << 16;
 /// Nanoseconds between two looks for a deadlock.
 const CHECK_INTERVAL: u64 = 1_000_000;
@@ -218,6 +218,8 @@ pub(crate) struct Engine<R: RateBased> {
     rules: Rules,
     pub(crate) topology: Topology,
     pub(crate) ports: Vec<Port>,
+    /// Ports of each switch.
+    ports_of: Vec<Vec<u32>>,
     ingress: Vec<Ingress>,
     asking: Vec<Asking>,
     pub(crate) obeying: Vec<Obeying>,
@@ -308,10 +310,17 @@ impl<R: RateBased> Engine<R> {
         });
         let transports = transports.collect();
         let (ports, transfers) = (build.ports.len(), build.transfers.len());
+        let mut ports_of = vec![Vec::new(); scenario.switches.len()];
+        for (number, port) in build.ports.iter().enumerate() {
+            if port.switch != NONE {
+                ports_of[port.switch as usize].push(number as u32);
+            }
+        }
         let half = build.topology.longest.next_power_of_two().max(4);
         let mut engine = Self {
             end,
             rules,
+            ports_of,
             asking: vec![Asking::default(); ports],
             obeying: vec![Obeying::default(); ports],
             pauses: scenario.switches.iter().map(|switch| switch.pauses).collect(),
@@ -368,15 +377,23 @@ impl<R: RateBased> Engine<R> {
     /// Lets everything happen until all transfers are done, or the time is up.
     pub(crate) fn advance(&mut self, stop: &AtomicBool) -> Result<(), Interrupted> {
         loop {
-            let mut events = 0;
-            while let Some(event) = self.slots.pop(&mut self.next, self.bound) {
-                self.happen(event);
-                events += 1;
-                if events == LOOK {
+            let mut instants = 0;
+            while let Some(slot) = self.slots.pop(self.bound) {
+                let mut event = slot.first;
+                loop {
+                    let following = self.next[event as usize];
+                    self.happen(event);
+                    if event == slot.last {
+                        break;
+                    }
+                    event = following;
+                }
+                instants += 1;
+                if instants == LOOK {
                     break;
                 }
             }
-            if events == LOOK {
+            if instants == LOOK {
                 if stop.load(Ordering::Relaxed) {
                     return Err(Interrupted);
                 }
@@ -578,7 +595,6 @@ impl<R: RateBased> Engine<R> {
         let before = port.queue;
         port.append(&mut self.next, number, size);
         let (is_waiting, is_paused) = (port.is_waiting, port.is_paused);
-        let was_paused = port.was_paused;
         if port.watched != NONE {
             self.windows[port.watched as usize].change(now, port.queue);
         }
@@ -593,9 +609,7 @@ impl<R: RateBased> Engine<R> {
             let own = &self.ingress[ingress as usize];
             let signal = self.asking[ingress as usize].on_arrival(|| buffer.is_over(own));
             if signal.is_some() {
-                if !was_paused {
-                    self.ports[out as usize].congested_at = Some(now);
-                }
+                self.blame(ingress);
                 self.signal(ingress, Kind::Pause);
             }
         }
@@ -663,6 +677,19 @@ impl<R: RateBased> Engine<R> {
             || self.coins[out as usize].uniform() < port.slope * f64::from(queue - port.kmin);
         port.marks += u64::from(is_marked);
         is_marked
+    }
+
+    /// A switch asks for a pause: its port with the longest queue is congested, unless a pause made that wait.
+    #[cold]
+    fn blame(&mut self, ingress: u32) {
+        let switch = self.ports[ingress as usize].switch;
+        let ports = &self.ports_of[switch as usize];
+        let longest = ports.iter().max_by_key(|&&port| self.ports[port as usize].queue);
+        if let Some(&port) = longest
+            && !self.ports[port as usize].was_paused
+        {
+            self.ports[port as usize].congested_at = Some(self.slots.now);
+        }
     }
 
     #[cold]

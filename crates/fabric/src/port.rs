@@ -41,7 +41,7 @@ pub(crate) struct Port {
     pub deepest: u32,
     pub marks: u64,
     pub drops: u64,
-    /// When a pause was last asked for because of what waits here, and no pause had made it wait.
+    /// When a pause was last asked for, the queue here was the longest, and no pause had made it wait.
     pub congested_at: Option<u64>,
 }
 

@@ -3,17 +3,27 @@
 /// In place of a number: none.
 pub const NONE: u32 = u32::MAX;
 
+/// The entries of one nanosecond: the first and the last of a list through `next`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slot {
+    /// The entry that was put in first.
+    pub first: u32,
+    /// The one that was put in last, whose `next` is not set.
+    pub last: u32,
+}
+
+const EMPTY: Slot = Slot { first: NONE, last: NONE };
+
 /// A ring of slots of one nanosecond each, long enough for whatever is due after one transmission and propagation.
 ///
-/// A slot is a list through `next`, of which the ring has the last entry, whose next is the first. Entries of one
-/// nanosecond come out in the order in which they went in. Putting in and taking out cost the same however many there
-/// are.
+/// Entries of one nanosecond come out in the order in which they went in. Putting in and taking out cost the same
+/// however many there are.
 #[derive(Clone, Debug)]
 pub struct Slots {
     /// The present.
     pub now: u64,
     mask: u64,
-    last: Vec<u32>,
+    slots: Vec<Slot>,
     occupied: Vec<u64>,
 }
 
@@ -25,7 +35,7 @@ impl Slots {
         Self {
             now: 0,
             mask: slots - 1,
-            last: vec![NONE; slots as usize],
+            slots: vec![EMPTY; slots as usize],
             occupied: vec![0; slots as usize / 64],
         }
     }
@@ -40,41 +50,29 @@ impl Slots {
     /// Puts an entry in, to be due at a time that the ring reaches.
     #[inline]
     pub fn push(&mut self, next: &mut [u32], time: u64, entry: u32) {
-        let slot = (time & self.mask) as usize;
-        let last = std::mem::replace(&mut self.last[slot], entry);
-        if last == NONE {
-            self.occupied[slot / 64] |= 1 << (slot % 64);
-            next[entry as usize] = entry;
+        let place = (time & self.mask) as usize;
+        let slot = &mut self.slots[place];
+        if slot.first == NONE {
+            slot.first = entry;
+            self.occupied[place / 64] |= 1 << (place % 64);
         } else {
-            next[entry as usize] = next[last as usize];
-            next[last as usize] = entry;
+            next[slot.last as usize] = entry;
         }
+        slot.last = entry;
     }
 
-    /// Takes the first entry out that is due no later than `bound`, and lets it be then.
+    /// Takes all entries out that are due first, if that is no later than `bound`, and lets it be then.
     #[inline]
-    pub fn pop(&mut self, next: &mut [u32], bound: u64) -> Option<u32> {
-        let mut slot = (self.now & self.mask) as usize;
-        let mut last = self.last[slot];
-        if last == NONE {
-            let found = self.first_from(slot)?;
-            let time = self.now + ((found.wrapping_sub(slot)) as u64 & self.mask);
-            if time > bound {
-                return None;
-            }
-            (self.now, slot) = (time, found);
-            last = self.last[slot];
-        } else if self.now > bound {
+    pub fn pop(&mut self, bound: u64) -> Option<Slot> {
+        let here = (self.now & self.mask) as usize;
+        let place = self.first_from(here)?;
+        let time = self.now + (place.wrapping_sub(here) as u64 & self.mask);
+        if time > bound {
             return None;
         }
-        let first = next[last as usize];
-        if first == last {
-            self.last[slot] = NONE;
-            self.occupied[slot / 64] &= !(1 << (slot % 64));
-        } else {
-            next[last as usize] = next[first as usize];
-        }
-        Some(first)
+        self.now = time;
+        self.occupied[place / 64] &= !(1 << (place % 64));
+        Some(std::mem::replace(&mut self.slots[place], EMPTY))
     }
 
     /// The first slot that is occupied, from one on around the ring.
@@ -102,23 +100,30 @@ mod tests {
     fn entries_come_out_by_time_and_then_as_they_went_in() {
         let mut next = vec![NONE; 2000];
         let mut slots = Slots::new(5000);
-        let mut expected = Vec::new();
         let mut state = 7_u64;
         let mut waiting: Vec<(u64, u32)> = Vec::new();
+        let mut taken = 0;
         for entry in 0..2000_u32 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let time = slots.now + (state >> 33) % 5000;
+            let time = slots.now + (state >> 33) % 500;
             slots.push(&mut next, time, entry);
             waiting.push((time, entry));
-            if state >> 63 == 1 {
+            if state >> 62 == 3 {
                 waiting.sort_by_key(|it| it.0);
-                let (time, entry) = waiting.remove(0);
-                expected.push((time, entry));
-                let popped = slots.pop(&mut next, u64::MAX).expect("not empty");
-                assert_eq!((slots.now, popped), (time, entry));
+                let slot = slots.pop(u64::MAX).expect("not empty");
+                let mut entry = slot.first;
+                loop {
+                    assert_eq!((slots.now, entry), waiting.remove(0));
+                    taken += 1;
+                    if entry == slot.last {
+                        break;
+                    }
+                    entry = next[entry as usize];
+                }
             }
         }
-        assert_eq!(slots.pop(&mut next, slots.now.saturating_sub(1)), None);
-        assert!(expected.len() > 500);
+        assert!(waiting.first().is_none_or(|first| first.0 > slots.now));
+        assert_eq!(slots.pop(slots.now.saturating_sub(1)), None);
+        assert!(taken > 300);
     }
 }

@@ -1,6 +1,6 @@
 use vermilion_parameters::{BitPerSecond, Periods, settings};
 
-use crate::{Acknowledgement, Nic, Paced, RateBased, Window, WindowSettings};
+use crate::{Acknowledgement, Hop, Nic, Paced, RateBased, Window, WindowSettings};
 
 settings! {
     /// Settings of [`Hpcc`].
@@ -19,19 +19,6 @@ settings! {
     fast_reaction: bool = true, "SIGCOMM 2019: W from Wc with each acknowledgement";
     /// least rate
     min_rate: BitPerSecond = 100e6 in [> 0, 1e13], "HPCC authors' simulator, config.txt";
-}
-
-/// Telemetry of one hop: what a packet notes as it leaves.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Hop {
-    /// Rate of the link, in bit/s.
-    pub rate: f64,
-    /// When it left, in nanoseconds.
-    pub time: u64,
-    /// Bytes that the port had sent before.
-    pub sent_bytes: u64,
-    /// Bytes that waited behind it.
-    pub queue_bytes: u32,
 }
 
 /// HPCC: the rate follows the utilisation of the busiest hop, measured by telemetry.

@@ -8,6 +8,7 @@
 mod dcqcn;
 mod dctcp;
 mod end;
+mod hop;
 mod hpcc;
 mod receiver;
 pub mod registry;
@@ -18,6 +19,7 @@ pub use dcqcn::{
 };
 pub use dctcp::{HardwareDctcp, HardwareDctcpSettings, HardwareDctcpState};
 pub use end::{Acknowledgement, Nic, Paced, RateBased, Visit};
-pub use hpcc::{Hop, Hpcc, HpccSettings, HpccState};
+pub use hop::Hop;
+pub use hpcc::{Hpcc, HpccSettings, HpccState};
 pub use receiver::{Answer, Receiver};
 pub use window::{Window, WindowKind, WindowSettings};

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario.algorithms import sender, senders
 from vermilion.scenario.errors import (
@@ -35,7 +35,11 @@ if TYPE_CHECKING:
 
     from vermilion.scenario.algorithms import Parameter, ParameterValue
     from vermilion.scenario.scripted_losses import ScriptedLoss
-    from vermilion.scenario.tables import FlowGroup
+    from vermilion.scenario.tables import FlowGroup, Link
+
+
+_SHOWN_GROUPS: Final = 3
+"""Groups of flows that a warning names."""
 
 
 def value_at(scenario: WrittenScenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
@@ -159,7 +163,46 @@ def notes(scenario: WrittenScenario) -> list[str]:
     """Warnings about accepted values that are probably not meant, a sentence each."""
     crossed = {link for group in scenario.flows.values() for link in group.path}
     crossed.update(link for group in scenario.flows.values() for link in group.return_path)
-    return [f"links.{name} is crossed by no flow" for name in scenario.links if name not in crossed]
+    idle = [f"links.{name} is crossed by no flow" for name in scenario.links if name not in crossed]
+    dropping = (_note_of_dropping(scenario, name, link) for name, link in scenario.links.items())
+    return idle + [note for note in dropping if note]
+
+
+def _note_of_dropping(scenario: WrittenScenario, name: str, link: Link) -> str:
+    """Return a warning where packets that cannot be marked are dropped when others are marked."""
+    queue = link.queue
+    values = queue.algorithm.complete(queue.parameters)
+    if queue.discipline not in {"step", "wred"} or not values["ecn"]:
+        return ""
+    if values.get("drop_others") is False:
+        return ""
+    data = [group for group in scenario.flows.values() if name in group.path]
+    if not any(_is_ecn_capable(group) for group in data):
+        return ""  # then it is there to drop
+    dropped = [
+        *(
+            f"flows.{each} (without ECN)"
+            for each, group in scenario.flows.items()
+            if name in group.path and not _is_ecn_capable(group)
+        ),
+        *(
+            f"acknowledgements of flows.{each}"
+            for each, group in scenario.flows.items()
+            if name in group.return_path
+        ),
+    ]
+    if not dropped:
+        return ""
+    way_out = "; drop_others = false lets them pass" if queue.discipline == "step" else ""
+    return (
+        f"links.{name}.queue ({queue.discipline}) will drop packets that are not ECN-capable where"
+        f" it marks others: {', '.join(dropped[:_SHOWN_GROUPS])}{way_out}"
+    )
+
+
+def _is_ecn_capable(group: FlowGroup) -> bool:
+    sender = group.sender
+    return sender is not None and bool(sender.algorithm.complete(sender.parameters).get("ecn"))
 
 
 def _check_group(scenario: WrittenScenario, group: FlowGroup) -> None:
