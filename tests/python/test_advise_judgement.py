@@ -70,6 +70,16 @@ def test_a_wait_is_measured_by_the_bound():
     assert sparse_points(None, None, 20.0) > sparse_points(1000.0, 0.5, 20.0)
 
 
+def test_bulk_that_waits_ten_times_as_long_is_harm_even_where_no_bound_can_be_kept():
+    asked = question(rate="33 kbit/s", rtt="700 ms .. 700 ms", flows="1 .. 3", delay_at_most="3 ms")
+    now = measured(asked, wait=1000.0, loss=0.4, delay_p95_ms=2800.0)
+    gross = measured(asked, PIE, wait=600.0, delay_p95_ms=34000.0)
+    assert "delay_p95_ms" in {each.what for each in harms(asked, now, gross)}
+    assert not Compared(gross, judge(asked, now, gross)).accepted
+    usual = measured(asked, PIE, wait=600.0, delay_p95_ms=4000.0)
+    assert Compared(usual, judge(asked, now, usual)).accepted
+
+
 class TestPoints:
     def test_a_percent_of_the_line_is_a_point(self):
         asked = question()

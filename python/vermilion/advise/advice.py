@@ -48,8 +48,8 @@ from vermilion.advise.plan import (
 )
 from vermilion.advise.scaled_line import MOST_SCALE_OF_PIE, ScaledLine
 from vermilion.advise.timekeeping import Timekeeper, TimeUpError, answering_at_interrupt
-from vermilion.search import AUTOMATIC, chosen_search, search_named
 from vermilion.simulate.accepted import check_seed
+from vermilion.tuning.search_loop import hurried_search, run_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from vermilion.advise.families import Family
     from vermilion.advise.present import Present
     from vermilion.advise.question import Question, QueueSetting
+    from vermilion.search import Point
 
 Verdict = Literal[
     "keep: nothing better",
@@ -447,30 +448,31 @@ class _Case:
         if count < _LEAST_TRIED:
             return []
         starts = [each for each in (*ranked, self.now) if each.kind == family.kind]
-        points = [
-            space.point({name: float(start.parameters[name] or 0.0) for name in space.names})
+        values = [
+            {name: float(start.parameters[name] or 0.0) for name in space.names}
             for start in starts
             if all(start.parameters.get(name) is not None for name in space.names)
         ]
-        search = search_named(chosen_search(AUTOMATIC, len(space), "hurry"))(
-            len(space), seed=seed, start_points=points[:3]
-        )
         known: dict[tuple[object, ...], tuple[float, QueueSetting]] = {}
-        tried = 0
         try:
             [now] = laboratory.measure([self.now], conditions, [seed], 0.0)
-            while tried < count:
-                asked = search.ask(min(_AT_ONCE, count - tried))
-                queues = [family.setting_or_none(question, space.values(point)) for point in asked]
-                settable = [each for each in queues if each is not None]
-                new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
-                for row in laboratory.measure(new, conditions, [seed], 0.0):
-                    known[row.queue.same_as] = score(question, row, now), row.queue
-                found = [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
-                search.tell(asked, found)
-                tried += len(asked)
         except TimeUpError:
-            pass
+            return []
+
+        def scores(points: Sequence[Point]) -> list[float] | None:
+            queues = [family.setting_or_none(question, space.values(point)) for point in points]
+            settable = [each for each in queues if each is not None]
+            new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
+            try:
+                rows = laboratory.measure(new, conditions, [seed], 0.0)
+            except TimeUpError:
+                return None
+            for row in rows:
+                known[row.queue.same_as] = score(question, row, now), row.queue
+            return [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
+
+        search = hurried_search(space, seed, values[:3])
+        tried = run_search(search, count, _AT_ONCE, scores)
         self.tried[family.kind] = self.tried.get(family.kind, 0) + tried
         best = min(known.values(), key=lambda entry: entry[0], default=None)
         return [] if best is None else [best[1]]

@@ -174,14 +174,14 @@ def margins(advice: Advice) -> dict[str, str]:
         names.get(each.metric, each.metric): (
             f"<= reference + {SPARSE_POINTS:g}" if each.bound is None else str(each.bound.text)
         )
-        for each in margins_for(advice.question).all
+        for each in margins_for(advice.question)
     }
 
 
 def own_margins(advice: Advice) -> list[str]:
     """Margins that the user has given."""
     return [
-        str(each.bound.text) for each in margins_for(advice.question).all if each.own and each.bound
+        str(each.bound.text) for each in margins_for(advice.question) if each.own and each.bound
     ]
 
 

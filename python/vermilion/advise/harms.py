@@ -75,7 +75,7 @@ def harms(question: Question, before: Measured, after: Measured, part: float = 1
     return [
         Harm(at, margin.metric, old, new, used - 1.0)
         for at in after.runs
-        for margin in margins_for(question).all
+        for margin in margins_for(question)
         if (old := before.mean(at, margin.metric)) is not None
         and (new := after.mean(at, margin.metric)) is not None
         and (used := _used(question, margin, before, after, at) / part) > 1.0

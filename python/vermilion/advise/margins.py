@@ -1,8 +1,8 @@
 """Harm of a recommendation: its margins, by default and by the user's word.
 
-The table is that of ``tune`` and of the controller (:data:`vermilion.objectives.harm.MARGINS`),
-without the delay of all packets: the goal itself tells how long packets wait. Two more are of what
-only advice simulates: short transfers, and a sparse flow.
+The table is that of ``tune`` and of the controller (:data:`vermilion.objectives.harm.MARGINS`). Of
+the delay of all packets only twice as much and ten bounds more is harm: the goal itself tells how
+long packets wait. Two more are of what only advice simulates: short transfers, and a sparse flow.
 """
 
 from __future__ import annotations
@@ -41,6 +41,8 @@ SPARSE_POINTS: Final = 1.0
 """By how much a sparse flow may be worse off: a tenth of the bound, or 0.27 % of its packets."""
 
 _SHORT_TRANSFERS: Final = 1.05
+_GROSS: Final = 2.0
+_GROSS_BOUNDS: Final = 10.0
 _SPARSE_NONE: Final = "sparse=none"
 _PATHS: Final = {
     "short_transfer": f"flows.{WEB}.completion_time_s.mean",
@@ -80,22 +82,8 @@ class Margin:
         return min(worse / allowed, _BEYOND_ALL) if allowed > 0.0 else _BEYOND_ALL
 
 
-@dataclass(frozen=True, slots=True)
-class Margins:
-    """Margins of a question."""
-
-    all: tuple[Margin, ...]
-
-    @property
-    def measured_besides(self) -> tuple[Constraint, ...]:
-        """Bounds on metrics that have to be asked of a run."""
-        return tuple(
-            each.bound for each in self.all if each.bound and each.metric not in METRICS.values()
-        )
-
-
 @lru_cache(maxsize=16)
-def margins_for(question: Question) -> Margins:
+def margins_for(question: Question) -> tuple[Margin, ...]:
     """The margins of a question.
 
     Raises:
@@ -110,9 +98,10 @@ def margins_for(question: Question) -> Margins:
     try:
         for name, margin in margins_of(scenario, [LINK], texts).items():
             usual = margin in USUAL
-            if usual and name == "delay_p95":
-                continue  # the goal tells how long packets wait
-            text = f"{margin.path.replace('{link}', LINK)} {margin.bound}"
+            # The goal tells how long packets wait; grossly worse is harm all the same.
+            gross = f"<= {_GROSS} of reference + {_GROSS_BOUNDS * question.bound_ms!r} ms"
+            limit = gross if usual and name == "delay_p95" else margin.bound
+            text = f"{margin.path.replace('{link}', LINK)} {limit}"
             bound = Constraint.parse(text, scenario=scenario)
             own = next((known for known, path in _PATHS.items() if path == name), name)
             if not usual:
@@ -127,7 +116,7 @@ def margins_for(question: Question) -> Margins:
         if "short_transfer" not in names:
             text = f"{_PATHS['short_transfer']} <= {_SHORT_TRANSFERS} of reference"
             found.append(Margin(SHORT_TRANSFER, Constraint.parse(text, scenario=scenario)))
-    return Margins(tuple(found))
+    return tuple(found)
 
 
 def _with_path(text: str) -> str:

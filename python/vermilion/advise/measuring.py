@@ -14,6 +14,7 @@ from vermilion.advise.conditions import (
     most_goodput,
     network,
 )
+from vermilion.advise.margins import METRICS as MARGIN_METRICS
 from vermilion.advise.margins import margins_for
 from vermilion.advise.metrics import (
     CALL_DELAY,
@@ -189,7 +190,11 @@ class Laboratory:
                 all_done = self.done + self.spent + done * each
                 self.progress(min(all_done / (self.whole or self.budget), 1.0))
 
-        besides = margins_for(self.question).measured_besides
+        besides = [
+            each.bound
+            for each in margins_for(self.question)
+            if each.bound and each.metric not in MARGIN_METRICS.values()
+        ]
         begun = self.time.clock()
 
         def simulated() -> list[Result | None]:
