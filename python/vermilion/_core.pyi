@@ -41,6 +41,7 @@ __all__ = [
     "run",
     "run_fabrics",
     "run_many",
+    "schedulers",
     "senders",
     "unregister_discipline",
     "unregister_predicate",
@@ -400,6 +401,9 @@ class Window:
 
 def disciplines() -> str:
     """Return every queue discipline with its parameter table, as a JSON list."""
+
+def schedulers() -> str:
+    """Return every scheduler with its parameter table and that of a class, as a JSON list."""
 
 def register_discipline(table: str, adapter: object) -> None:
     """Make a discipline written in Python known; one of the same name is replaced.

@@ -26,18 +26,31 @@ const INVERSE_ROOTS: [u32; TABULATED] = [
     1_108_955_788,
 ];
 
-/// Fixed settings. Times in nanoseconds.
+/// Fixed settings of its control law. Times in nanoseconds.
 #[derive(Clone, Copy, Debug)]
-struct Configuration {
-    limit: u32,
-    target: u64,
-    interval: u64,
+pub(crate) struct Law {
+    pub(crate) target: u64,
+    pub(crate) interval: u64,
     /// Time that the link needs for the largest packet.
-    packet_time: u64,
+    pub(crate) packet_time: u64,
     /// 32-bit fractions.
-    increment: u32,
-    decrement: u32,
-    ecn: bool,
+    pub(crate) increment: u32,
+    pub(crate) decrement: u32,
+    pub(crate) ecn: bool,
+}
+
+/// State of its control law, of one queue or of each of many.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Control {
+    count: u32,
+    inverse_root: u32,
+    /// When the next signal is due; with a count of 0, until when the queue counts as in use.
+    next: i64,
+    above: bool,
+    /// 32-bit fraction.
+    probability: u32,
+    /// When the probability last moved.
+    moved: i64,
 }
 
 settings! {
@@ -86,11 +99,7 @@ settings! {
 /// never moved is 0. The roots of counts below 16 are exact, as in Linux since 6.12; before, the table
 /// itself came from Newton's method, and that of 2 was 0.06 % too small.
 ///
-/// What CAKE adds and is not here: flow queues (an eight-way set-associative hash, DRR++), fairness
-/// among hosts, priority tins after DiffServ, a shaper that also counts framing, and a filter of
-/// acknowledgements.
-///
-/// Departures from CAKE, which come with that:
+/// The whole of it is [`Cake`](crate::Cake). Departures from that, which come with a single queue:
 /// 1. The arriving packet is dropped when `limit` packets wait; CAKE drops from the head of the longest
 ///    queue when its memory (bytes) is used up.
 /// 2. The queue is found empty when the link asks it for a packet and there is none. CAKE looks into an
@@ -101,31 +110,16 @@ settings! {
 /// 5. CAKE's ingress mode also asks for a sojourn of two packets for each busy flow.
 #[derive(Clone, Debug)]
 pub struct Cobalt {
-    fixed: Configuration,
-    count: u32,
-    inverse_root: u32,
-    /// When the next signal is due; with a count of 0, until when the queue counts as in use.
-    next: i64,
-    above: bool,
-    /// 32-bit fraction.
-    probability: u32,
-    /// When the probability last moved.
-    moved: i64,
+    limit: u32,
+    law: Law,
+    control: Control,
 }
 
 impl Listed for Cobalt {
     type Settings = CobaltSettings;
 
     fn new(set: CobaltSettings, link: LinkFacts) -> Result<Self, ParameterError> {
-        Ok(Self {
-            fixed: Configuration::new(set, link),
-            count: 0,
-            inverse_root: 0,
-            next: 0,
-            above: false,
-            probability: 0,
-            moved: 0,
-        })
+        Ok(Self { limit: set.limit.0, law: Law::of(set, link), control: Control::default() })
     }
 }
 
@@ -135,13 +129,14 @@ impl Discipline for Cobalt {
     }
 
     fn reconfigure(&mut self, settings: &Settings, link: LinkFacts) -> Result<(), ParameterError> {
-        self.fixed = Configuration::new(settings.read(), link);
+        let set: CobaltSettings = settings.read();
+        (self.limit, self.law) = (set.limit.0, Law::of(set, link));
         Ok(())
     }
 
     /// BLUE's.
     fn drop_probability(&self) -> Option<f64> {
-        Some(f64::from(self.probability) / 4_294_967_296.0)
+        Some(self.control.probability())
     }
 
     fn cause(&self, reason: DropReason) -> &'static str {
@@ -153,10 +148,10 @@ impl<C: Coin> Decide<C> for Cobalt {
     #[inline]
     fn on_arrival(&mut self, arrival: &Arrival, _coin: &mut C) -> Verdict {
         if let Some(since) = arrival.idle_since {
-            self.found_empty(since as i64);
+            self.control.found_empty(&self.law, since);
         }
-        if arrival.queue_packets >= self.fixed.limit {
-            self.overflow(arrival.now as i64);
+        if arrival.queue_packets >= self.limit {
+            self.control.overflow(&self.law, arrival.now);
             return Verdict::Drop(DropReason::Overflow);
         }
         Verdict::Accept
@@ -164,14 +159,56 @@ impl<C: Coin> Decide<C> for Cobalt {
 
     #[inline]
     fn on_departure(&mut self, departure: &Departure, coin: &mut C) -> Verdict {
+        self.control.decide(&self.law, departure, 0, coin)
+    }
+}
+
+impl Law {
+    /// With times that are at least what the link needs for packets that take it `packet_time`.
+    pub(crate) fn new(target: u64, interval: u64, packet_time: u64) -> Self {
+        let at_least = (packet_time * 3 / 2).max(target);
+        Self {
+            target: at_least,
+            interval: (interval + at_least - target).max(2 * at_least),
+            packet_time,
+            increment: 1 << 24,
+            decrement: 1 << 20,
+            ecn: true,
+        }
+    }
+
+    fn of(set: CobaltSettings, link: LinkFacts) -> Self {
+        let fraction = |probability: Probability| (probability.0 * 4_294_967_296.0) as u32;
+        let packet_bits = f64::from(set.maximum_packet_size.0) * 8.0;
+        let packet_time = (packet_bits * 1e9 / link.rate) as u64;
+        Self {
+            increment: fraction(set.increment),
+            decrement: fraction(set.decrement),
+            ecn: set.ecn,
+            ..Self::new(set.target.nanoseconds(), set.interval.nanoseconds(), packet_time)
+        }
+    }
+}
+
+impl Control {
+    /// Decides over a packet that leaves. It also has to have waited as long as two of the largest packets of each of so
+    /// many `bulk_flows` take.
+    #[inline]
+    pub(crate) fn decide(
+        &mut self,
+        law: &Law,
+        departure: &Departure,
+        bulk_flows: u64,
+        coin: &mut impl Coin,
+    ) -> Verdict {
         let now = departure.now as i64;
         let sojourn = departure.sojourn();
         let mut late = now - self.next;
-        let above = sojourn > self.fixed.target && sojourn > 4 * self.fixed.packet_time;
+        let above = sojourn > law.target && sojourn > law.packet_time * (2 * bulk_flows).max(4);
         let mut due = self.count > 0 && late >= 0;
         if above {
             if !self.above {
-                self.next = self.control_law(now);
+                self.next = self.control_law(law, now);
             }
             self.count = self.count.max(1);
         }
@@ -179,20 +216,20 @@ impl<C: Coin> Decide<C> for Cobalt {
         let signalled = due && above;
         if signalled {
             self.count = self.count.saturating_add(1);
-            late = self.advance(now);
+            late = self.advance(law, now);
         } else {
             while due {
                 self.count -= 1;
-                late = self.advance(now);
+                late = self.advance(law, now);
                 due = self.count > 0 && late >= 0;
             }
         }
-        let marked = signalled && self.fixed.ecn && departure.ecn_capable();
+        let marked = signalled && law.ecn && departure.ecn_capable();
         let struck = self.probability > 0
             && ((coin.uniform() * 4_294_967_296.0) as u64) < u64::from(self.probability);
         let dropped = struck || (signalled && !marked);
         if self.count == 0 {
-            self.next = now + self.fixed.interval as i64;
+            self.next = now + law.interval as i64;
         } else if late > 0 && !dropped {
             self.next = now;
         }
@@ -205,68 +242,66 @@ impl<C: Coin> Decide<C> for Cobalt {
             Verdict::Accept
         }
     }
-}
 
-impl Configuration {
-    fn new(set: CobaltSettings, link: LinkFacts) -> Self {
-        let fraction = |probability: Probability| (probability.0 * 4_294_967_296.0) as u32;
-        let (given, interval) = (set.target.nanoseconds(), set.interval.nanoseconds());
-        let packet_bits = f64::from(set.maximum_packet_size.0) * 8.0;
-        let packet_time = (packet_bits * 1e9 / link.rate) as u64;
-        let target = (packet_time * 3 / 2).max(given);
-        Self {
-            limit: set.limit.0,
-            target,
-            interval: (interval + target - given).max(2 * target),
-            packet_time,
-            increment: fraction(set.increment),
-            decrement: fraction(set.decrement),
-            ecn: set.ecn,
-        }
-    }
-}
-
-impl Cobalt {
-    fn overflow(&mut self, now: i64) {
-        if self.may_move(now) {
-            self.probability = self.probability.saturating_add(self.fixed.increment);
+    /// A packet is dropped because the buffer is full. Whether BLUE becomes active by it.
+    pub(crate) fn overflow(&mut self, law: &Law, now: u64) -> bool {
+        let now = now as i64;
+        let was_quiet = self.probability == 0;
+        let moves = self.may_move(law, now);
+        if moves {
+            self.probability = self.probability.saturating_add(law.increment);
             self.moved = now;
         }
         self.above = true;
         self.next = now;
         self.count = self.count.max(1);
+        moves && was_quiet
     }
 
-    fn found_empty(&mut self, now: i64) {
-        if self.probability > 0 && self.may_move(now) {
-            self.probability = self.probability.saturating_sub(self.fixed.decrement);
+    /// The queue was asked for a packet and had none. Whether BLUE becomes quiet by it.
+    pub(crate) fn found_empty(&mut self, law: &Law, now: u64) -> bool {
+        let now = now as i64;
+        let moves = self.probability > 0 && self.may_move(law, now);
+        if moves {
+            self.probability = self.probability.saturating_sub(law.decrement);
             self.moved = now;
         }
         self.above = false;
         if self.count > 0 && now >= self.next {
             self.count -= 1;
-            self.advance(now);
+            self.advance(law, now);
         }
+        moves && self.probability == 0
+    }
+
+    /// Return true if it has forgotten everything at `now`.
+    pub(crate) fn is_at_rest(&self, now: u64) -> bool {
+        self.probability == 0 && self.count == 0 && self.next <= now as i64
+    }
+
+    /// BLUE's probability.
+    pub(crate) fn probability(&self) -> f64 {
+        f64::from(self.probability) / 4_294_967_296.0
     }
 
     /// Return true if the probability has rested for more than a target.
-    fn may_move(&self, now: i64) -> bool {
-        now - self.moved > self.fixed.target as i64
+    fn may_move(&self, law: &Law, now: i64) -> bool {
+        now - self.moved > law.target as i64
     }
 
     /// The count has moved: sets when the next signal is due, and says how long ago that was.
-    fn advance(&mut self, now: i64) -> i64 {
+    fn advance(&mut self, law: &Law, now: i64) -> i64 {
         self.inverse_root = match INVERSE_ROOTS.get(self.count as usize) {
             Some(&root) => root,
             None => newton_step(self.inverse_root, self.count),
         };
-        self.next = self.control_law(self.next);
+        self.next = self.control_law(law, self.next);
         now - self.next
     }
 
     /// `time` + interval / sqrt(count).
-    fn control_law(&self, time: i64) -> i64 {
-        let wait = (u128::from(self.fixed.interval) * u128::from(self.inverse_root)) >> 32;
+    fn control_law(&self, law: &Law, time: i64) -> i64 {
+        let wait = (u128::from(law.interval) * u128::from(self.inverse_root)) >> 32;
         time + wait as i64
     }
 }

@@ -5,9 +5,9 @@ use crate::fattest::Fattest;
 use crate::{Coin, Packet, Standing};
 
 /// In the place of a number: the end of a list.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// How many keys the hash can have.
-const KEYS: f64 = 4_294_967_296.0;
+pub(crate) const KEYS: f64 = 4_294_967_296.0;
 
 settings! {
     /// Settings that say which flow belongs to which queue.
@@ -59,7 +59,7 @@ struct Queue<C> {
 
 /// Packets that wait, and free places.
 #[derive(Clone, Debug)]
-struct Slab<P> {
+pub(crate) struct Slab<P> {
     slots: Vec<Slot<P>>,
     free: u32,
 }
@@ -134,7 +134,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         };
         let empty = List { head: NONE, tail: NONE };
         Self {
-            slab: Slab { slots: Vec::new(), free: NONE },
+            slab: Slab::default(),
             queues: vec![queue; hash.flows as usize],
             fattest: Fattest::default(),
             new: empty,
@@ -166,12 +166,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
             Some(key) => key,
             None => self.draw_key(coin),
         };
-        // The constants are those of MurmurHash3's last step (A. Appleby) and the golden ratio.
-        let mut hash = flow ^ key.wrapping_mul(0x9e37_79b9);
-        hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
-        hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
-        hash ^= hash >> 16;
-        ((u64::from(hash) * self.queues.len() as u64) >> 32) as usize
+        ((u64::from(scattered(flow, key)) * self.queues.len() as u64) >> 32) as usize
     }
 
     #[cold]
@@ -200,7 +195,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
         let size = u64::from(packet.size());
         let place = self.slab.put(packet, now);
         let it = &mut self.queues[queue];
-        it.link(place, &mut self.slab.slots);
+        self.slab.link(place, &mut it.head, &mut it.tail);
         it.backlog += size;
         it.note_change(queue, &mut self.fattest);
         if !it.listed {
@@ -317,14 +312,80 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
 
     /// Shows every packet that waits.
     pub(crate) fn each(&self, look: &mut impl FnMut(&P)) {
-        self.slab.slots.iter().filter_map(|slot| slot.packet.as_ref()).for_each(look);
+        self.slab.each(look);
+    }
+}
+
+/// A hash whose bits each depend on all bits of `identity`.
+#[inline]
+pub(crate) fn scattered(identity: u32, key: u32) -> u32 {
+    // The constants are those of MurmurHash3's last step (A. Appleby) and the golden ratio.
+    let mut hash = identity ^ key.wrapping_mul(0x9e37_79b9);
+    hash = (hash ^ (hash >> 16)).wrapping_mul(0x85eb_ca6b);
+    hash = (hash ^ (hash >> 13)).wrapping_mul(0xc2b2_ae35);
+    hash ^ (hash >> 16)
+}
+
+impl<P> Default for Slab<P> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), free: NONE }
     }
 }
 
 impl<P: Packet> Slab<P> {
+    /// The packet at `place`.
+    #[inline]
+    pub(crate) fn at(&self, place: u32) -> Option<&P> {
+        self.slots.get(place as usize)?.packet.as_ref()
+    }
+
+    /// The place after it in its queue.
+    #[inline]
+    pub(crate) fn next(&self, place: u32) -> Option<u32> {
+        self.slots.get(place as usize).map(|slot| slot.next)
+    }
+
+    /// Shows every packet.
+    pub(crate) fn each(&self, look: &mut impl FnMut(&P)) {
+        self.slots.iter().filter_map(|slot| slot.packet.as_ref()).for_each(look);
+    }
+
+    /// Takes the packet at `place` out: the packet, when it arrived, and the place after it.
+    #[inline(always)] // a call would have the packet written to memory
+    pub(crate) fn take(&mut self, place: u32) -> Option<(P, u64, u32)> {
+        let slot = self.slots.get_mut(place as usize)?;
+        let packet = slot.packet.take()?;
+        let next = std::mem::replace(&mut slot.next, self.free);
+        self.free = place;
+        Some((packet, slot.arrived, next))
+    }
+
+    /// Takes the packet after `before` out, which is not the last of its queue; the first one after [`NONE`].
+    pub(crate) fn unlink(&mut self, before: u32, head: &mut u32) -> Option<(P, u64)> {
+        let place = if before == NONE { *head } else { self.next(before)? };
+        let (packet, arrived, next) = self.take(place)?;
+        match self.slots.get_mut(before as usize) {
+            Some(slot) => slot.next = next,
+            None => *head = next,
+        }
+        Some((packet, arrived))
+    }
+
+    /// The packet at `place` becomes the last one of a queue. Whether there are others cannot be guessed, so nothing
+    /// branches by it: the first one comes behind itself for a moment.
+    #[inline]
+    pub(crate) fn link(&mut self, place: u32, head: &mut u32, tail: &mut u32) {
+        let is_first = *head == NONE;
+        let last = if is_first { place } else { *tail };
+        *head = if is_first { place } else { *head };
+        *tail = place;
+        self.slots[last as usize].next = place;
+        self.slots[place as usize].next = NONE;
+    }
+
     /// Keeps a packet: where.
     #[inline]
-    fn put(&mut self, packet: P, now: u64) -> u32 {
+    pub(crate) fn put(&mut self, packet: P, now: u64) -> u32 {
         if let Some(slot) = self.slots.get_mut(self.free as usize) {
             // Each field to its place: together they would be written somewhere else first.
             slot.packet = Some(packet);
@@ -338,18 +399,6 @@ impl<P: Packet> Slab<P> {
 }
 
 impl<C> Queue<C> {
-    /// The packet at `place` becomes its last one. Whether there are others cannot be guessed, so nothing branches by
-    /// it: the first one comes behind itself for a moment.
-    #[inline]
-    fn link<P>(&mut self, place: u32, slots: &mut [Slot<P>]) {
-        let is_first = self.head == NONE;
-        let last = if is_first { place } else { self.tail };
-        self.head = if is_first { place } else { self.head };
-        self.tail = place;
-        slots[last as usize].next = place;
-        slots[place as usize].next = NONE;
-    }
-
     /// Its bytes change; it is the queue of that number.
     #[inline]
     fn note_change(&mut self, number: usize, fattest: &mut Fattest) {
@@ -370,18 +419,14 @@ impl<P: Packet, C> Chosen<'_, P, C> {
     /// Takes its first packet out, and when it arrived.
     #[inline(always)] // a call would have the packet written to memory
     pub(crate) fn pop(&mut self) -> Option<(P, u64)> {
-        let place = self.it.head;
-        let slot = self.slab.slots.get_mut(place as usize)?;
-        let packet = slot.packet.take()?;
-        self.it.head = slot.next;
-        slot.next = self.slab.free;
-        self.slab.free = place;
+        let (packet, arrived, next) = self.slab.take(self.it.head)?;
+        self.it.head = next;
         let size = u64::from(packet.size());
         self.it.backlog -= size;
         self.it.note_change(self.number, self.fattest);
         self.waiting.packets -= 1;
         self.waiting.bytes -= size;
-        Some((packet, slot.arrived))
+        Some((packet, arrived))
     }
 
     /// A packet of `size` bytes is sent, in its turn.

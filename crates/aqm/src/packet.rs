@@ -36,4 +36,21 @@ pub trait Packet {
     fn colour(&self) -> Colour {
         Colour::Green
     }
+
+    /// Differentiated services codepoint (RFC 2474), 0 to 63.
+    fn dscp(&self) -> u8 {
+        0
+    }
+
+    /// Keys shared by the packets of one source host alone, and by those to one destination host.
+    /// Asked only by queues that [read them](crate::Scheduler::READS_HOSTS).
+    fn hosts(&self) -> [u32; 2] {
+        [0; 2]
+    }
+
+    /// Return true if it is a TCP acknowledgement without data that says nothing which the acknowledgement `later` of
+    /// the same flow does not say.
+    fn is_superseded_by(&self, _later: &Self) -> bool {
+        false
+    }
 }

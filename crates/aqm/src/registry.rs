@@ -4,10 +4,11 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 
 use crate::discipline::answered_by;
 use crate::{
-    AdaptiveRed, Arrival, Avq, Blue, Choke, Cobalt, Codel, Coin, Decide, Departure, Discipline,
-    DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, Fq, FqCodel, FqPie,
-    LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi, Pie, Queue, Red,
-    RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Standing, Step, Verdict, Visit, Vred, Wred,
+    AdaptiveRed, Arrival, Avq, Blue, Cake, Choke, Cobalt, Codel, Coin, Decide, Departure,
+    Discipline, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, Fq,
+    FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi,
+    Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Sfb, Standing, Step,
+    Verdict, Visit, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -140,6 +141,7 @@ registry! {
     Rem,
     Pi,
     Blue,
+    Sfb,
     Avq,
     Codel,
     Cobalt,
@@ -147,6 +149,7 @@ registry! {
     Step,
     Wred,
     ; // Those that keep the packets themselves:
+    Cake,
     Choke,
     DualPi2,
     Fq,
@@ -243,6 +246,14 @@ impl<P: Packet> Queue<P> for AnyScheduler<P> {
 }
 
 impl<P: Packet, C: Coin> Scheduler<P, C> for AnyScheduler<P> {
+    const READS_HOSTS: bool = true;
+    const HOLDS_BACK: bool = true;
+
+    #[inline]
+    fn ready_at(&self) -> u64 {
+        whichever_scheduler!(self, it => Scheduler::<P, C>::ready_at(it))
+    }
+
     fn enqueue(
         &mut self,
         now: u64,

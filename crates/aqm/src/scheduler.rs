@@ -66,6 +66,18 @@ pub trait Queue<P>: Discipline {
 /// Every packet dropped, be it the one that arrives or one from inside, is given to `dropped` at
 /// once; those dropped after they had joined in the order in which they left the queue.
 pub trait Scheduler<P: Packet, C: Coin>: Queue<P> {
+    /// True if it asks packets for [`Packet::hosts`].
+    const READS_HOSTS: bool = false;
+    /// True if it may have nothing to hand over though packets wait: [`Scheduler::ready_at`] says until when.
+    const HOLDS_BACK: bool = false;
+
+    /// Earliest time at which a packet that waits may be handed over, in nanoseconds; 0: at once. Meaningful only
+    /// while some wait.
+    #[inline]
+    fn ready_at(&self) -> u64 {
+        0
+    }
+
     /// A packet arrives at `now` (nanoseconds): whether it has been marked. `idle_since`: since when
     /// nothing has even been in transmission; `None` while the link is busy.
     fn enqueue(
@@ -77,7 +89,8 @@ pub trait Scheduler<P: Packet, C: Coin>: Queue<P> {
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> bool;
 
-    /// The link is free at `now`: the packet to be sent, or `None` if none waits (any more).
+    /// The link is free at `now`: the packet to be sent, or `None` if none waits (any more), or all that wait are
+    /// held back.
     fn dequeue(
         &mut self,
         now: u64,

@@ -24,7 +24,7 @@ fn no_more_wait_than_the_limits_let() {
         for number in 0..20_000 {
             let flow = (coin.uniform() * coin.uniform() * 6.0) as u32;
             let (ecn, colour) = (Ecn::NotCapable, Colour::Green);
-            let packet = Parcel { number, size: 1000, flow, ecn, colour, marked: false };
+            let packet = Parcel { number, size: 1000, flow, ecn, colour, ..Parcel::default() };
             let mut reason = None;
             queue.enqueue(number, None, packet, &mut coin, &mut |gone| {
                 assert_eq!(gone.packet.number, number, "only what arrives is dropped");

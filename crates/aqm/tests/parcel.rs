@@ -2,13 +2,15 @@
 
 use vermilion_aqm::{Colour, Ecn, Packet};
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Parcel {
     pub number: u64,
     pub size: u32,
     pub flow: u32,
     pub ecn: Ecn,
     pub colour: Colour,
+    pub dscp: u8,
+    pub hosts: [u32; 2],
     pub marked: bool,
 }
 
@@ -32,5 +34,13 @@ impl Packet for Parcel {
 
     fn colour(&self) -> Colour {
         self.colour
+    }
+
+    fn dscp(&self) -> u8 {
+        self.dscp
+    }
+
+    fn hosts(&self) -> [u32; 2] {
+        self.hosts
     }
 }

@@ -15,6 +15,10 @@ pub struct Label {
     pub ecn: Ecn,
     /// Drop precedence by its codepoint (RFC 2597); green where it says nothing.
     pub colour: Colour,
+    /// Differentiated services codepoint.
+    pub dscp: u8,
+    /// Hashes of the source address and of the destination address.
+    pub hosts: [u32; 2],
 }
 
 impl Label {
@@ -30,19 +34,26 @@ impl Label {
             2 => Ecn::Ect0,
             _ => Ecn::CongestionExperienced,
         };
-        Self { flow: flow(&headers), ecn, colour: colour(packet) }
+        let addresses = [&headers.internet.source, &headers.internet.destination];
+        let hosts = addresses.map(|address| flow_hash(0, 0, [address, address]) as u32);
+        let dscp = codepoint(packet);
+        Self { flow: flow(&headers), ecn, colour: colour(dscp), dscp, hosts }
     }
 }
 
-/// The drop precedence of assured forwarding: codepoints AF11 to AF43, which are 8 times the class and
-/// twice the precedence (RFC 2597, section 6).
-fn colour(packet: &[u8]) -> Colour {
+/// The differentiated services codepoint of an IP packet.
+fn codepoint(packet: &[u8]) -> u8 {
     let class = match packet {
         [first, second, ..] if *first >> 4 == 6 => first << 4 | second >> 4,
         [_, class, ..] => *class,
         _ => 0,
     };
-    let codepoint = class >> 2;
+    class >> 2
+}
+
+/// The drop precedence of assured forwarding: codepoints AF11 to AF43, which are 8 times the class and
+/// twice the precedence (RFC 2597, section 6).
+fn colour(codepoint: u8) -> Colour {
     match (codepoint >> 3, codepoint & 0b111) {
         (1..=4, 0b100) => Colour::Yellow,
         (1..=4, 0b110) => Colour::Red,

@@ -41,4 +41,14 @@ impl Packet for Held {
     fn colour(&self) -> Colour {
         self.label.colour
     }
+
+    #[inline]
+    fn dscp(&self) -> u8 {
+        self.label.dscp
+    }
+
+    #[inline]
+    fn hosts(&self) -> [u32; 2] {
+        self.label.hosts
+    }
 }

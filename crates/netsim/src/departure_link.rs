@@ -1,7 +1,9 @@
 use std::collections::VecDeque;
+use std::sync::Arc;
 
-use vermilion_aqm::{AnyScheduler, Colour, DropReason, Dropped, Ecn, Scheduler, Visit};
+use vermilion_aqm::{Colour, DropReason, Dropped, Ecn, Scheduler, Visit};
 use vermilion_parameters::{ParameterError, Values};
+use vermilion_port::AnyPort;
 
 use crate::arrival_link::LOST;
 use crate::calendar::{Calendar, NEVER};
@@ -22,7 +24,12 @@ use crate::turn_link::{TurnLink, Turns};
 pub struct Waiting {
     packet: Packet,
     line: u32,
+    /// Of its source and its destination, where the queue asks for them.
+    hosts: [u16; 2],
 }
+
+/// Numbers of the hosts that send and receive each flow's data.
+pub type Hosts = Arc<[[u16; 2]]>;
 
 impl vermilion_aqm::Packet for Waiting {
     #[inline]
@@ -48,6 +55,20 @@ impl vermilion_aqm::Packet for Waiting {
     #[inline]
     fn colour(&self) -> Colour {
         self.packet.colour()
+    }
+
+    #[inline]
+    fn dscp(&self) -> u8 {
+        self.packet.dscp()
+    }
+
+    #[inline]
+    fn hosts(&self) -> [u32; 2] {
+        self.hosts.map(u32::from)
+    }
+
+    fn is_superseded_by(&self, later: &Self) -> bool {
+        self.packet.is_superseded_by(later.packet)
     }
 }
 
@@ -109,6 +130,7 @@ struct Around {
     line_in_service: u32,
     /// Only where somebody asks for it.
     watch: Option<Box<Watch>>,
+    hosts: Hosts,
 }
 
 /// A link whose queue discipline watches departures.
@@ -189,8 +211,10 @@ fn pass<Q: Scheduler<Waiting, Stream>>(
         if marked.is_some() {
             break;
         }
-        let (gone, packet) = (&mut around.gone, Packet::of_halves(times, rest));
-        let waiting = Waiting { packet, line };
+        let packet = Packet::of_halves(times, rest);
+        let hosts = if Q::READS_HOSTS { around.hosts_of(packet) } else { [0; 2] };
+        let gone = &mut around.gone;
+        let waiting = Waiting { packet, line, hosts };
         marked = Some(turns.offer(queue, now, waiting, &mut |dropped| gone.push(dropped.into())));
         around.last_offer = now;
         if !around.prompt {
@@ -245,7 +269,7 @@ fn take<Q: Scheduler<Waiting, Stream>>(
     let gone = &mut around.gone;
     let taken = turns.take(queue, now, &mut |dropped: Dropped<Waiting>| gone.push(dropped.into()));
     let Some(taken) = taken else { return };
-    let Waiting { packet, line } = taken.packet;
+    let Waiting { packet, line, .. } = taken.packet;
     if around.watch.is_some() {
         let (times, rest) = packet.halves();
         around.tell_of_sent(times, rest, taken.arrived, taken.marked);
@@ -281,6 +305,13 @@ impl Around {
         }
     }
 
+    /// Numbers of the hosts that send and receive a packet.
+    #[inline]
+    fn hosts_of(&self, packet: Packet) -> [u16; 2] {
+        let [data, other] = self.hosts.get(packet.flow() as usize).copied().unwrap_or_default();
+        if packet.is_acknowledgement() { [other, data] } else { [data, other] }
+    }
+
     #[cold]
     #[inline(never)]
     fn lose(&mut self, times: Half, rest: Half, arrived: u64) {
@@ -294,7 +325,7 @@ impl DepartureLink {
     /// parameters.
     pub fn new(
         link: &scenario::Link,
-        queue: AnyScheduler<Waiting>,
+        queue: AnyPort<Waiting>,
         values: Values,
         coin: Stream,
         wire: Stream,
@@ -307,6 +338,7 @@ impl DepartureLink {
             prompt: true,
             line_in_service: 0,
             watch: None,
+            hosts: Hosts::default(),
         };
         Self {
             source: 0,
@@ -323,6 +355,11 @@ impl DepartureLink {
     pub fn allow_late_turns(&mut self, way_behind: u64) {
         self.way_behind = Some(way_behind);
         self.find_patience();
+    }
+
+    /// Tells it whose flows are whose.
+    pub fn tell_hosts(&mut self, hosts: &Hosts) {
+        self.around.hosts = Arc::clone(hosts);
     }
 
     /// A turn has to be carried out before what it sends could arrive, and before all else at that instant.

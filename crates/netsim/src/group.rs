@@ -1,8 +1,7 @@
 //! A group of flows with one base round trip.
 
-use vermilion_aqm::Colour;
-
 use crate::access::AccessRate;
+use crate::packet::Class;
 use crate::route::Route;
 
 /// Facts that flows share that are of one group and have one base round trip.
@@ -16,8 +15,8 @@ pub struct Group {
     pub packet_size: u32,
     /// Size of an acknowledgement, in bytes.
     pub acknowledgement_size: u32,
-    /// Drop precedence of all packets.
-    pub colour: Colour,
+    /// Treatment that all packets ask for.
+    pub class: Class,
     /// Number of the scenario's group.
     pub number: u32,
     /// The rate of each host's own link, if it has one.

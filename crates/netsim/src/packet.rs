@@ -1,7 +1,7 @@
 //! A packet in flight.
 
 use vermilion_aqm::{Colour, Ecn};
-use vermilion_tcp::Segment;
+use vermilion_tcp::{Acknowledgement, Segment};
 
 use crate::limits::LONGEST_DURATION;
 
@@ -12,6 +12,9 @@ const WINDOW_REDUCED: u8 = 4;
 const SCALABLE: u8 = 8;
 const ACKNOWLEDGEMENT: u8 = 16;
 const AGAIN: u8 = 128;
+/// Data of an acknowledgement, which is no segment: it tells of segments beyond a gap, or of a mark.
+const TELLS_OF_GAP: u8 = WINDOW_REDUCED;
+const ECHO: u8 = SCALABLE;
 /// Where the two bits of its colour begin.
 const COLOUR: u8 = 5;
 
@@ -41,9 +44,10 @@ const _: () = assert!(LONGEST_DURATION <= TIME);
 /// The bits that a data packet of a connection keeps of its number among those of its flow.
 pub const NUMBER: u32 = u32::MAX >> (TIME_BITS - 32);
 
-/// Where the number of its link and its flags begin in a packet's last word.
+/// Where the number of its link, its flags and its codepoint begin in a packet's last word.
 const HOP: u32 = 32;
 const FLAGS: u32 = 48;
+const DSCP: u32 = FLAGS + u8::BITS;
 
 /// A data packet or an acknowledgement on its way, 32 bytes.
 ///
@@ -62,6 +66,17 @@ pub struct Packet {
     whose: u64,
     /// Its size, the number of its link above that, and its flags above both.
     what: u64,
+}
+
+/// Treatment that a packet asks of queues: the bits of its drop precedence and its codepoint.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Class(u16);
+
+impl Class {
+    /// That of packets of this drop precedence and this codepoint.
+    pub fn new(colour: Colour, dscp: u8) -> Self {
+        Self(u16::from_le_bytes([(colour as u8) << COLOUR, dscp]))
+    }
 }
 
 /// Half a packet. Of what a packet is asked, its second half alone knows.
@@ -136,9 +151,35 @@ impl Packet {
     }
 
     /// An acknowledgement at its first link, sent at `sent` (nanoseconds), number `number` of those on
-    /// their way.
-    pub fn acknowledgement(flow: u32, size: u32, number: u32, sent: u64) -> Self {
-        Self::of(flow, number, size, sent, ACKNOWLEDGEMENT)
+    /// their way; `told` is what it says.
+    pub fn acknowledgement(
+        flow: u32,
+        size: u32,
+        number: u32,
+        sent: u64,
+        told: &Acknowledgement<'_>,
+    ) -> Self {
+        let mut flags = ACKNOWLEDGEMENT;
+        if !told.blocks.is_empty() {
+            flags |= TELLS_OF_GAP;
+        }
+        if told.congestion_echo {
+            flags |= ECHO;
+        }
+        // So much of it is enough to tell it from the one before.
+        let sent = Stamp::numbered(sent, told.next_expected & NUMBER);
+        Self::of(flow, number, size, sent, flags)
+    }
+
+    /// Return true if it is an acknowledgement that says nothing which `later`, of the same flow, does not say: as
+    /// far as it tells of a gap, that one does too, and it is no duplicate by which a sender counts.
+    pub fn is_superseded_by(self, later: Self) -> bool {
+        let said = |packet: Self| packet.flags() & (ACKNOWLEDGEMENT | ECHO);
+        let gap = |packet: Self| packet.flags() & TELLS_OF_GAP != 0;
+        let repeats = self.stamp().number() == later.stamp().number();
+        self.is_acknowledgement()
+            && (self.flow(), said(self)) == (later.flow(), said(later))
+            && (gap(later) || !gap(self) && !repeats)
     }
 
     /// Its halves.
@@ -217,9 +258,10 @@ impl Packet {
         self.flags() & ACKNOWLEDGEMENT != 0
     }
 
-    /// The same packet in `colour`.
-    pub fn coloured(mut self, colour: Colour) -> Self {
-        self.flag((colour as u8) << COLOUR);
+    /// The same packet, of `class`.
+    #[inline(always)]
+    pub fn of_class(mut self, class: Class) -> Self {
+        self.what |= u64::from(class.0) << FLAGS;
         self
     }
 
@@ -237,6 +279,12 @@ impl Packet {
     /// Its drop precedence.
     pub fn colour(self) -> Colour {
         COLOURS[usize::from(self.flags() >> COLOUR) % COLOURS.len()]
+    }
+
+    /// Its differentiated services codepoint.
+    #[inline(always)]
+    pub fn dscp(self) -> u8 {
+        (self.what >> DSCP) as u8
     }
 
     /// Key that tells queues its flow from others: data and acknowledgements of a flow have addresses

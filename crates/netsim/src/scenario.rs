@@ -11,6 +11,7 @@ use std::sync::Arc;
 use serde::Deserialize;
 use vermilion_aqm::{Colour, ForeignFactory};
 use vermilion_parameters::{ParameterError, Values};
+use vermilion_port::Class;
 use vermilion_tcp::ForeignSenders;
 
 pub use crate::limits::{
@@ -90,6 +91,9 @@ pub struct Queue {
     /// Its parameters in the units of its table.
     #[serde(default)]
     pub parameters: Values,
+    /// Classes, where it is a scheduler; their parameters are among those of the queue.
+    #[serde(default)]
+    pub classes: Vec<Class>,
     /// Factory, where whoever embeds the core has a discipline of this name of its own.
     #[serde(skip)]
     pub foreign: Option<Arc<dyn ForeignFactory>>,
@@ -129,6 +133,15 @@ pub struct FlowGroup {
     /// Drop precedence of its packets and acknowledgements.
     #[serde(default)]
     pub colour: DropPrecedence,
+    /// Differentiated services codepoint of its packets and acknowledgements.
+    #[serde(default)]
+    pub dscp: u8,
+    /// Name of the host that sends its data; without it the group has one of its own.
+    #[serde(default)]
+    pub source_host: Option<String>,
+    /// Name of the host that receives its data; without it the group has one of its own.
+    #[serde(default)]
+    pub destination_host: Option<String>,
     /// Traffic that it sends.
     #[serde(default)]
     pub traffic: Traffic,

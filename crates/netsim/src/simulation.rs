@@ -38,6 +38,7 @@ mod watch;
 
 pub use watch::{RouterCounters, SentByFlow};
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -52,6 +53,7 @@ use crate::control::{Control, Schedule};
 use crate::delay_line::{DelayLine, End};
 use crate::delay_lines::standing::{ALONE, APART, TOGETHER};
 use crate::delay_lines::{DelayLines, FIRST_LINE};
+use crate::departure_link::Hosts;
 use crate::flow::{Flow, Tally};
 use crate::flow_delays::FlowDelays;
 use crate::group::Group;
@@ -61,7 +63,7 @@ use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
 use crate::record::Mark;
-use crate::scenario::Scenario;
+use crate::scenario::{FlowGroup, Scenario};
 use crate::scripted_losses::Scripts;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
@@ -224,6 +226,7 @@ impl Simulation {
         schedule: Schedule,
     ) -> Self {
         let Laid { lines, groups, profiles, flows, .. } = laid;
+        tell_hosts(&scenario, &groups, &flows, &mut links);
         let has_access = groups.iter().any(|group| group.access.is_some());
         let sources = Sources::of(&scenario, &mut links, lines, has_access, flows.len(), &schedule);
         let Sources { lines, some_wait, turns, calendar, timers } = sources;
@@ -454,6 +457,26 @@ fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, Parameter
                 .map_err(|error| error.under(&format!("links.{}.queue", link.name)))
         })
         .collect()
+}
+
+/// Tells links whose flows are whose. Hosts have the numbers of the groups that name them first; those of senders
+/// and of receivers are two, also where they have one name.
+fn tell_hosts(scenario: &Scenario, groups: &[Group], flows: &[Flow], links: &mut [AnyLink]) {
+    let mut numbers = HashMap::new();
+    let mut of_group = |group: &FlowGroup| {
+        [&group.source_host, &group.destination_host].map(|name| {
+            let next = numbers.len() as u16;
+            *numbers.entry(name.clone().unwrap_or_else(|| group.name.clone())).or_insert(next)
+        })
+    };
+    let of_groups: Vec<_> = scenario.flows.iter().map(&mut of_group).collect();
+    let of_flow = |flow: &Flow| of_groups[groups[flow.group as usize].number as usize];
+    let hosts: Hosts = flows.iter().map(of_flow).collect();
+    for link in links {
+        if let AnyLink::AtDeparture(link) = link {
+            link.tell_hosts(&hosts);
+        }
+    }
 }
 
 /// Tries every change of parameters beforehand, in the order in which they will happen.

@@ -5,6 +5,7 @@ use vermilion_aqm::{
     Visit,
 };
 use vermilion_parameters::{ParameterError, Values};
+use vermilion_port::{AnyPort, Shape};
 
 use crate::arrival_link::facts;
 use crate::calendar::NEVER;
@@ -59,13 +60,13 @@ impl<F> Removal<'_, F> {
 /// offered, and a packet that is offered to an idle link is taken at once.
 ///
 /// How packets wait, and which of them is next, is the queue's own affair
-/// ([`AnyScheduler`]): first in, first out, or in turns of the flows.
+/// ([`AnyPort`]): first in, first out, or in turns of the flows.
 ///
 /// A packet dropped from inside the queue has waited: the books count its waiting, the metrics of
 /// sojourn, which are those of forwarded packets, do not.
 #[derive(Clone, Debug)]
 pub struct TurnLink<P> {
-    queue: AnyScheduler<P>,
+    queue: AnyPort<P>,
     values: Values,
     turns: Turns,
 }
@@ -139,9 +140,9 @@ impl Turns {
 
     /// See [`TurnLink::offer`].
     #[inline(always)] // for every packet: a call would have it written to memory
-    pub fn offer<P: Packet>(
+    pub fn offer<P: Packet, Q: Scheduler<P, Stream>>(
         &mut self,
-        queue: &mut impl Scheduler<P, Stream>,
+        queue: &mut Q,
         now: u64,
         packet: P,
         dropped: &mut impl FnMut(Dropped<P>),
@@ -165,18 +166,20 @@ impl Turns {
         self.hold_average(now, queue);
         if self.standing.packets == 0 {
             self.next_turn = NEVER;
-        } else if self.next_turn == NEVER {
+        } else if was_empty {
             self.occupied_since = now;
-            self.next_turn = self.transmitter.begin(now);
+            self.next_turn = self.turn_after(now, queue);
+        } else if Q::HOLDS_BACK {
+            self.next_turn = self.turn_after(now, queue);
         }
         marked
     }
 
     /// See [`TurnLink::take`].
     #[inline(always)] // likewise
-    pub fn take<P: Packet>(
+    pub fn take<P: Packet, Q: Scheduler<P, Stream>>(
         &mut self,
-        queue: &mut impl Scheduler<P, Stream>,
+        queue: &mut Q,
         now: u64,
         dropped: &mut impl FnMut(Dropped<P>),
     ) -> Option<Taken<P>> {
@@ -191,7 +194,8 @@ impl Turns {
         self.standing = queue.standing();
         self.hold_average(now, queue);
         let Some(sent) = sent else {
-            self.next_turn = NEVER;
+            self.next_turn = if Q::HOLDS_BACK { self.turn_after(now, queue) } else { NEVER };
+            debug_assert!(self.next_turn > now, "a queue holds back what is ready");
             return None;
         };
         let size = sent.packet.size();
@@ -199,7 +203,7 @@ impl Turns {
         self.books.window.marks += u64::from(sent.marked);
         self.books.count_forwarded(size, now - sent.arrived);
         self.end = self.transmitter.transmit(now, size);
-        self.next_turn = self.turn_after(now);
+        self.next_turn = self.turn_after(now, queue);
         let lost = self.wire.loses();
         self.books.window.losses += u64::from(lost);
         let (arrived, marked) = (sent.arrived, sent.marked);
@@ -208,11 +212,11 @@ impl Turns {
 
     /// When the turn of the next packet comes, not before `now`.
     #[inline]
-    fn turn_after(&mut self, now: u64) -> u64 {
+    fn turn_after<P: Packet, Q: Scheduler<P, Stream>>(&mut self, now: u64, queue: &Q) -> u64 {
         if self.standing.packets == 0 {
             return NEVER;
         }
-        self.transmitter.begin(self.occupied_since).max(now)
+        self.transmitter.begin(self.occupied_since.max(queue.ready_at())).max(now)
     }
 
     /// The queue has been as it is until `now`.
@@ -245,7 +249,7 @@ impl<P: Packet> TurnLink<P> {
     /// parameters.
     pub(crate) fn new(
         link: &scenario::Link,
-        queue: AnyScheduler<P>,
+        queue: AnyPort<P>,
         values: Values,
         coin: Stream,
         wire: Stream,
@@ -271,7 +275,7 @@ impl<P: Packet> TurnLink<P> {
 
     /// The queue and the rest.
     #[inline(always)]
-    pub(crate) fn parts(&mut self) -> (&mut AnyScheduler<P>, &mut Turns) {
+    pub(crate) fn parts(&mut self) -> (&mut AnyPort<P>, &mut Turns) {
         (&mut self.queue, &mut self.turns)
     }
 
@@ -385,14 +389,18 @@ impl<P: Packet> TurnLink<P> {
     ///
     /// # Errors
     /// A value that the discipline refuses.
-    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError> {
+    pub fn set_parameters(&mut self, now: u64, changed: &Values) -> Result<bool, ParameterError>
+    where
+        P: Clone,
+    {
         let mut values = self.values.clone();
         values.extend(changed.iter().map(|(name, value)| (name.clone(), value.clone())));
         let link = facts(self.turns.transmitter.rate(), self.turns.delay());
-        let values = self.queue.set_values(&values, link)?.to_values();
+        let values = self.queue.set_values(&values, link)?;
         let changed = values != self.values;
         self.values = values;
         self.turns.hold_average(now, &self.queue);
+        self.turns.next_turn = self.turns.turn_after(now, &self.queue);
         Ok(changed && self.queue.is_flushed_by_change())
     }
 
@@ -437,8 +445,8 @@ impl<P: Packet> TurnLink<P> {
         } else {
             self.turns.transmitter.replace(rate, self.turns.transmitter.free_at());
         }
-        self.turns.next_turn = self.turns.turn_after(now);
         self.tell_discipline();
+        self.turns.next_turn = self.turns.turn_after(now, &self.queue);
         moved
     }
 
@@ -453,12 +461,13 @@ impl<P: Packet> TurnLink<P> {
 /// An unknown discipline, or a value that its table refuses.
 pub(crate) fn scheduler<P: Packet>(
     link: &scenario::Link,
-) -> Result<(AnyScheduler<P>, Values), ParameterError> {
+) -> Result<(AnyPort<P>, Values), ParameterError> {
     let facts = facts(link.rate_bit_per_s, link.delay_ns);
     let chosen = &link.queue;
-    let (queue, settings) = match chosen.foreign.as_deref() {
-        None => AnyScheduler::from_values(&chosen.discipline, &chosen.parameters, facts)?,
-        Some(factory) => AnyScheduler::from_foreign(factory, &chosen.parameters, facts)?,
-    };
-    Ok((queue, settings.to_values()))
+    if let Some(factory) = chosen.foreign.as_deref() {
+        let (queue, settings) = AnyScheduler::from_foreign(factory, &chosen.parameters, facts)?;
+        return Ok((AnyPort::Plain(queue), settings.to_values()));
+    }
+    let shape = Shape { discipline: chosen.discipline.clone(), classes: chosen.classes.clone() };
+    AnyPort::from_shape(&shape, &chosen.parameters, facts)
 }

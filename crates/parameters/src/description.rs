@@ -33,8 +33,9 @@ pub struct Description {
     ordered: Vec<(String, String)>,
 }
 
+/// A row of a table in that form.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Row {
+pub struct Row {
     name: String,
     kind: String,
     unit: String,

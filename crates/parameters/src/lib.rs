@@ -16,7 +16,7 @@ mod settings;
 #[doc(hidden)]
 pub mod typed;
 
-pub use description::{Algorithm, Description};
+pub use description::{Algorithm, Description, Row};
 pub use error::ParameterError;
 pub use settings::Settings;
 pub use typed::{

@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use super::simulation::Simulation;
     #[pymodule_export]
-    use super::tables::{common_sender_parameters, disciplines, senders};
+    use super::tables::{common_sender_parameters, disciplines, schedulers, senders};
     #[pymodule_export]
     use super::views::{Coin, Packet, Queue};
 

@@ -37,6 +37,27 @@ pub fn disciplines() -> PyResult<String> {
     json(&algorithms.map(|algorithm| describe(algorithm, BTreeMap::new())).collect::<Vec<_>>())
 }
 
+/// A scheduler and the parameters of its classes.
+#[derive(Serialize)]
+struct Scheduler {
+    #[serde(flatten)]
+    description: Description,
+    of_classes: Vec<vermilion_parameters::Row>,
+    classes: usize,
+}
+
+/// Every scheduler over classes, as JSON.
+#[pyfunction]
+pub fn schedulers() -> PyResult<String> {
+    let rows = vermilion_port::registry::SCHEDULERS.iter().map(|named| Scheduler {
+        description: Description::from(&named.algorithm),
+        of_classes: named.of_classes.iter().map(Into::into).collect(),
+        classes: named.classes,
+    });
+    serde_json::to_string(&rows.collect::<Vec<_>>())
+        .map_err(|error| PyRuntimeError::new_err(error.to_string()))
+}
+
 /// Every sender, as JSON; those registered from Python last.
 #[pyfunction]
 pub fn senders() -> PyResult<String> {

@@ -9,7 +9,7 @@ use crate::rule::WindowRule;
 use crate::sender::{Ecn, EcnFeedback};
 use crate::senders::{
     Bbr1Settings, BbrSettings, CubicSettings, DctcpSettings, LedbatSettings, NewRenoSettings,
-    PragueSettings, RemSettings, RenoSettings, SackSettings, TahoeSettings,
+    PragueSettings, RemSettings, RenoSettings, SackSettings, TahoeSettings, VegasSettings,
 };
 use crate::{AnyRule, Receiver, Sender, SenderOptions, option_sets};
 
@@ -37,6 +37,7 @@ pub static SENDERS: &[Named] = &[
     named::<PragueSettings>(),
     named::<RemSettings>(),
     named::<LedbatSettings>(),
+    named::<VegasSettings>(),
     named::<BbrSettings>(),
     named::<Bbr1Settings>(),
 ];

@@ -52,12 +52,9 @@ _SYNONYMS: Final[Mapping[str, str]] = {
 """Names in Vermilion of synonyms."""
 
 _MISSING: Final[Mapping[str, str]] = {
-    "cake": ('CAKE as a whole is not there; combine "fq-codel" or "cobalt" with the link\'s rate'),
-    "sfb": 'SFB is not there; "blue" is what it does within one queue',
     "sfq": 'SFQ is not there; "fq" also serves flows in turn',
     "htb": "HTB is a shaper: set the link's rate",
     "tbf": "TBF is a shaper: set the link's rate",
-    "vegas": 'Vegas is not there; "ledbat" also backs off when it has to wait',
     "compound": 'Compound is not there; "cubic" and "newreno" are nearest',
 }
 """Algorithms that are not simulated, and the nearest ones."""
@@ -305,6 +302,34 @@ def disciplines() -> dict[str, Algorithm]:
     from vermilion import _core
 
     return _tables(_core.disciplines())
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """A scheduler over the classes of a queue.
+
+    Attributes:
+        algorithm: its name, source and parameter table.
+        of_classes: parameters that each of its classes has.
+        classes: the most that it can have.
+    """
+
+    algorithm: Algorithm
+    of_classes: Mapping[str, Parameter]
+    classes: int
+
+
+@cache
+def schedulers() -> dict[str, Scheduler]:
+    """Every scheduler of the core, by name."""
+    from vermilion import _core
+
+    found = {}
+    for row in json.loads(_core.schedulers()):
+        classes, of_classes = row.pop("classes"), map(_parameter, row.pop("of_classes"))
+        table = table_of(row)
+        found[table.name] = Scheduler(table, {each.name: each for each in of_classes}, classes)
+    return found
 
 
 @cache

@@ -14,12 +14,16 @@ from json import JSONEncoder
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.scenario import algorithms
+from vermilion.scenario.ports import Class, Shape, algorithm_of, classes_from_data, classes_to_core
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 encoded: Final[Callable[[object], str]] = JSONEncoder(allow_nan=False).encode
 """A value as JSON; NaN and infinities raise a ``ValueError``."""
+
+
+_LATER: Final = ("dscp", "source_host", "destination_host")
 
 
 def members(values: Mapping[str, object]) -> str:
@@ -109,14 +113,21 @@ class CoreQueue:
     Attributes:
         discipline: its name.
         parameters: those that are set; the others have their defaults.
+        classes: of a scheduler.
     """
 
     discipline: str
     parameters: Values
+    classes: tuple[Class, ...] = ()
 
     def complete(self) -> dict[str, ParameterValue]:
         """Return every parameter, with defaults where none is set."""
-        return algorithms.discipline(self.discipline).complete(self.parameters)
+        return algorithm_of(Shape(self.discipline, self.classes)).complete(self.parameters)
+
+    def words(self) -> dict[str, object]:
+        """Return what it is in the core's words, without its parameters."""
+        classes = {"classes": classes_to_core(self.classes)} if self.classes else {}
+        return {"discipline": self.discipline, **classes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +186,7 @@ class CoreLink:
 
     def with_parameters(self, values: Values) -> CoreLink:
         """The same link with other values of some parameters of its queue."""
-        queue = CoreQueue(self.queue.discipline, {**self.queue.parameters, **values})
+        queue = replace(self.queue, parameters={**self.queue.parameters, **values})
         return replace(self, queue=queue)
 
     def text_with(self, values: Values) -> str:
@@ -197,7 +208,7 @@ class CoreLink:
         if self.trace is not None:
             rates["trace"] = self.trace
         before = members({"name": self.name, **rates, "delay_ns": self.delay_ns})
-        queue = members({"discipline": self.queue.discipline})
+        queue = members(self.queue.words())
         books = {} if self.books == "full" else {"books": self.books}
         after = members({"loss": self.loss, **books})
         return f'{{{before}, "queue": {{{queue}, "parameters": ', f"}}, {after}}}"
@@ -210,7 +221,9 @@ class CoreLink:
             TypeError: it has other members.
         """
         rest = dict(data)
-        return cls(queue=CoreQueue(**rest.pop("queue")), **rest)
+        queue = dict(rest.pop("queue"))
+        classes = classes_from_data(queue.pop("classes", ()))
+        return cls(queue=CoreQueue(**queue, classes=classes), **rest)
 
 
 @dataclass(frozen=True)
@@ -229,6 +242,9 @@ class CoreFlowGroup:
         header_size_bytes: the part of it that is no goodput.
         ack_size_bytes: of an acknowledgement.
         colour: the drop precedence of its packets.
+        dscp: their differentiated services codepoint.
+        source_host: that sends its data; ``None`` for one of its own.
+        destination_host: that receives its data; ``None`` for one of its own.
         traffic: what it sends: a ``kind``, and what belongs to it.
         start_ns: the range over which starts are uniform.
         stop_ns: the range over which stops are uniform; ``None`` for never.
@@ -248,6 +264,9 @@ class CoreFlowGroup:
     traffic: Data
     start_ns: tuple[int, int]
     stop_ns: tuple[int, int] | None
+    dscp: int = 0
+    source_host: str | None = None
+    destination_host: str | None = None
 
     @property
     def mean_rtt_ns(self) -> float:
@@ -304,6 +323,9 @@ class CoreFlowGroup:
         """The text before and after the parameters of the sender."""
         data = {each.name: getattr(self, each.name) for each in fields(self)}
         data["rtt_ns"] = to_data(self.rtt_ns)
+        for each in fields(self):  # what says nothing is left out, as before there were such keys
+            if each.name in _LATER and data[each.name] == each.default:
+                del data[each.name]
         names = [*data]
         place = names.index("sender")
         before = members({name: data[name] for name in names[:place]})

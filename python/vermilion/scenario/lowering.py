@@ -120,7 +120,7 @@ def _link(scenario: WrittenScenario, name: str, link: Link) -> CoreLink:
         name=name,
         rate_bit_per_s=rate,
         delay_ns=_nanoseconds(link.delay),
-        queue=CoreQueue(link.queue.discipline, link.queue.parameters),
+        queue=CoreQueue(link.queue.discipline, link.queue.parameters, link.queue.classes),
         loss=None if link.loss is None else link.loss.to_core(),
         rate_schedule=schedule_to_core(link),
         trace=trace,
@@ -144,6 +144,9 @@ def _flow_group(scenario: WrittenScenario, name: str, group: FlowGroup) -> CoreF
         header_size_bytes=group.header_size,
         ack_size_bytes=group.ack_size,
         colour=group.colour,
+        dscp=group.dscp,
+        source_host=group.source_host,
+        destination_host=group.destination_host,
         # The transfers of a trace are in its file, which was read with the scenario.
         traffic={**group.traffic.core(), **scenario.transfers_of(name)},
         start_ns=_range(group.start),

@@ -19,7 +19,9 @@ from pydantic import (
 )
 
 from vermilion.scenario import algorithms
+from vermilion.scenario.codepoints import Codepoint
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, printable
+from vermilion.scenario.ports import Class, Shape, algorithm_of, parsed
 from vermilion.scenario.quantities import (
     PACKETS,
     RATE,
@@ -187,27 +189,30 @@ Names = Annotated[tuple[StrictStr, ...], BeforeValidator(_is_list), AfterValidat
 
 
 class Queue(Table):
-    """``[links.NAME.queue]``: a discipline and its parameters."""
+    """``[links.NAME.queue]``: a discipline, or a scheduler and its classes; and parameters."""
 
-    discipline: str = Field(description="the name of a queue discipline")
+    discipline: str = Field(description="the name of a queue discipline or a scheduler")
     parameters: dict[str, algorithms.ParameterValue] = Field(default_factory=dict)
+    classes: Annotated[tuple[Class, ...], PlainValidator(tuple)] = ()
 
     @model_validator(mode="before")
     @classmethod
     def _split(cls, value: object) -> object:
         """Check the keys beside ``discipline`` against the discipline's own table."""
-        if not isinstance(value, dict):
-            raise FieldError("", value, 'a table, like { discipline = "drop-tail" }')
-        given = dict(value)
-        if "discipline" not in given:
+        found = parsed(value)
+        if found is None:
             return {}
-        algorithm = algorithms.discipline(given.pop("discipline"))
-        return {"discipline": algorithm.name, "parameters": algorithm.parse(given)}
+        shape, parameters = found
+        return {
+            "discipline": shape.discipline,
+            "parameters": parameters,
+            "classes": shape.classes,
+        }
 
     @property
     def algorithm(self) -> Algorithm:
-        """The discipline as the core describes it."""
-        return algorithms.discipline(self.discipline)
+        """The discipline as the core describes it, or the scheduler with all its classes."""
+        return algorithm_of(Shape(self.discipline, self.classes))
 
 
 class Link(Table):
@@ -295,6 +300,9 @@ class FlowGroup(Table):
     header_size: HeaderSize = 0
     ack_size: PacketSize = 40
     colour: Literal["green", "yellow", "red"] = "green"
+    dscp: Codepoint = 0
+    source_host: StrictStr | None = Field(default=None, description="that sends its data")
+    destination_host: StrictStr | None = Field(default=None, description="that receives its data")
     start: SecondsRange = (0.0, 0.0)
     stop: SecondsRange | None = None
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import adaptive_red
 import avq
 import blue
+import cake
 import choke
 import cobalt
 import codel
@@ -28,6 +29,7 @@ import red
 import red_light
 import rem
 import self_configuring_red
+import sfb
 import step
 import vred
 import wred
@@ -47,12 +49,14 @@ DISCIPLINES = (
     rem,
     pi,
     blue,
+    sfb,
     avq,
     codel,
     cobalt,
     pie,
     step,
     wred,
+    cake,
     choke,
     dualpi2,
     fq,

@@ -36,7 +36,7 @@ class UnluckyCaseError(ValueError):
 class Stretch:
     """Random arrivals that offer `load` times what the link carries; `sizes` in bytes.
 
-    Packets are green, or of any of `colours`, each as likely.
+    Packets are green, or of any of `colours`, each as likely; of flow 0, or of any of `flows`.
     """
 
     load: float
@@ -44,6 +44,7 @@ class Stretch:
     sizes: tuple[int, ...] = (1000,)
     ecn_share: float = 0.5
     colours: tuple[str, ...] = ()
+    flows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,7 @@ class Waiting:
     size: int
     ecn_capable: bool
     arrived: int
+    flow: int
 
 
 class Transmitter:
@@ -112,9 +114,9 @@ class Transmitter:
         if not self._waiting:
             self._empty_since = now
 
-    def join(self, now: int, size: int, *, ecn_capable: bool) -> None:
+    def join(self, now: int, size: int, *, ecn_capable: bool, flow: int) -> None:
         """Takes a packet that was not dropped."""
-        self._waiting.append(Waiting(size, ecn_capable, now))
+        self._waiting.append(Waiting(size, ecn_capable, now, flow))
         if self._idle_since is not None:
             self._send_next(now)
 
@@ -130,6 +132,7 @@ class Transmitter:
                 arrived_ns=packet.arrived,
                 queue_packets=len(self._waiting),
                 queue_bytes=sum(behind.size for behind in self._waiting),
+                flow=packet.flow,
             )
             if self._turn(departure):
                 self._free_at = now + round(packet.size * self._nanoseconds_per_byte)
@@ -194,8 +197,7 @@ def _play(
             size = source.choice(part.sizes)
             ecn_capable = source.random() < part.ecn_share
             arrival = transmitter.meet(now, size, ecn_capable=ecn_capable)
-            if part.colours:
-                arrival = replace(arrival, colour=source.choice(part.colours))
+            arrival = _labelled(arrival, part, source)
             step = _ask(machine, arrival, source)
             steps.append(step)
             while step.expected.verdict.startswith("make-room"):
@@ -204,8 +206,15 @@ def _play(
                 step = _ask(machine, arrival, source)
                 steps.append(step)
             if step.expected.verdict != "drop":
-                transmitter.join(now, size, ecn_capable=ecn_capable)
+                transmitter.join(now, size, ecn_capable=ecn_capable, flow=arrival.flow)
     return steps
+
+
+def _labelled(arrival: Arrival, part: Stretch, source: random.Random) -> Arrival:
+    """The arrival with a colour and a flow, where the stretch has some."""
+    if part.colours:
+        arrival = replace(arrival, colour=source.choice(part.colours))
+    return replace(arrival, flow=source.choice(part.flows)) if part.flows else arrival
 
 
 def _ask(machine: Machine, event: Arrival | Departure, source: random.Random) -> Step:

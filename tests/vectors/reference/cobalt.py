@@ -92,6 +92,14 @@ class Cobalt:
         longer = self._nanoseconds("interval") + self._target - target
         self._interval = max(longer, 2 * self._target)
 
+    def use(self, m: int, target: int, interval: int) -> None:
+        """These times, which have been made to fit."""
+        self._m, self._target, self._interval = m, target, interval
+
+    def rests(self, now: int) -> bool:
+        """Whether nothing is left of the past."""
+        return not self._n and not self._p and self._next <= now
+
     def _nanoseconds(self, name: str) -> int:
         return round(Fraction(str(self._parameters[name])) * 10**9)
 

@@ -25,6 +25,8 @@ class Parcel:
     size: int
     flow: int
     ecn: str | None = None
+    dscp: int = 0
+    hosts: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,10 @@ class Offer:
         }
         if self.parcel.ecn is not None:
             written["ecn"] = self.parcel.ecn
+        if self.parcel.dscp:
+            written["dscp"] = self.parcel.dscp
+        if self.parcel.hosts != (0, 0):
+            written["hosts"] = list(self.parcel.hosts)
         written |= {"idle_since_ns": self.idle_since_ns, "coins": list(self.coins)}
         return written | {"expected": _expected(self.outcome, self.left)}
 
@@ -126,6 +132,10 @@ class Machine(Protocol):
     def probability(self) -> Decimal | None:
         """What it publishes of itself, if anything."""
 
+    def ready_at(self) -> int:
+        """When a packet that is held back may be sent."""
+        return 0
+
 
 def verify(case: Case, kind: type[Machine]) -> Case:
     """The case, if the reference answers as the hand did."""
@@ -173,6 +183,8 @@ class Hand:
         size: int = 1000,
         flow: int = 0,
         ecn: str | None = None,
+        dscp: int = 0,
+        hosts: tuple[int, int] = (0, 0),
         coins: Sequence[float] = (),
         marked: bool = False,
         dropped: Sequence[tuple[int, str]] = (),
@@ -181,7 +193,7 @@ class Hand:
     ) -> int:
         """A packet arrives; its number, packets being numbered from 1."""
         self._number += 1
-        parcel = Parcel(self._number, size, flow, ecn)
+        parcel = Parcel(self._number, size, flow, ecn, dscp, hosts)
         self._parcels[parcel.number] = parcel
         outcome = Outcome(None, marked, tuple(dropped))
         left = self._left(outcome, probability)
@@ -223,6 +235,8 @@ class Source:
     share: float
     ecn: str | None = None
     sizes: tuple[int, ...] = (1000,)
+    dscp: int = 0
+    hosts: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True)
@@ -290,7 +304,8 @@ class _Play:
                 source = self._random.choices(part.sources, shares)[0]
                 number += 1
                 size = self._random.choice(source.sizes)
-                self._arrive(now, Parcel(number, size, source.flow, source.ecn))
+                it = Parcel(number, size, source.flow, source.ecn, source.dscp, source.hosts)
+                self._arrive(now, it)
         return self._steps
 
     def _coin(self) -> Decimal:
@@ -321,7 +336,9 @@ class _Play:
     def _send(self, now: int) -> None:
         outcome = self._machine.turn(now, self._coin)
         self._steps.append(Turn(now, self._taken_coins(), outcome, self._left()))
-        if outcome.packet is None:
+        if outcome.packet is None and self._machine.waiting()[0]:
+            self._idle_since, self._free_at = None, self._machine.ready_at()
+        elif outcome.packet is None:
             self._idle_since = now if self._idle_since is None else self._idle_since
         else:
             self._idle_since = None

@@ -135,7 +135,9 @@ impl Traffic {
         let flow = (self.random.uniform().powi(4) * 300.0) as u32;
         // All packets of a flow have its sender's codepoint, which may choose their queue.
         let ecn = [Ecn::Ect0, Ecn::NotCapable, Ecn::Ect1, Ecn::NotCapable][flow as usize % 4];
-        (self.now, Parcel { number, size, flow, ecn, colour, marked: false })
+        let dscp = [0, 8, 34, 46][flow as usize / 4 % 4];
+        let hosts = [flow % 5, flow % 3];
+        (self.now, Parcel { number, size, flow, ecn, colour, dscp, hosts, marked: false })
     }
 
     fn one_of<'a, T>(&mut self, choices: &'a [T]) -> &'a T {
@@ -357,7 +359,15 @@ impl Router {
             if had_some {
                 self.empty_since = now;
             }
-            assert!(self.waiting.is_empty(), "{}: something waits and is not sent", self.name);
+            if !self.waiting.is_empty() {
+                let ready = match &self.queue {
+                    Kept::Deciding(_) => 0,
+                    Kept::Keeping(queue) => Scheduler::<_, Seeded>::ready_at(&**queue),
+                };
+                assert!(ready > now, "{}: something waits and is not sent", self.name);
+                self.busy_until = Some(ready);
+                return;
+            }
             if self.busy_until.take().is_some() {
                 self.idle_since = now;
             }

@@ -23,6 +23,10 @@ pub struct Offer {
     flow: u32,
     #[serde(default)]
     colour: Hue,
+    #[serde(default)]
+    dscp: u8,
+    #[serde(default)]
+    hosts: [u32; 2],
     idle_since_ns: Option<u64>,
     #[serde(default)]
     coins: Vec<f64>,
@@ -103,6 +107,8 @@ pub fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
                     flow: offer.flow,
                     ecn: codepoint(offer.ecn_capable, offer.ecn),
                     colour: offer.colour.into(),
+                    dscp: offer.dscp,
+                    hosts: offer.hosts,
                     marked: false,
                 };
                 let mut coins = Coins { given: &offer.coins, asked: 0 };
@@ -160,7 +166,7 @@ pub fn play(name: &str, defaults: &Values, case: &Case) -> Result<(), String> {
 }
 
 /// The reason as vectors have it: they know nothing of causes, which `causes.rs` tests.
-fn plain(reason: DropReason) -> DropReason {
+pub fn plain(reason: DropReason) -> DropReason {
     match reason.kind() {
         DropKind::Early => DropReason::Early,
         DropKind::Forced => DropReason::Forced,

@@ -83,6 +83,7 @@ impl Scenario {
         if let Some(rate) = group.access_rate_bit_per_s {
             within("access_rate", rate, 1, HIGHEST_RATE, "bit/s")?;
         }
+        within("dscp", u64::from(group.dscp), 0, 63, "(a codepoint)")?;
         if group.path.is_empty() {
             return Err(ParameterError::new("path", "[]", "at least one link"));
         }

@@ -331,6 +331,55 @@ fn cases() -> u32 {
     wanted.and_then(|number| number.parse().ok()).unwrap_or(60)
 }
 
+/// The same network with each queue as the only class of a scheduler.
+fn in_trees(network: &Value, scheduler: &str) -> Value {
+    let within = |values: &Value| {
+        let values = values.as_object().into_iter().flatten();
+        let renamed =
+            values.map(|(name, value)| (format!("classes.0.queue.{name}"), value.clone()));
+        renamed.collect::<serde_json::Map<_, _>>()
+    };
+    let mut network = network.clone();
+    for link in network["links"].as_array_mut().expect("a list") {
+        let mut queue = link["queue"].take();
+        let parameters = within(&queue["parameters"]);
+        queue.as_object_mut().expect("a table").remove("parameters");
+        let classes = json!([{ "queue": queue }]);
+        link["queue"] =
+            json!({"discipline": scheduler, "parameters": parameters, "classes": classes});
+    }
+    for change in network["changes"].as_array_mut().expect("a list") {
+        if !change["queue"].is_null() {
+            change["queue"] = json!(within(&change["queue"]));
+        }
+    }
+    network
+}
+
+/// A tree of one class does with every packet what its queue does.
+fn assert_tree_is_its_queue(network: &Value, scheduler: &str, seed: u64) {
+    let run = |network: &Value| {
+        let mut simulation = Simulation::new(common::parse(network), seed).ok()?;
+        let ends = simulation.advance_a_while(u64::MAX);
+        ends.then(|| simulation.conclude(false))
+    };
+    let flushed = network["links"].as_array().expect("a list").iter();
+    let flushes = flushed.filter(|link| link["queue"]["discipline"] == "linux-red").count() > 0;
+    if flushes && network["changes"] != json!([]) {
+        return; // a tree keeps its packets
+    }
+    let Some(plain) = run(network) else { return };
+    let Some(tree) = run(&in_trees(network, scheduler)) else { return };
+    for (name, link) in &plain.links {
+        let books = [&link.ledger, &tree.links[name].ledger];
+        let [one, other] =
+            books.map(|it| [it.arrivals, it.forwarded, it.drops, it.marks, it.losses, it.queued]);
+        assert_eq!(one, other, "{name} under {scheduler}");
+    }
+    let measured = |results: &Results| serde_json::to_string(&results.flows).expect("JSON");
+    assert!(measured(&plain) == measured(&tree), "flows under {scheduler}");
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: cases(),
@@ -345,5 +394,15 @@ proptest! {
             seed in any::<u64>(),
         ) {
         assert_books(&serde_json::from_str(&network).expect("it is JSON"), seed);
+    }
+
+    #[test]
+    fn a_tree_of_one_class_is_its_queue(
+            network in any_network().prop_map(|network| network.to_string()),
+            scheduler in prop::sample::select(vec!["strict", "drr", "drr++"]),
+            seed in any::<u64>(),
+        ) {
+        let network = serde_json::from_str(&network).expect("it is JSON");
+        assert_tree_is_its_queue(&network, scheduler, seed);
     }
 }

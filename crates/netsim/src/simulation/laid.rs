@@ -9,6 +9,7 @@ use crate::delay_line::{DelayLine, End};
 use crate::flow::{Connection, Flow, Source};
 use crate::group::Group;
 use crate::line_order::in_order;
+use crate::packet::Class;
 use crate::random::{Purpose, Stream};
 use crate::route::{Lines, Route};
 use crate::scenario::{FlowGroup, Scenario, Traffic};
@@ -135,7 +136,7 @@ impl<'a> Plan<'a> {
             access: group.access_rate_bit_per_s.map(|rate| AccessRate::new(rate, full_size)),
             packet_size: full_size,
             acknowledgement_size: group.ack_size_bytes,
-            colour: group.colour.into(),
+            class: Class::new(group.colour.into(), group.dscp),
         }
     }
 

@@ -280,8 +280,9 @@ impl Simulation {
     #[inline(never)] // from one place, so that it is put on its line without a call
     pub(super) fn send_acknowledgement(&mut self, flow: u32, group: u32, number: u32) {
         let group = &self.groups[group as usize];
-        let packet = Packet::acknowledgement(flow, group.acknowledgement_size, number, self.now)
-            .coloured(group.colour);
+        let (size, told) = (group.acknowledgement_size, self.answers.look_at(number).get());
+        let packet = Packet::acknowledgement(flow, size, number, self.now, &told);
+        let packet = packet.of_class(group.class);
         let line = group.route.answers.line().expect("laid for separate receivers");
         if let Some(notes) = &mut self.notes {
             notes.keep_answer(&packet, &self.answers);
@@ -428,7 +429,7 @@ impl Simulation {
         let group = &self.groups[group as usize];
         let place = if O::DELAYS { self.delays.on_sent(number) } else { 0 };
         let segment = Segment { sequence: place, sent: self.now, ..Segment::default() };
-        let packet = Packet::data(number, size, &segment).coloured(group.colour);
+        let packet = Packet::data(number, size, &segment).of_class(group.class);
         if O::NOTES
             && let Some(notes) = &mut self.notes
         {
@@ -566,7 +567,7 @@ impl Around<'_> {
             segment.sent = Stamp::numbered(self.now, self.delays.on_sent(number));
         }
         let size = group.size_of(sequence, last);
-        let mut packet = Packet::data(number, size, &segment).coloured(group.colour);
+        let mut packet = Packet::data(number, size, &segment).of_class(group.class);
         if O::NOTES
             && let Some(notes) = &mut *self.notes
         {

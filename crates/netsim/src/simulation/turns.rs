@@ -139,7 +139,7 @@ pub(super) fn wait_for_turn(
 ) -> bool {
     let marked = link.pass(now, times, rest, line, lines, calendar);
     // An entry for a turn that has been carried out meanwhile may stay: it only comes too early.
-    if link.entered == NEVER {
+    if link.deadline() < link.entered {
         enter(link, calendar);
     }
     marked

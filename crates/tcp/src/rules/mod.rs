@@ -10,6 +10,7 @@ mod ledbat;
 mod linux_cubic;
 mod prague;
 mod rem;
+mod vegas;
 
 pub use additive::Additive;
 pub use bbr::Bbr;
@@ -21,6 +22,7 @@ pub use ledbat::{Ledbat, LedbatOptions};
 pub use linux_cubic::LinuxCubic;
 pub use prague::{Prague, PragueOptions};
 pub use rem::{Rem, RemAdjustment, RemOptions};
+pub use vegas::{Vegas, VegasOptions};
 
 use crate::foreign::Foreign;
 use crate::rule::{Acknowledged, Congestion, WindowRule};
@@ -90,6 +92,8 @@ rules! {
     Prague(Box<Prague>),
     /// By the queueing delay.
     Ledbat(Box<Ledbat>),
+    /// By the segments that it has in queues.
+    Vegas(Box<Vegas>),
     /// A rate for the path's price.
     Rem(Box<Rem>),
     /// BBR version 3.

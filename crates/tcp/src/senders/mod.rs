@@ -11,6 +11,7 @@ mod rem;
 mod reno;
 mod sack;
 mod tahoe;
+mod vegas;
 
 pub use bbr::BbrSettings;
 pub use bbr1::Bbr1Settings;
@@ -23,3 +24,4 @@ pub use rem::RemSettings;
 pub use reno::RenoSettings;
 pub use sack::SackSettings;
 pub use tahoe::TahoeSettings;
+pub use vegas::VegasSettings;

@@ -14,6 +14,7 @@ import dctcp
 import ledbat
 import prague
 import rem
+import vegas
 
 SENDERS = {
     "cubic": cubic,
@@ -21,6 +22,7 @@ SENDERS = {
     "prague": prague,
     "rem": rem,
     "ledbat": ledbat,
+    "vegas": vegas,
     "bbr": bbr_network,
 }
 FOLDER = Path(__file__).resolve().parent.parent.parent / "senders"

@@ -8,6 +8,7 @@ use proptest::strategy::Union;
 use serde_json::{Map, Value, json};
 use vermilion_aqm::registry::ALGORITHMS;
 use vermilion_parameters::{Algorithm, Kind, Parameter};
+use vermilion_port::registry::SCHEDULERS;
 use vermilion_tcp::registry::Profile;
 
 const SECOND: u64 = 1_000_000_000;
@@ -82,6 +83,36 @@ fn any_values(algorithm: &'static Algorithm, share: f64) -> impl Strategy<Value 
     rows.prop_map(|pairs| Value::Object(pairs.into_iter().flatten().collect::<Map<_, _>>()))
 }
 
+/// A tree of two classes, one of which holds its packets back as a rule.
+fn any_tree() -> impl Strategy<Value = Value> {
+    let names: Vec<_> = SCHEDULERS.iter().map(|each| each.algorithm.name).collect();
+    (prop::sample::select(names), any_queue(), any_queue(), any_rate()).prop_map(
+        |(scheduler, first, second, rate)| {
+            let mut parameters = Map::new();
+            let mut classes = Vec::new();
+            for (number, queue) in [first, second].into_iter().enumerate() {
+                for (name, value) in queue["parameters"].as_object().expect("a table") {
+                    parameters.insert(format!("classes.{number}.queue.{name}"), value.clone());
+                }
+                let codepoints = if number == 0 { json!([46]) } else { json!([]) };
+                let discipline = &queue["discipline"];
+                classes.push(json!({"match": codepoints, "queue": {"discipline": discipline}}));
+            }
+            if scheduler == "shaped" {
+                // It has one class, which is a tree here.
+                let within = parameters.into_iter();
+                parameters = within
+                    .map(|(name, value)| (format!("classes.0.queue.{name}"), value))
+                    .collect();
+                parameters.insert("rate".to_owned(), json!(rate.max(64)));
+                let strict = json!({"discipline": "strict", "classes": classes});
+                classes = vec![json!({"queue": strict})];
+            }
+            json!({"discipline": scheduler, "parameters": parameters, "classes": classes})
+        },
+    )
+}
+
 fn any_queue() -> impl Strategy<Value = Value> {
     prop::sample::select(ALGORITHMS).prop_flat_map(|algorithm| {
         let leaked: &'static Algorithm = ALGORITHMS
@@ -152,7 +183,8 @@ fn any_link() -> impl Strategy<Value = Value> {
         1 => any_delivery_trace().prop_map(|trace| (Value::Null, trace)),
     ];
     let delay = mostly((1_000, SECOND / 50), (0, LONGEST_DELAY));
-    (any_rate(), delay, any_queue(), prop::option::weighted(0.25, any_loss()), varies).prop_map(
+    let queue = prop_oneof![7 => any_queue(), 1 => any_tree()];
+    (any_rate(), delay, queue, prop::option::weighted(0.25, any_loss()), varies).prop_map(
         |(rate, delay, queue, loss, (schedule, trace))| {
             json!({"rate_bit_per_s": rate, "delay_ns": delay, "queue": queue, "loss": loss,
                 "rate_schedule": schedule, "trace": trace})
@@ -270,6 +302,7 @@ struct AnyGroup {
     traffic: (Value, Value),
     access: Option<u64>,
     sizes: [u64; 3],
+    dscp: u8,
     /// Shares of the duration.
     start: (f64, f64),
     stop: Option<(f64, f64)>,
@@ -290,12 +323,26 @@ fn any_group() -> impl Strategy<Value = AnyGroup> {
         any_traffic(),
         prop::option::weighted(0.25, any_rate()),
         sizes,
-        (share(), share()),
+        (prop::sample::select(vec![0_u8, 8, 46]), share(), share()),
         prop::option::weighted(0.4, (share(), share())),
     )
-        .prop_map(|(count, path, back, round_trip, traffic, access, sizes, start, stop)| {
-            AnyGroup { count, path, back, round_trip, traffic, access, sizes, start, stop }
-        })
+        .prop_map(
+            |(count, path, back, round_trip, traffic, access, sizes, (dscp, begin, end), stop)| {
+                let start = (begin, end);
+                AnyGroup {
+                    count,
+                    path,
+                    back,
+                    round_trip,
+                    traffic,
+                    access,
+                    sizes,
+                    dscp,
+                    start,
+                    stop,
+                }
+            },
+        )
 }
 
 impl AnyGroup {
@@ -331,6 +378,8 @@ impl AnyGroup {
             "traffic": traffic,
             "packet_size_bytes": packet,
             "ack_size_bytes": acknowledgement,
+            "dscp": self.dscp,
+            "source_host": (if self.count.is_multiple_of(2) { "one" } else { "other" }),
             "header_size_bytes": header.min(packet - 1),
             "start_ns": range(self.start, duration as f64),
             "stop_ns": self.stop.map(|stop| range(stop, 1.2 * duration as f64)),
