@@ -15,7 +15,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
 import vermilion
-from reference_comparison import Comparison, Sample, Where
+from reference_comparison import Comparison, Deviation, Sample, Where
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +25,24 @@ SEEDS = range(1, 13)
 RATES = {"kbit": "kbit/s", "mbit": "Mbit/s"}
 FILE = os.environ.get("VERMILION_CAKE_REFERENCE", "")
 CASES: dict[str, Any] = json.loads(Path(FILE).read_text()) if FILE else {}
+
+SPAN = (10, 30)
+CALL = "mean delay of call 0 (ms)"
+FEW_FLOWS = (
+    "0.02 to 0.03 ms, a twentieth of a packet's time at 20 Mbit/s: with so few flows as here, ours "
+    "are new ones a little more often, before which the call does not go"
+)
+DEVIATIONS = [
+    Deviation(Where("K01-20M-8", "", SPAN, CALL), 1.04, 1.13, FEW_FLOWS),
+    Deviation(Where("K06-hosts-flows", "", SPAN, CALL), 1.03, 1.12, FEW_FLOWS),
+    Deviation(Where("K09-ecn", "", SPAN, CALL), 1.02, 1.11, FEW_FLOWS),
+    Deviation(
+        Where("K11-atm-overhead44", "", SPAN, "backlog (bytes)"),
+        1.03,
+        1.07,
+        "5.1 %: the drops and the goodput agree",
+    ),
+]
 
 
 def queue_table(words: str) -> str:
@@ -160,5 +178,5 @@ def compare(name: str) -> list[Comparison]:
     for metric, (theirs, measure) in known(case).items():
         values = [measure(result) for result in results]
         ours = Sample(fmean(values), stdev(values), len(values))
-        rows.append(Comparison(Where(name, "", (10, 30), metric), ours, theirs))
+        rows.append(Comparison(Where(name, "", SPAN, metric), ours, theirs))
     return rows

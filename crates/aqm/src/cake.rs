@@ -66,6 +66,12 @@ settings! {
     perturbation: Option<u32> = automatic in [0, 4_294_967_295_u32], "Linux: drawn at boot";
 }
 
+impl CakeSettings {
+    fn weights(&self) -> Weights {
+        Weights::new(self.overhead, self.network_offset, self.mpu, self.atm)
+    }
+}
+
 /// CAKE: common applications kept enhanced.
 ///
 /// Source: Linux 6.12, `net/sched/sch_cake.c` (facts, not code); T. Hoeiland-Joergensen, D. Taht, J. Morton, "Piece
@@ -114,7 +120,7 @@ impl<P: Packet> Listed for Cake<P> {
         let tins = set.tins.allotments(0).iter().map(|_| Tin::new(set.isolation)).collect();
         let mut cake = Self {
             set,
-            weights: Weights::new(&set),
+            weights: set.weights(),
             shaper: Shaper::default(),
             tins,
             current: 0,
@@ -288,7 +294,7 @@ impl<P: Packet> Cake<P> {
             tin.allot(allotment, interval, largest);
         }
         self.shaper.set_rate(rate);
-        self.weights = Weights::new(&set);
+        self.weights = set.weights();
         let in_intervals = u128::from(4 * rate) * u128::from(interval) / 1_000_000_000;
         self.buffer = match set.memory_limit {
             Some(limit) => limit.0 as u64,

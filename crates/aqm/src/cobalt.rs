@@ -99,7 +99,9 @@ settings! {
 /// never moved is 0. The roots of counts below 16 are exact, as in Linux since 6.12; before, the table
 /// itself came from Newton's method, and that of 2 was 0.06 % too small.
 ///
-/// The whole of it is [`Cake`](crate::Cake). Departures from that, which come with a single queue:
+/// The whole of it is [`Cake`](crate::Cake), which has such a queue for each flow.
+///
+/// Departures from that, which come with a single queue:
 /// 1. The arriving packet is dropped when `limit` packets wait; CAKE drops from the head of the longest
 ///    queue when its memory (bytes) is used up.
 /// 2. The queue is found empty when the link asks it for a packet and there is none. CAKE looks into an

@@ -43,15 +43,14 @@
 mod any_port;
 mod classifier;
 mod deficit_turns;
+mod order;
 pub mod registry;
 mod shape;
 mod shaped;
 mod strict;
-mod tree;
 
-pub use any_port::AnyPort;
+pub use any_port::{AnyPort, Tree};
 pub use deficit_turns::{DrrPlusPlusSettings, DrrSettings};
 pub use shape::{Class, Shape};
 pub use shaped::ShapedSettings;
 pub use strict::StrictSettings;
-pub use tree::Tree;

@@ -60,7 +60,8 @@ def find_parameter(scenario: WrittenScenario, path: str) -> Parameter:
     Raises:
         FieldError: the path names no such parameter.
     """
-    parent, _, name = path.rpartition(".")
+    *above, name = _steps(path)
+    parent = ".".join(above)
     holder = _find(scenario, parent) if parent else scenario
     if not isinstance(holder, Queue | Sender):
         accepted = "a parameter of a queue or a sender, like links.bottleneck.queue.limit"
@@ -93,10 +94,17 @@ def _table_in(annotation: Any) -> type[Table] | None:  # noqa: ANN401 - a type e
     return None
 
 
+def _steps(path: str) -> list[str]:
+    """The names along a path; all that is below a queue is one of them."""
+    parts = path.split(".")
+    below = 3 if parts[:1] == ["links"] and parts[2:3] == ["queue"] else len(parts)
+    return [*parts[:below], *([".".join(parts[below:])] if parts[below:] else [])]
+
+
 def _find(scenario: WrittenScenario, path: str) -> Any:  # noqa: ANN401 - whatever is there
     here: Any = scenario
     walked = ""
-    for part in path.split("."):
+    for part in _steps(path):
         names = names_in(here)
         if part not in names:
             raise FieldError("path", path, _accepted_path(walked, part, names))

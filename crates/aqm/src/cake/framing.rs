@@ -1,8 +1,6 @@
 //! What a packet weighs on the line behind CAKE.
 
-use vermilion_parameters::choices;
-
-use super::CakeSettings;
+use vermilion_parameters::{Bytes, choices};
 
 choices! {
     /// How a link layer cuts packets into pieces.
@@ -26,13 +24,16 @@ pub(crate) struct Weights {
 }
 
 impl Weights {
-    pub(crate) fn new(set: &CakeSettings) -> Self {
-        let offset = i64::from(set.network_offset.0);
-        Self {
-            added: set.overhead.map_or(0, |overhead| overhead.0 as i64 - offset),
-            least: i64::from(set.mpu.0),
-            framing: set.atm,
-        }
+    /// Those of a line that adds `overhead` to all but the `offset` of a packet's size; without it sizes count as they
+    /// are.
+    pub(crate) fn new(
+        overhead: Option<Bytes>,
+        offset: Bytes<u32>,
+        mpu: Bytes<u32>,
+        framing: CakeFraming,
+    ) -> Self {
+        let added = overhead.map_or(0, |overhead| overhead.0 as i64 - i64::from(offset.0));
+        Self { added, least: i64::from(mpu.0), framing }
     }
 
     /// The bytes that a packet of `size` takes on the line.
@@ -49,16 +50,10 @@ impl Weights {
 
 #[cfg(test)]
 mod tests {
-    use vermilion_parameters::Bytes;
-
     use super::*;
 
     fn weigh(size: u32, overhead: Option<f64>, atm: CakeFraming, mpu: u32) -> u32 {
-        let overhead = overhead.map(Bytes);
-        let network_offset = Bytes(14);
-        let set =
-            CakeSettings { overhead, atm, mpu: Bytes(mpu), network_offset, ..Default::default() };
-        Weights::new(&set).weigh(size)
+        Weights::new(overhead.map(Bytes), Bytes(14), Bytes(mpu), atm).weigh(size)
     }
 
     #[test]

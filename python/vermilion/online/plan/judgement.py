@@ -204,7 +204,7 @@ def _pushed(model: Scenario, setting: Setting) -> str:
     core = model.core()
     by_link: dict[str, dict[str, float | None]] = {}
     for path, value in setting.items():
-        _, link, _, name = path.split(".")
+        _, link, _, name = path.split(".", 3)
         by_link.setdefault(link, {})[name] = value
     changes = tuple(CoreChange(core.warm_up_ns, link, queue=new) for link, new in by_link.items())
     # What happens right after the change is what is asked for.

@@ -81,12 +81,12 @@ class HeldByPath:
 
 def bare_name(path: str) -> str:
     """The name of a parameter of the only queue, from its path."""
-    return path.rpartition(".")[2]
+    return path.split(".", 3)[-1]
 
 
 def joint_name_of(path: str) -> str:
     """The joint name of a parameter of one of several queues, from its path."""
-    _, link, _, name = path.split(".")
+    _, link, _, name = path.split(".", 3)
     return joint_name(link, name)
 
 
