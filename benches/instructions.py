@@ -83,6 +83,11 @@ NETWORKS = {
         f'{GIGABIT}{{ discipline = "fq-codel" }}',
         (flows(100, '"sack"'),),
     ),
+    "cake-100": Network(
+        "100 SACK over CAKE",
+        'rate = "2 Gbit/s"\nqueue = { discipline = "cake", bandwidth = "1 Gbit/s" }',
+        (flows(100, '"sack"'),),
+    ),
     "bbr-40": Network("40 BBR over RED", GIGABIT + RED, (flows(40, '"bbr"'),)),
     "mix": Network(
         "100 CUBIC as of Linux, 300 web sources and 50 calls over PIE",
@@ -108,7 +113,7 @@ PARTS = {
     "receiver": r"tcp/src/receiver",
     "sender": r"tcp/src/",
     "link and queue": r"netsim/src/(arrival|departure|turn|any)_link\.rs|netsim/src/transmitter",
-    "discipline": r"aqm/src/",
+    "discipline": r"(aqm|port)/src/",
     "books, results, building": r"crates/",
 }
 REST = "library: memory, queues, numbers; Python"

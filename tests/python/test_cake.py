@@ -8,6 +8,7 @@ HOME = """
 title = "A home"
 duration = "6 s"
 warm_up = "2 s"
+settle = "1 s"
 [links.up]
 rate = "1 Gbit/s"
 delay = "0 ms"

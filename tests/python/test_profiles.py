@@ -389,6 +389,26 @@ class TestCisco:
             ),
         ),
         (
+            "cake",
+            "linux-cake",
+            {"bandwidth": 20e6 + 3, "rtt": 0.0300004, "overhead": 44.2},
+            {"bandwidth": 20e6, "rtt": 0.03, "overhead": 44.0},
+            (
+                "cake bandwidth 20000000bit diffserv3 triple-isolate rtt 30000us noatm overhead 44 "
+                "mpu 0 egress no-ack-filter"
+            ),
+        ),
+        (
+            "cake",
+            "linux-cake",
+            {"memory_limit": 2.0**22 + 0.4},
+            {"memory_limit": 2.0**22},
+            (
+                "cake unlimited diffserv3 triple-isolate rtt 100000us raw memlimit 4194304 "
+                "egress no-ack-filter"
+            ),
+        ),
+        (
             "fq-pie",
             "linux-fq-pie",
             {"target": 0.0201, "alpha": 0.13, "beta": 1.27, "mark_probability": 0.123},

@@ -13,6 +13,7 @@ use crate::shape::{Parted, Shape, of_class, of_queue, parted};
 use crate::shaped::ShapedSettings;
 
 /// What stands in front of a transmitter: one queue, or a tree of them.
+#[expect(clippy::large_enum_variant, reason = "nearly every port is one queue")]
 #[derive(Clone, Debug)]
 pub enum AnyPort<P> {
     /// One queue.

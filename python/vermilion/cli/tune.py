@@ -182,8 +182,8 @@ def tune(
         typer.Option(
             metavar="NAME",
             help="Device whose values to propose, with its command: linux-red, sonic, "
-            "cisco, linux-codel, linux-pie, linux-fifo, linux-fq, linux-fq-codel or "
-            "linux-fq-pie.",
+            "cisco, linux-codel, linux-pie, linux-fifo, linux-fq, linux-fq-codel, "
+            "linux-fq-pie or linux-cake.",
             show_default=False,
             autocompletion=completion.profile_names,
         ),

@@ -14,6 +14,7 @@ from vermilion.profiles.linux import (
     LinuxFqPie,
     LinuxPie,
 )
+from vermilion.profiles.linux_cake import LinuxCake
 from vermilion.profiles.linux_red import LinuxRed
 from vermilion.profiles.sonic import Sonic
 from vermilion.scenario.errors import ScenarioError, did_you_mean, one_of
@@ -33,6 +34,7 @@ _PROFILES: Final[tuple[type[DeviceProfile], ...]] = (
     LinuxFq,
     LinuxFqCodel,
     LinuxFqPie,
+    LinuxCake,
     LinuxFifo,
 )
 
@@ -45,6 +47,7 @@ LINUX_PROFILES: Final[Mapping[str, type[DeviceProfile]]] = {
     "fq": LinuxFq,
     "fq-codel": LinuxFqCodel,
     "fq-pie": LinuxFqPie,
+    "cake": LinuxCake,
     "codel": LinuxCodel,
     "pie": LinuxPie,
     "linux-red": LinuxRed,
