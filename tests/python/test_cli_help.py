@@ -52,10 +52,8 @@ NEARLY = [
     (["watch", "--answers"], "vermilion online ... --listen ADDRESS:PORT --answers"),
     (["simulate", "x"], "try vermilion run"),
     (["Dashboard"], "try vermilion watch"),
-    (["run", "varying-load", "--discipline", "cake"], "CAKE as a whole is not there"),
     (["run", "varying-load", "--discipline", "pfifo_fast"], 'here it is called "drop-tail"'),
     (["run", "varying-load", "--discipline", "fq_codel"], 'here it is called "fq-codel"'),
-    (["disciplines", "sfb"], '"blue" is what it does'),
     (
         ["tune", "varying-load", "--budget", "0"],
         "Invalid value for '--budget': expected at least 1;",
