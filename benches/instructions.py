@@ -85,7 +85,8 @@ NETWORKS = {
     ),
     "cake-100": Network(
         "100 SACK over CAKE",
-        'rate = "2 Gbit/s"\nqueue = { discipline = "cake", bandwidth = "1 Gbit/s", isolation = "flows" }',
+        'rate = "2 Gbit/s"\n'
+        'queue = { discipline = "cake", bandwidth = "1 Gbit/s", isolation = "flows" }',
         (flows(100, '"sack"'),),
     ),
     "bbr-40": Network("40 BBR over RED", GIGABIT + RED, (flows(40, '"bbr"'),)),
