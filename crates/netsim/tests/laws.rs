@@ -1,7 +1,7 @@
 //! Conservation and Little's law for every discipline and every sender, on networks of every shape.
 //! The laws themselves are in `crate::common::assert_laws`, which every simulation of every test passes.
 
-use crate::common::limits::limit;
+use crate::common::limits::buffer;
 use crate::common::open_loop::open_loop;
 use crate::common::{MILLISECOND, SECOND, bulk, link, scenario, simulate};
 use serde_json::json;
@@ -25,12 +25,7 @@ fn every_discipline_with_every_sender() {
                 }
                 let mut network = scenario(
                     30.0,
-                    &[link(
-                        "bottleneck",
-                        10_000_000,
-                        discipline.name,
-                        json!({"limit": limit(discipline.name, 60)}),
-                    )],
+                    &[link("bottleneck", 10_000_000, discipline.name, buffer(discipline.name, 60))],
                     &[bulk("flows", 12, &["bottleneck"], sender.name, options)],
                 );
                 // The common slow start and what follows from it are left out: some disciplines

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicBool;
 
-use crate::common::limits::limit;
+use crate::common::limits::buffer;
 use crate::common::{MILLISECOND, SECOND, bulk, link, parse, scenario, simulate};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -360,8 +360,7 @@ fn every_discipline_carries_web_traffic_beside_bulk_flows() {
         long["stop_ns"] = json!([15 * SECOND, 18 * SECOND]);
         let size = json!({"distribution": "lognormal", "median": 8_000.0, "sigma": 1.2});
         let short = group(3, web(100.0, size), json!({"delayed_acknowledgements": true}));
-        let buffer = json!({"limit": limit(discipline.name, 60)});
-        let queue = link("link", RATE, discipline.name, buffer);
+        let queue = link("link", RATE, discipline.name, buffer(discipline.name, 60));
         let results = simulate(&scenario(20.0, &[queue], &[long, short]), 1);
         let transfers = total(&results).transfers.as_ref().unwrap();
         assert!(transfers.completed > 400, "{} {transfers:?}", discipline.name);
