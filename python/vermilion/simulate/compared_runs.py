@@ -159,6 +159,9 @@ class ComparedRuns:
     scenarios: tuple[Scenario, ...] = ()
     measure_units: Mapping[str, str] = field(default_factory=dict)
     phases_agree: bool = field(init=False)
+    _together: dict[int, list[BulkFlowsWindow]] = field(
+        init=False, default_factory=dict, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         agree = len({_phases(replications[0]) for replications in self.results}) == 1
@@ -387,16 +390,17 @@ class ComparedRuns:
         """Windows of a group, or of :data:`BULK_FLOWS`."""
         if group != BULK_FLOWS:
             return self._group_windows(result, group)
-        groups = [self._group_windows(result, name) for name in result.groups]
-        together: list[BulkFlowsWindow] = [
-            {
-                "start_s": windows[0]["start_s"],
-                "end_s": windows[0]["end_s"],
-                **bulk_flows(windows),
-            }
-            for windows in zip(*groups, strict=True)
-        ]
-        return together
+        if id(result) not in self._together:
+            groups = [self._group_windows(result, name) for name in result.groups]
+            self._together[id(result)] = [
+                {
+                    "start_s": windows[0]["start_s"],
+                    "end_s": windows[0]["end_s"],
+                    **bulk_flows(windows),
+                }
+                for windows in zip(*groups, strict=True)
+            ]
+        return self._together[id(result)]
 
     def _group_windows(self, result: Result, group: str) -> list[GroupMetrics]:
         measured = result.flows(group)
