@@ -183,7 +183,6 @@ def test_a_wrong_setting_is_replaced_and_verified():
         "tuned",
         "applied",
         "calibrated",
-        "tuned",
         "kept",
         "unproven",
         "end",

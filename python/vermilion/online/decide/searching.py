@@ -71,7 +71,8 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
         return
     if not answer.law:
         turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
-    _tell_tuned(turn, state, answer, event.took_s)
+    if answer.verdict.apply:  # what changes nothing is one line
+        _tell_tuned(turn, state, answer, event.took_s)
     if not state.refining:
         entering.learn_from_promise(turn)
     if answer.internal_target is not None:
@@ -81,7 +82,7 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
     elif answer.verdict.apply:
         _make(turn, state, answer)
     else:
-        _keep(turn, state, answer)
+        _keep(turn, state, answer, event.took_s)
 
 
 def on_failed(turn: Turn, state: Searching, event: SearchFailed) -> None:
@@ -248,8 +249,16 @@ def _use_if_near(turn: Turn, state: Searching, answer: Answer) -> None:
     entering.wait_anew(turn, state.stale, state.stale_cause)
 
 
-def _keep(turn: Turn, state: Searching, answer: Answer) -> None:
-    turn.decide(DecisionKind.KEPT, answer.verdict.reason, **answer.verdict.details)
+def _keep(turn: Turn, state: Searching, answer: Answer, took_s: float) -> None:
+    turn.decide(
+        DecisionKind.KEPT,
+        f"{how_many(answer.evaluations, 'setting')} tried in {took_s:.2f} s: "
+        f"{answer.verdict.reason}",
+        evaluations=answer.evaluations,
+        took_s=took_s,
+        refining=state.refining,
+        **answer.verdict.details,
+    )
     _go_on_as_it_is(turn, state, answer)
 
 
