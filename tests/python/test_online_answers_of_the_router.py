@@ -20,7 +20,7 @@ PROVEN = {**FIRST, "level": 50.0}
 def turn_in(state, *, now_s=NOW_S, policy=None, **fields):
     begun = controller_of(blind_after_s=SILENT_S, **(policy or {}))
     known = {"state": state, "in_force": dict(FIRST), "original": dict(FIRST), **fields}
-    return Turn(replace(begun, next_number=NUMBER + 1, **known), now_s)
+    return Turn(begun.changed(next_number=NUMBER + 1, **known), now_s)
 
 
 def sent_in(turn):
@@ -44,7 +44,7 @@ def test_who_is_blind_puts_the_setting_in_force_that_was_verified_last():
 def test_what_was_promised_is_not_held_against_what_nobody_has_seen():
     conditions = ConditionWatch(SIXTEEN_FLOWS, 0.024)
     turn = went_blind(promise=Promise(30.0, 1.0, 0.0), conditions=conditions)
-    assert (turn.controller.promise, turn.controller.conditions) == (None, None)
+    assert (turn.controller.learned.promise, turn.controller.traffic.conditions) == (None, None)
 
 
 @pytest.mark.parametrize("mode", ["observe", "propose"])
@@ -116,12 +116,12 @@ def test_what_is_taken_back_has_not_proved_to_do_no_harm(proven):
     turn = turn_in(applying("roll back"), proven=proven, replaced=AFTER)
     applying_state.on_done(turn, turn.controller.state, Done(NUMBER, AFTER))
     assert turn.controller.proven == (AFTER if proven == FIRST else PROVEN)
-    assert turn.controller.replaced is None  # there is nothing to undo
+    assert turn.controller.router.replaced is None  # there is nothing to undo
 
 
 def test_what_ended_one_blackout_is_remembered_beside_what_ended_another():
     turn = turn_in(applying("end blackout"), reopening={"a": 1.0}, blackout_again_s=70.0)
     applying_state.on_done(turn, turn.controller.state, Done(NUMBER, AFTER))
-    assert turn.controller.reopening == {"a": 1.0, "level": 30.0, "weight": 0.4}
-    assert turn.controller.blackout_again_s == 70.0  # it is held for its minute
-    assert turn.controller.replaced == FIRST
+    assert turn.controller.router.reopening == {"a": 1.0, "level": 30.0, "weight": 0.4}
+    assert turn.controller.router.blackout_again_s == 70.0  # it is held for its minute
+    assert turn.controller.router.replaced == FIRST

@@ -33,7 +33,7 @@ def looked(state=None, *, shut=None, in_force=SLOW, now_s=NOW_S, **fields):
         "proven": in_force,
         **fields,
     }
-    turn = Turn(replace(controller_of(), **known), now_s)
+    turn = Turn(controller_of().changed(**known), now_s)
     silence.look_for_blackout(turn)
     return turn
 
@@ -51,9 +51,9 @@ def said_in(turn):
 def test_a_quick_average_is_asked_for_once_a_minute_at_most():
     turn = looked()
     assert change_in(turn).parameters == {"weight": pytest.approx(0.04)}  # 1 / (1250 / s * 20 ms)
-    assert turn.controller.blackout_again_s == NOW_S + 60.0
+    assert turn.controller.router.blackout_again_s == NOW_S + 60.0
     for now_s, answered in ((NOW_S + 59.0, False), (NOW_S + 60.0, True)):
-        again = looked(blackout_again_s=turn.controller.blackout_again_s, now_s=now_s)
+        again = looked(blackout_again_s=turn.controller.router.blackout_again_s, now_s=now_s)
         assert (change_in(again) is not None) == answered
 
 
@@ -61,7 +61,7 @@ def test_it_is_tried_again_as_soon_as_the_limit_of_changes_allows_it():
     turn = looked(budget=ChangeBudget(1, (NOW_S - 20.0,)))
     assert change_in(turn) is None
     assert DecisionKind.HELD_BACK in said_in(turn)
-    assert turn.controller.blackout_again_s == NOW_S + 40.0
+    assert turn.controller.router.blackout_again_s == NOW_S + 40.0
 
 
 def test_what_puts_an_old_setting_back_needs_no_limit_and_is_looked_at_after_half_a_minute():
@@ -74,7 +74,7 @@ def test_what_puts_an_old_setting_back_needs_no_limit_and_is_looked_at_after_hal
     change = change_in(turn)
     assert (change.purpose, change.parameters["level"]) == ("roll back", FIRST["level"])
     assert change.ask_again_s == NOW_S + 30.0
-    assert turn.controller.blackout_again_s == NOW_S + 60.0
+    assert turn.controller.router.blackout_again_s == NOW_S + 60.0
 
 
 @pytest.mark.parametrize("since_s", [50.0, 60.0])

@@ -105,7 +105,7 @@ def test_what_nobody_could_judge_is_not_measured(monkeypatch):
 def test_a_bound_on_what_was_before_may_be_broken_once_something_was_changed():
     bounds = (Constraint.parse(USED),)
     begun = controller_of(bounds=bounds, deadline_s=100.0)
-    changed = replace(begun, budget=begun.budget.spent(0.0))
+    changed = begun.changed(budget=begun.budget.spent(0.0))
     reasons = [each.reason for each in said(begin=changed, offset=-20.0, slows_to=80)]
     [reason] = reasons
     assert reason.startswith(f"the network may break {USED} (measured 8")
@@ -113,7 +113,7 @@ def test_a_bound_on_what_was_before_may_be_broken_once_something_was_changed():
 
 def test_flows_may_have_got_more_under_the_first_setting_but_not_more_than_the_link_carries():
     begun = controller_of(bounds=(Constraint.parse(GOODPUT),), deadline_s=100.0)
-    changed = replace(begun, budget=begun.budget.spent(0.0))
+    changed = begun.changed(budget=begun.budget.spent(0.0))
     [reason] = [each.reason for each in said(begin=changed, offset=-20.0, slows_to=118)]
     assert reason.startswith(f"the network may break {GOODPUT} (measured 9.7")
     assert reason.endswith("nobody knows what it would be under the first setting")
@@ -124,14 +124,14 @@ def test_flows_may_have_got_more_under_the_first_setting_but_not_more_than_the_l
 def test_while_conditions_come_and_go_a_bound_is_checked_for_as_long_as_they_last():
     """A mean over ten seconds would hide two bad ones, and no setting stands for eight."""
     begun = controller_of(bounds=(Constraint.parse(USED),), deadline_s=100.0)
-    begun = replace(begun, budget=begun.budget.spent(0.0))
+    begun = begun.changed(budget=begun.budget.spent(0.0))
     dip = {"offset": -20.0, "slows_to": 105, "slow_s": (12.0, 14.0)}
     assert said(begin=begun, until_s=18.0, **dip) == []
-    fluctuation = begun.fluctuation
+    fluctuation = begun.traffic.fluctuation
     for time_s in (0.0, 2.0, 4.0, 6.0, 8.0):
         fluctuation = fluctuation.changed(time_s)
     assert fluctuation.usual_s == 2.0
-    changing = replace(begun, fluctuation=replace(fluctuation, met=(SIXTEEN_FLOWS,)))
+    changing = begun.changed(fluctuation=replace(fluctuation, met=(SIXTEEN_FLOWS,)))
     [reason] = [each.reason for each in said(begin=changing, until_s=18.0, **dip)]
     assert reason.startswith(f"the network may break {USED} (measured 9")
 

@@ -80,7 +80,7 @@ def crowded(shut_out, *, ours=True):
     controller, _ = step(controller, Began(dict(world.in_force)), 0.0)
     if ours:
         first = {**world.in_force, "level": 99.0}
-        controller = replace(controller, original=first, budget=controller.budget.spent(0.0))
+        controller = controller.changed(original=first, budget=controller.budget.spent(0.0))
     said = []
     for tick in range(1, 301):
         now_s = round(tick * TICK_S, 6)
@@ -111,7 +111,7 @@ def test_where_the_setting_is_not_ours_starvation_is_said():
 
 def test_a_few_that_starve_may_be_chance():
     controller, _ = crowded(4)
-    assert controller.newcomers_starve == 0
+    assert controller.alarms.newcomers_starve == 0
     assert controller.budget.changes_s == (0.0,)
 
 
@@ -194,7 +194,7 @@ def test_nothing_is_searched_while_packets_wait_behind_the_queue():
         if isinstance(each, Record) and hasattr(each.entry, "kind")
     ]
     assert kinds.count(DecisionKind.BEHIND) == 1
-    assert controller.behind
+    assert controller.alarms.behind
 
 
 def test_an_error_of_the_rate_is_no_change_of_the_path():

@@ -231,7 +231,7 @@ def test_a_lost_answer_after_which_all_has_arrived_is_no_part_of_a_change():
     controller = in_charge(router)
     change = RouterChange("answer", ASKED, "why")
     state = Applying(1, change, 0.0, before, lost=True)
-    controller = replace(controller, unanswered=(ASKED,), state=state)
+    controller = controller.changed(unanswered=(ASKED,), state=state)
     router.apply(router.held.nearest(ASKED))
     turn = Turn(controller, 1.0)
     applying.on_observed(turn, state, Observed(router.observe(), router.parameters()))

@@ -67,7 +67,7 @@ def schedule(verified_s=100.0):
 def verifying(verified_s=100.0, cost=225.0, setting=PARAMETERS):
     return Verifying(
         setting=setting,
-        picture=seen()[0].pictures[-1],
+        picture=seen()[0].traffic.pictures[-1],
         expected=Expectation(cost, cost, 45.0),
         noise=1.0,
         previous={**FIRST, "level": 60.0},
@@ -122,7 +122,7 @@ ROWS = [
     # state, event, further fields of the controller, the state that follows
     (WAITING, Began(FIRST), {}, Waiting),
     (WAITING, LOOK, {}, Searching),
-    (Waiting(12.0, 12.0, "why"), LOOK, {"pictures": seen()[0].pictures[:1]}, Waiting),
+    (Waiting(12.0, 12.0, "why"), LOOK, {"pictures": seen()[0].traffic.pictures[:1]}, Waiting),
     (WAITING, SHORT, {}, Waiting),
     (WAITING, LONG, {}, Blind),
     (WAITING, Command("stop"), {}, Ended),
@@ -157,7 +157,7 @@ ROWS = [
             {"setting": {**PARAMETERS, "limit": 100.0}},
             {"setting": {"level": "30 packets", "weight": 0.5}},
             {"setting": {"level": True, "weight": 0.5}},
-            {"picture": replace(seen()[0].pictures[-1], flows=0)},
+            {"picture": replace(seen()[0].traffic.pictures[-1], flows=0)},
         )
     ),
     (searching(), Found(NUMBER + 1, best(TASK), 1.0), {}, Searching),
@@ -288,13 +288,13 @@ ROWS = [
 
 def controller_in(state, fields):
     fields = dict(fields)
-    controller = replace(seen()[0], state=state, next_number=NUMBER + 5)
+    controller = seen()[0].changed(state=state, next_number=NUMBER + 5)
     how = fields.pop("policy", "control")
     changes = {
         "restore": {"at_exit": "restore"},
         "nothing": {"at_exit": "restore", "mode": "observe"},
     }.get(how, {"mode": how})
-    return replace(controller, policy=replace(controller.policy, **changes), **fields)
+    return controller.changed(policy=replace(controller.policy, **changes), **fields)
 
 
 def happening(controller, event):
@@ -302,12 +302,12 @@ def happening(controller, event):
     world = World()
     world.forwarded = 120 * 125  # as the controller has seen the counters last
     if event == FLOWS:
-        modelled = replace(controller.pictures[-1], flows=64)
+        modelled = replace(controller.traffic.pictures[-1], flows=64)
         watch = ConditionWatch(modelled, 0.024, flows=Persistence(3, run=2))
-        return replace(controller, conditions=watch), world.observe(NOW_S)
+        return controller.changed(conditions=watch), world.observe(NOW_S)
     if isinstance(event, str) and event in {LONG, SHORT}:
         unheard_s = NOW_S - 5.0 if event == LONG else None
-        return replace(controller, unheard_since_s=unheard_s), Silent("no answer")
+        return controller.changed(unheard_since_s=unheard_s), Silent("no answer")
     if not isinstance(event, str):
         return controller, event
     in_force = {LOOK: None, READ: AFTER, HALF: {**FIRST, "weight": 0.4}, OLD: FIRST}.get(event)
@@ -340,13 +340,13 @@ def test_a_state_and_an_event_lead_where_they_should(row):
 def test_a_person_takes_back_the_last_change_and_it_stays_taken_back():
     controller = controller_in(applying(), {})
     controller, _ = step(controller, Done(NUMBER, AFTER), NOW_S)
-    assert controller.replaced == FIRST
+    assert controller.router.replaced == FIRST
     controller, effects = step(controller, Command("undo"), NOW_S + 1.0)
     [push] = [each for each in effects if isinstance(each, Apply)]
     assert dict(push.parameters) == FIRST
     assert controller.paused_by_person  # or a controller that need not ask would change it again
     controller, _ = step(controller, Done(push.number, FIRST), NOW_S + 1.1)
-    assert (controller.replaced, type(controller.state)) == (None, Watching)
+    assert (controller.router.replaced, type(controller.state)) == (None, Watching)
     controller, effects = step(controller, Command("undo"), NOW_S + 2.0)
     assert not effects
 

@@ -148,7 +148,7 @@ def test_a_router_that_falls_silent_makes_it_blind_and_a_stop_still_ends_it():
     router = SlowRouter()
 
     def silence(driver):
-        router.silent = router.silent or driver.controller.samples > 10
+        router.silent = router.silent or driver.controller.work.samples > 10
 
     _, log, _ = driven(
         slow_searches.hangs,

@@ -82,7 +82,7 @@ def on_refused(turn: Turn, state: Applying, event: Refused) -> None:
     """The router has refused, or was not told."""
     if event.number != state.number:
         return
-    turn.change(unanswered=turn.controller.unanswered[:-1])
+    turn.change(unanswered=turn.controller.router.unanswered[:-1])
     what = {
         "roll back": "to take the setting back",
         "restore": "to restore the first setting",
@@ -100,7 +100,7 @@ def on_overtaken(turn: Turn, state: Applying, event: Overtaken) -> None:
     """Somebody else was quicker, and nothing was sent: the queue is theirs."""
     if event.number != state.number:
         return
-    turn.change(unanswered=turn.controller.unanswered[:-1])
+    turn.change(unanswered=turn.controller.router.unanswered[:-1])
     ownership.check_in_force(turn, event.in_force)
     _end_if_wanted(turn, state)
 
@@ -191,7 +191,7 @@ def _changed(
             )
             turn.change(
                 proven=turn.controller.in_force,
-                reopening={**turn.controller.reopening, **change.parameters},
+                reopening={**turn.controller.router.reopening, **change.parameters},
             )
             entering.wait_anew(turn, "a queue that let nothing through has another setting")
         case "roll back":
@@ -199,7 +199,9 @@ def _changed(
             if turn.controller.held.is_unchanged(turn.controller.proven, state.before):
                 # What is taken back has not proved to do no harm, whatever it seemed before.
                 turn.change(proven=turn.controller.in_force)
-            if turn.controller.conditions is None:  # nobody would notice what has changed since
+            if (
+                turn.controller.traffic.conditions is None
+            ):  # nobody would notice what has changed since
                 entering.wait_anew(turn, "a setting was taken back")
             else:
                 entering.watch_without_model(turn, change.ask_again_s)

@@ -37,16 +37,18 @@ _SILENT = (Paused, Blind, HandsOff, Ended)  # nothing is judged in these
 def look(turn: Turn) -> None:
     """Say which bounds are broken and not said to be so yet."""
     controller = turn.controller
-    watch = controller.bounds_watch
+    watch = controller.alarms.bounds_watch
     if isinstance(controller.state, _SILENT) or controller.senses.link_state.kind in _NOT_THIS_LINK:
         turn.change(bounds_watch=replace(watch, since_s=turn.now_s))
         return
     if turn.now_s - watch.looked_s < _LOOK_S or controller.senses.may_be_silent:
         return
     begun_s = watch.since_s
-    if not controller.fluctuation.lasts:
+    if not controller.traffic.fluctuation.lasts:
         # What is broken in other conditions, or under another setting, is another matter.
-        begun_s = max(begun_s, controller.conditions_since_s, *controller.budget.changes_s[-1:])
+        begun_s = max(
+            begun_s, controller.traffic.conditions_since_s, *controller.budget.changes_s[-1:]
+        )
     watch = watch.without_old(max(begun_s, turn.now_s - _FORGOTTEN_S))
     # Measuring is the dearest part of a look: what nobody could judge is not measured.
     judged = [bound for bound in controller.policy.bounds if _can_be_judged(turn, bound)]
@@ -83,8 +85,8 @@ def look_at_newcomers(turn: Turn) -> None:
     if starved < max(_NEWCOMERS[0], _NEWCOMERS[1] * came):
         turn.change(newcomers_starve=0)
         return
-    turn.change(newcomers_starve=controller.newcomers_starve + 1)
-    if turn.controller.newcomers_starve != _NEWCOMER_LOOKS:
+    turn.change(newcomers_starve=controller.alarms.newcomers_starve + 1)
+    if turn.controller.alarms.newcomers_starve != _NEWCOMER_LOOKS:
         return
     words = (
         f"{starved} of {came} flows that came within {NEWCOMER_S[1]:.0f} s get less than "
@@ -115,7 +117,7 @@ def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
     stretches: list[Stretch | None] = []
     if turn.now_s - begun_s > _LEAST_S:
         stretches.append(turn.measured_since(max(turn.now_s - STRETCH_S, begun_s)))
-    fluctuation = turn.controller.fluctuation
+    fluctuation = turn.controller.traffic.fluctuation
     if fluctuation.lasts:
         over_s = min(max(fluctuation.usual_s, _SHORTEST_S), STRETCH_S)
         if turn.now_s - begun_s >= over_s:

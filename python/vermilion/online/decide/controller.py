@@ -15,8 +15,8 @@ clock or a file.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.online.decide.detection import Fluctuation
 from vermilion.online.decide.states import HandsOff, State, Waiting
@@ -131,6 +131,132 @@ class Drift:
 
 
 @dataclass(frozen=True, slots=True)
+class SeenTraffic:
+    """Conditions of the model in use, and what became of them.
+
+    Attributes:
+        modelled: the conditions of the model in use.
+        lately_modelled: those of the last models, oldest first.
+        conditions: the watch that compares the traffic with them.
+        conditions_since_s: since when the present conditions have lasted.
+        pictures: the pictures of the last samples, oldest first.
+        flows_changed_s: when the number of flows last changed noticeably.
+        flows_counted: how many there were then.
+        fluctuation: how often conditions have changed lately, and within which span.
+        drift: how often a drift without a cause may be answered.
+    """
+
+    modelled: TrafficEstimate | None = None
+    lately_modelled: tuple[TrafficEstimate, ...] = ()
+    conditions: ConditionWatch | SetConditionWatch | None = None
+    conditions_since_s: float = 0.0
+    pictures: tuple[TrafficEstimate, ...] = ()
+    flows_changed_s: float = 0.0
+    flows_counted: int = 0
+    fluctuation: Fluctuation = field(default_factory=Fluctuation)
+    drift: Drift = field(default_factory=Drift)
+
+
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """Knowledge that comparisons of models with the network have brought.
+
+    Attributes:
+        belief: what is believed of the senders.
+        correction: what is known of the model's bias.
+        memory: earlier answers, where searches begin.
+        calibrated_s: when the belief was last revised.
+        sought_young_s: when an answer was last sought while flows were young, though no quick one.
+        senders: the kind last named in the log, "likely" before it where it was not told apart.
+        refuted_s: when the senders believed in last did not explain what was seen, unless others
+            have been looked for since.
+        fruitless: searches in a row that no model explained, in these conditions.
+        promise: what the last quick answer was to deliver.
+        law_refuted_s: when the network last did worse under the queue's own law.
+    """
+
+    belief: SenderBelief = field(default_factory=SenderBelief)
+    correction: Correction = field(default_factory=lambda: Correction.begin(1.0))
+    memory: AnswerMemory = field(default_factory=AnswerMemory)
+    calibrated_s: float = -1.0
+    sought_young_s: float = -1.0
+    senders: str = ""
+    refuted_s: float = -math.inf
+    fruitless: int = 0
+    promise: Promise | None = None
+    law_refuted_s: float = -math.inf
+
+
+@dataclass(frozen=True, slots=True)
+class Alarms:
+    """Breaches that are counted, and those that have been said.
+
+    Attributes:
+        starvation: what is counted of starved flows under the setting in force; ``None`` where that
+            is the operator's own, or no model has said how many may starve.
+        broken: the bound that was last answered with a search.
+        bounds_watch: which bounds are said to be broken.
+        behind: whether packets are said to wait behind this queue.
+        newcomers_starve: looks in a row at which newcomers have starved.
+    """
+
+    starvation: StarvationWatch | None = None
+    broken: BrokenBound | None = None
+    bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
+    behind: bool = False
+    newcomers_starve: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RouterBook:
+    """Settings of the router besides the one in force, and its silences.
+
+    Attributes:
+        unanswered: changes that the router was told and that it has not answered: any of them may
+            be in force, whole or in part.
+        restarted: queues whose counters have fallen since the setting was last compared: each by
+            its link, the only one by "".
+        replaced: every parameter before the last change, which a person may want back; ``None``
+            where there was none, or it has been taken back.
+        left_unjudged: whether an earlier run was killed before it had judged its last change.
+        reopening: what of the first setting had to be changed so that queues let packets through.
+        blackout_again_s: from when on a queue that drops everything is given a setting (again).
+        unheard_since_s: since when the router has not answered; ``None`` while it does.
+    """
+
+    unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
+    restarted: frozenset[str] = frozenset()
+    replaced: Mapping[str, ParameterValue] | None = None
+    left_unjudged: bool = False
+    reopening: Mapping[str, ParameterValue] = field(default_factory=dict)
+    blackout_again_s: float = 0.0
+    unheard_since_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Limits of searches, and numbers given so far.
+
+    Attributes:
+        evaluations: settings that each search tries, where runs must repeat exactly.
+        re_evaluations: further seeds that the best few of a search may meet.
+        comparisons: fresh seeds on which a search's best meets the setting in force.
+        packets_per_s: what this machine simulates per second, as searches have found.
+        samples: how many were taken.
+        next_number: of the next effect that is answered.
+        next_seed: of the next search.
+    """
+
+    evaluations: int | None = None
+    re_evaluations: int = RE_EVALUATIONS
+    comparisons: int = COMPARISONS
+    packets_per_s: float | None = None
+    samples: int = 0
+    next_number: int = 1
+    next_seed: int = FIRST_MODEL_SEED
+
+
+@dataclass(frozen=True, slots=True)
 class Controller:
     """The whole state of a controller.
 
@@ -139,108 +265,53 @@ class Controller:
         configuration: what the operator configured of the link.
         push_price: what a change costs the traffic, as the router declares.
         held: what the router makes of the values that it is told, likewise.
-        evaluations: settings that each search tries, where runs must repeat exactly.
-        re_evaluations: further seeds that the best few of a search may meet.
-        comparisons: fresh seeds on which a search's best meets the setting in force.
         state: what it is doing.
         senses: what has been seen lately.
         in_force: every discipline parameter, as last read back.
-        unanswered: changes that the router was told and that it has not answered: any of them may
-            be in force, whole or in part.
-        restarted: queues whose counters have fallen since the setting was last compared: each by
-            its link, the only one by "".
         original: every parameter before the first change; what somebody else has set since, before
             they gave the queue back, takes the place of what stood there.
-        replaced: every parameter before the last change, which a person may want back; ``None``
-            where there was none, or it has been taken back.
         proven: the last setting, complete, that was found to do no harm on the network.
-        left_unjudged: whether an earlier run was killed before it had judged its last change.
-        belief: what is believed of the senders.
-        correction: what is known of the model's bias.
-        memory: earlier answers, where searches begin.
         budget: how often the router may be changed.
-        modelled: the conditions of the model in use.
-        lately_modelled: those of the last models, oldest first.
-        conditions: the watch that compares the traffic with them.
-        conditions_since_s: since when the present conditions have lasted.
-        pictures: the pictures of the last samples, oldest first.
-        flows_changed_s: when the number of flows last changed noticeably.
-        flows_counted: how many there were then.
-        calibrated_s: when the belief was last revised.
-        sought_young_s: when an answer was last sought while flows were young, though no quick one.
-        senders: the kind last named in the log, "likely" before it where it was not told apart.
-        refuted_s: when the senders believed in last did not explain what was seen, unless others
-            have been looked for since.
-        promise: what the last quick answer was to deliver.
-        fluctuation: how often conditions have changed lately, and within which span.
-        behind: whether packets are said to wait behind this queue.
-        newcomers_starve: looks in a row at which newcomers have starved.
-        law_refuted_s: when the network last did worse under the queue's own law.
-        starvation: what is counted of starved flows under the setting in force; ``None`` where that
-            is the operator's own, or no model has said how many may starve.
-        drift: how often a drift without a cause may be answered.
-        broken: the bound that was last answered with a search.
-        bounds_watch: which bounds are said to be broken.
-        reopening: what of the first setting had to be changed so that queues let packets through.
-        fruitless: searches in a row that no model explained, in these conditions.
-        blackout_again_s: from when on a queue that drops everything is given a setting (again).
-        unheard_since_s: since when the router has not answered; ``None`` while it does.
-        samples: how many were taken.
         paused_by_person: whether a person has asked that nothing be changed.
-        packets_per_s: what this machine simulates per second, as searches have found.
-        next_number: of the next effect that is answered.
-        next_seed: of the next search.
+        traffic: the conditions of the model in use, and what became of them.
+        learned: what comparisons with the network have brought.
+        alarms: breaches counted and said.
+        router: other settings of the router, and its silences.
+        work: limits of searches, and numbers given.
     """
 
     policy: Policy
     configuration: LinkConfiguration
     push_price: PushPrice = field(default_factory=PushPrice)
     held: HeldValues = field(default_factory=HeldValues)
-    evaluations: int | None = None
-    re_evaluations: int = RE_EVALUATIONS
-    comparisons: int = COMPARISONS
     state: State = field(default_factory=lambda: Waiting(0.0, 0.0, "the controller has started"))
     senses: Senses | SetSenses = field(default_factory=Senses.begin)
     in_force: Mapping[str, ParameterValue] = field(default_factory=dict)
-    unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
-    restarted: frozenset[str] = frozenset()
     original: Mapping[str, ParameterValue] = field(default_factory=dict)
-    replaced: Mapping[str, ParameterValue] | None = None
     proven: Mapping[str, ParameterValue] = field(default_factory=dict)
-    left_unjudged: bool = False
-    belief: SenderBelief = field(default_factory=SenderBelief)
-    correction: Correction = field(default_factory=lambda: Correction.begin(1.0))
-    memory: AnswerMemory = field(default_factory=AnswerMemory)
     budget: ChangeBudget = field(default_factory=lambda: ChangeBudget(0))
-    modelled: TrafficEstimate | None = None
-    lately_modelled: tuple[TrafficEstimate, ...] = ()
-    conditions: ConditionWatch | SetConditionWatch | None = None
-    conditions_since_s: float = 0.0
-    pictures: tuple[TrafficEstimate, ...] = ()
-    flows_changed_s: float = 0.0
-    flows_counted: int = 0
-    calibrated_s: float = -1.0
-    sought_young_s: float = -1.0
-    senders: str = ""
-    refuted_s: float = -math.inf
-    promise: Promise | None = None
-    fluctuation: Fluctuation = field(default_factory=Fluctuation)
-    behind: bool = False
-    newcomers_starve: int = 0
-    law_refuted_s: float = -math.inf
-    starvation: StarvationWatch | None = None
-    drift: Drift = field(default_factory=Drift)
-    broken: BrokenBound | None = None
-    bounds_watch: BoundsWatch = field(default_factory=BoundsWatch)
-    reopening: Mapping[str, ParameterValue] = field(default_factory=dict)
-    fruitless: int = 0
-    blackout_again_s: float = 0.0
-    unheard_since_s: float | None = None
-    samples: int = 0
     paused_by_person: bool = False
-    packets_per_s: float | None = None
-    next_number: int = 1
-    next_seed: int = FIRST_MODEL_SEED
+    traffic: SeenTraffic = field(default_factory=SeenTraffic)
+    learned: Learned = field(default_factory=Learned)
+    alarms: Alarms = field(default_factory=Alarms)
+    router: RouterBook = field(default_factory=RouterBook)
+    work: Work = field(default_factory=Work)
+
+    def changed(self, **fields: Any) -> Controller:  # noqa: ANN401 - checked by the classes of them
+        """The controller with other fields, its own or those of its groups."""
+        own: dict[str, Any] = {}
+        for name, value in fields.items():
+            group = _GROUP_OF.get(name)
+            if group is None:
+                own[name] = value
+            else:
+                own[group] = replace(own.get(group, getattr(self, group)), **{name: value})
+        return replace(self, **own) if own else self
+
+    def get(self, name: str) -> object:
+        """A field by its name, its own or one of its groups."""
+        group = _GROUP_OF.get(name)
+        return getattr(self if group is None else getattr(self, group), name)
 
     @property
     def way_back(self) -> Mapping[str, ParameterValue]:
@@ -248,7 +319,7 @@ class Controller:
 
         That is what stood before the first change, but for what shut a queue.
         """
-        return {**self.original, **self.reopening}
+        return {**self.original, **self.router.reopening}
 
     @classmethod
     def of(
@@ -283,10 +354,8 @@ class Controller:
             configuration=configuration,
             push_price=push_price or PushPrice(),
             held=held or HeldValues(),
-            evaluations=evaluations,
-            re_evaluations=re_evaluations,
-            comparisons=comparisons,
-            correction=Correction.begin(policy.target_packets or 1.0),
+            work=Work(evaluations, re_evaluations, comparisons),
+            learned=Learned(correction=Correction.begin(policy.target_packets or 1.0)),
             budget=ChangeBudget(policy.changes_per_minute),
             senses=senses or Senses.begin(discipline=configuration.discipline),
         )
@@ -295,8 +364,7 @@ class Controller:
         if remembered.hands_off:
             left_alone = HandsOff(0.0, remembered.hands_off, remembered.hands_off_changed)
             begun = replace(begun, state=left_alone)
-        return replace(
-            begun,
+        return begun.changed(
             in_force=remembered.in_force,
             original=remembered.original,
             proven=remembered.proven,
@@ -304,3 +372,17 @@ class Controller:
             unanswered=remembered.unanswered,
             paused_by_person=remembered.paused_by_person,
         )
+
+
+_GROUP_OF: Final = {
+    each.name: group
+    for group, kind in (
+        ("traffic", SeenTraffic),
+        ("learned", Learned),
+        ("alarms", Alarms),
+        ("router", RouterBook),
+        ("work", Work),
+    )
+    for each in fields(kind)
+}
+"""The group of each field that belongs to one."""

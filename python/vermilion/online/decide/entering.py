@@ -74,7 +74,7 @@ def wait_anew(turn: Turn, why: str, cause: Mapping[str, object] | None = None) -
         cause: the numbers.
     """
     turn.change(
-        drift=replace(turn.controller.drift, hold_s=Drift().hold_s),
+        drift=replace(turn.controller.traffic.drift, hold_s=Drift().hold_s),
         conditions=None,
         starvation=None,
         fruitless=0,
@@ -91,19 +91,21 @@ def search_quickly(
 ) -> None:
     """Look for a quick answer to conditions that have lasted since ``since_s``."""
     why = waiting.why
-    if is_drift(turn, picture, turn.controller.modelled):
-        turn.change(correction=turn.controller.correction.conditions_drift())
+    if is_drift(turn, picture, turn.controller.traffic.modelled):
+        turn.change(correction=turn.controller.learned.correction.conditions_drift())
         learn_from_promise(turn)
     else:
-        turn.change(promise=None, correction=turn.controller.correction.conditions_changed())
+        turn.change(
+            promise=None, correction=turn.controller.learned.correction.conditions_changed()
+        )
     turn.change(conditions_since_s=since_s)
-    is_change = turn.controller.modelled is not None
+    is_change = turn.controller.traffic.modelled is not None
     watch_conditions(turn, picture, traffic)
     law = turn.law(picture)
     if is_change:
         _notice_fluctuation(turn, law)
     if law is not None and law.stands(turn.controller.in_force):
-        if turn.controller.fluctuation.lasts:
+        if turn.controller.traffic.fluctuation.lasts:
             watch_without_model(turn)
         else:
             turn.become(Observing(schedule_for(turn, picture), None))
@@ -128,8 +130,8 @@ def search_quickly(
 def _notice_fluctuation(turn: Turn, law: Law | None) -> None:
     """Leave conditions that change too often to the law, or seek one setting for all of them."""
     controller = turn.controller
-    before = controller.fluctuation.calmed(turn.now_s)
-    after = before.changed(turn.now_s).with_conditions(controller.lately_modelled)
+    before = controller.traffic.fluctuation.calmed(turn.now_s)
+    after = before.changed(turn.now_s).with_conditions(controller.traffic.lately_modelled)
     turn.change(fluctuation=after)
     if after.lasts and not before.lasts:
         turn.decide(
@@ -159,8 +161,8 @@ def refine(
     if traffic is None:
         return False
     watch_conditions(turn, picture, traffic)
-    law_answers = turn.controller.fluctuation.lasts and turn.law_stands(picture)
-    if law_answers or turn.controller.behind:
+    law_answers = turn.controller.traffic.fluctuation.lasts and turn.law_stands(picture)
+    if law_answers or turn.controller.alarms.behind:
         if unverified is not None:
             turn.become(unverified)
         else:
@@ -171,13 +173,13 @@ def refine(
     settled = turn.controller.senses.samples_since_silence(since_s)
     if not are_enough(settled):
         settled = turn.controller.senses.since(since_s)
-    if turn.controller.fluctuation.lasts:
+    if turn.controller.traffic.fluctuation.lasts:
         # No model of one moment explains this; those of all that was met lately have to.
         since_s = max(_applied_s(turn) + _MET_SETTLED_S, turn.now_s - _MET_S)
         settled = turn.controller.senses.samples_since_silence(since_s)
         if not settled or settled[-1].time_s - settled[0].time_s < _MET_LEAST_S:
             settled = ()
-        turn.change(calibrated_s=turn.now_s if settled else turn.controller.calibrated_s)
+        turn.change(calibrated_s=turn.now_s if settled else turn.controller.learned.calibrated_s)
     elif not are_enough(settled):
         settled = ()
         _remember_young_flows(turn, traffic)
@@ -185,7 +187,7 @@ def refine(
         turn.change(
             calibrated_s=turn.now_s,
             promise=None,
-            correction=turn.controller.correction.conditions_steady(),
+            correction=turn.controller.learned.correction.conditions_steady(),
         )
     number = turn.ask_search("refined", picture, settled)
     turn.become(Searching(number, turn.now_s, why, refining=True, unverified=unverified))
@@ -247,7 +249,7 @@ def answer_starvation(turn: Turn, words: str, details: dict[str, object]) -> boo
 
 def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> None:
     """Compare the traffic with this estimate from now on."""
-    lately = (*turn.controller.lately_modelled, picture)
+    lately = (*turn.controller.traffic.lately_modelled, picture)
     turn.change(
         modelled=picture,
         conditions=watch_of(picture, traffic.queueing_s),
@@ -260,7 +262,7 @@ def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> 
 def _internal_target(turn: Turn) -> float | None:
     if turn.controller.policy.target_packets is None:
         return None
-    return turn.controller.correction.internal_target
+    return turn.controller.learned.correction.internal_target
 
 
 def _model_target(turn: Turn) -> str:
@@ -393,7 +395,7 @@ def explain(turn: Turn, since_s: float) -> None:
 
 def count_starved(turn: Turn, expected: Expectation) -> None:
     """Count starved flows from now on, where a model has predicted their number."""
-    if expected.most_starved is None or turn.controller.starvation is not None:
+    if expected.most_starved is None or turn.controller.alarms.starvation is not None:
         return
     over_s = max(expected.starved_over_s, _STARVED_OVER_S)
     turn.change(starvation=StarvationWatch(expected.most_starved, over_s, turn.now_s))
@@ -424,14 +426,16 @@ def watching(
 ) -> Watching:
     """The state that :func:`watch` enters."""
     controller = turn.controller
-    bias = 0.0 if controller.policy.target_packets is None else controller.correction.packets
+    bias = (
+        0.0 if controller.policy.target_packets is None else controller.learned.correction.packets
+    )
     return Watching(
         since_s=turn.now_s,
         predicted_mean=predicted_mean,
         noise=noise,
         # A mean over many conditions is no prediction for any of them.
         queue=None
-        if controller.fluctuation.lasts
+        if controller.traffic.fluctuation.lasts
         else QueueWatch.begin(predicted_mean + bias, noise, turn.scale_packets(turn.picture)),
         learned_s=turn.now_s,
         doubt=doubt,
@@ -466,13 +470,16 @@ def is_drift(turn: Turn, now: TrafficEstimate, then: TrafficEstimate | None) -> 
 
 def grown_s(turn: Turn, traffic: Traffic) -> float:
     """Time by which the youngest flows have found their windows."""
-    return turn.controller.flows_changed_s + _GROWING_ROUND_TRIPS * traffic.longest_round_trip_s
+    return (
+        turn.controller.traffic.flows_changed_s
+        + _GROWING_ROUND_TRIPS * traffic.longest_round_trip_s
+    )
 
 
 def settled_s(turn: Turn, traffic: Traffic) -> float:
     """Time since which grown flows have settled under the setting in force."""
     controller = turn.controller
-    since_s = max(controller.conditions_since_s, grown_s(turn, traffic))
+    since_s = max(controller.traffic.conditions_since_s, grown_s(turn, traffic))
     changes_s = controller.budget.changes_s
     if changes_s:
         since_s = max(since_s, Schedule.after(changes_s[-1], traffic).half_settled_s)
@@ -488,12 +495,12 @@ def just_silent(turn: Turn) -> bool:
 
 def learn_from_promise(turn: Turn) -> None:
     """Learn the shortfall from what the last quick answer has delivered since last time."""
-    promise, senses = turn.controller.promise, turn.controller.senses
+    promise, senses = turn.controller.learned.promise, turn.controller.senses
     if promise is None or turn.controller.policy.target_packets is None or senses.may_be_silent:
         return
     samples = senses.samples_since_silence(promise.since_s)
     if samples:
-        correction = turn.controller.correction.learned_shortfall(
+        correction = turn.controller.learned.correction.learned_shortfall(
             *mean_and_seconds(samples), promise.noise, promise.mean
         )
         turn.change(correction=correction, promise=replace(promise, since_s=turn.now_s))
@@ -508,7 +515,7 @@ def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) 
         traffic = turn.traffic(turn.picture)
         begun_s = since_s if traffic is None else min(since_s, settled_s(turn, traffic))
         lately = turn.controller.senses.samples_since_silence(max(begun_s, since_s - _SCATTER_S))
-        correction = turn.controller.correction.learned(
+        correction = turn.controller.learned.correction.learned(
             *mean_and_seconds(samples), noise, predicted_mean, scatter(lately)
         )
         turn.change(correction=correction)

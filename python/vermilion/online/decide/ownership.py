@@ -103,14 +103,14 @@ def check_in_force(
     """
     controller = turn.controller
     held, known = controller.held, controller.in_force
-    restarted = controller.restarted
+    restarted = controller.router.restarted
     turn.change(restarted=frozenset())
     if stands(held, found, known, ()):
         turn.change(unanswered=())
         if dict(found) != dict(known):  # a model begins where the queue has moved to
             turn.change(in_force=dict(found))
         return
-    if stands(held, found, known, controller.unanswered):
+    if stands(held, found, known, controller.router.unanswered):
         _arrived_unanswered(turn, found)
         return
     changed = changed_in(turn, found)
@@ -144,7 +144,7 @@ def follow(turn: Turn, state: HandsOff, found: Mapping[str, ParameterValue]) -> 
 
 def leave_if_shared(turn: Turn, state: Applying, found: Mapping[str, ParameterValue]) -> bool:
     """Hands off where a change has arrived, and beside it somebody else's."""
-    asked = (state.change.parameters, *turn.controller.unanswered)
+    asked = (state.change.parameters, *turn.controller.router.unanswered)
     foreign = strangers(turn.controller.held, found, state.before, asked)
     if not foreign:
         return False
@@ -186,7 +186,9 @@ def _arrived_unanswered(turn: Turn, found: Mapping[str, ParameterValue]) -> None
     """A change whose answer was lost has arrived after all; not in part, if that can be helped."""
     controller = turn.controller
     known = controller.in_force
-    whole = any(controller.held.holds({**known, **asked}, found) for asked in controller.unanswered)
+    whole = any(
+        controller.held.holds({**known, **asked}, found) for asked in controller.router.unanswered
+    )
     turn.believe_in_force(found)
     if whole:
         turn.decide(
@@ -233,7 +235,7 @@ def undo(turn: Turn, state: State) -> None:
     change the queue again, so it pauses until the person says "resume".
     """
     controller = turn.controller
-    if controller.replaced is None or controller.policy.mode == "observe":
+    if controller.router.replaced is None or controller.policy.mode == "observe":
         return
     if isinstance(state, Applying | Blind | HandsOff | Ended):
         return  # the router is being asked, does not answer, or belongs to somebody else
@@ -246,7 +248,7 @@ def undo(turn: Turn, state: State) -> None:
         )
     back = RouterChange(
         "roll back",
-        dict(controller.replaced),
+        dict(controller.router.replaced),
         "a person has taken the last change back",
         ask_again_s=turn.now_s + ASK_AGAIN_AFTER_UNDO_S,
     )
@@ -285,7 +287,7 @@ def _take_back_what_nobody_judged(turn: Turn) -> None:
     Nobody has looked at what it does since, and the next search would take it for what is usual.
     """
     controller = turn.controller
-    is_left = controller.left_unjudged and isinstance(controller.state, Waiting)
+    is_left = controller.router.left_unjudged and isinstance(controller.state, Waiting)
     if not is_left or controller.policy.mode == "observe":
         return
     known = (controller.proven, controller.original)
@@ -333,7 +335,7 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
     controller = turn.controller
     policy = controller.policy
     # What was asked for and not answered may be in force as well.
-    changed = controller.unanswered or not controller.held.is_unchanged(
+    changed = controller.router.unanswered or not controller.held.is_unchanged(
         controller.in_force, controller.original
     )
     if isinstance(state, Applying) and state.change.purpose == "restore":

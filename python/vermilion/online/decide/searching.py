@@ -70,13 +70,13 @@ def on_found(turn: Turn, state: Searching, event: Found) -> None:
         _without_answer(turn, state, finding)
         return
     if not answer.law:
-        turn.change(memory=turn.controller.memory.kept(answer.picture, answer.setting))
+        turn.change(memory=turn.controller.learned.memory.kept(answer.picture, answer.setting))
     if answer.verdict.apply:  # what changes nothing is one line
         _tell_tuned(turn, state, answer, event.took_s)
     if not state.refining:
         entering.learn_from_promise(turn)
     if answer.internal_target is not None:
-        turn.change(correction=turn.controller.correction.tuned(answer.internal_target))
+        turn.change(correction=turn.controller.learned.correction.tuned(answer.internal_target))
     if state.stale:
         _use_if_near(turn, state, answer)
     elif answer.verdict.apply:
@@ -140,7 +140,7 @@ def _learn(turn: Turn, finding: Finding) -> None:
 
 def _name_senders(turn: Turn, explanation: Explanation) -> None:
     """Say which senders the models have from now on; and that they are those, only where sure."""
-    named = turn.controller.senders
+    named = turn.controller.learned.senders
     likeliest = f"likely {explanation.senders}"
     if explanation.told_apart:
         if named != explanation.senders:
@@ -175,7 +175,7 @@ def _without_answer(turn: Turn, state: Searching, finding: Finding) -> None:
         entering.make(turn, change, None)
         if turn.controller.state is not state:
             return
-    fruitless = turn.controller.fruitless
+    fruitless = turn.controller.learned.fruitless
     turn.change(fruitless=fruitless + 1)
     _go_on(turn, state, _EXPLAIN_AGAIN_S * 2.0**fruitless)
 
@@ -207,7 +207,7 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
         return None
     if held.holds(controller.way_back, in_force):
         return None
-    but = ", but for what shut the queue," if controller.reopening else ""
+    but = ", but for what shut the queue," if controller.router.reopening else ""
     return RouterChange(
         "roll back",
         controller.way_back,
@@ -281,7 +281,7 @@ def _go_on_as_it_is(turn: Turn, state: Searching, answer: Answer) -> None:
 
 def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     """Put the answer in force, as far as that is allowed."""
-    since_s = max(turn.controller.conditions_since_s, turn.now_s - _BEFORE_S)
+    since_s = max(turn.controller.traffic.conditions_since_s, turn.now_s - _BEFORE_S)
     if state.unverified is not None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
     previous, before = turn.controller.in_force, turn.measured_since(since_s)
@@ -354,12 +354,12 @@ def _is_refuted(turn: Turn, answer: Answer) -> bool:
         return False
     since_s = entering.settled_s(turn, traffic)
     seen = before_silence(controller.senses.samples_since_silence(since_s))
-    bias = 0.0 if answer.internal_target is None else controller.correction.packets
+    bias = 0.0 if answer.internal_target is None else controller.learned.correction.packets
     scale = turn.scale_packets(answer.picture)
     found = [misfits(replace(answer, incumbent=each), seen, scale, bias) for each in kinds]
     missed = found[0] if all(found) else ()
     too_few = len(seen) < FEWEST_COMPARED
-    lately = turn.now_s - controller.refuted_s < _REFUTED_S
+    lately = turn.now_s - controller.learned.refuted_s < _REFUTED_S
     if not missed and not (too_few and lately):
         return False
     why = "; ".join(figure.describe() for figure in missed)

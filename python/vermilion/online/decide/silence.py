@@ -58,10 +58,10 @@ if TYPE_CHECKING:
 def on_silent(turn: Turn, _state: object, event: Silent) -> None:
     """Count the silence; blind once it has lasted too long."""
     controller = turn.controller
-    if controller.unheard_since_s is None:
+    if controller.router.unheard_since_s is None:
         turn.change(unheard_since_s=turn.now_s)
         return
-    silent_s = turn.now_s - controller.unheard_since_s
+    silent_s = turn.now_s - controller.router.unheard_since_s
     if silent_s < controller.policy.blind_after_s - entering.EPSILON_S:
         return
     turn.decide(
@@ -75,7 +75,7 @@ def on_silent(turn: Turn, _state: object, event: Silent) -> None:
     if setting and controller.policy.mode == "control" and not controller.paused_by_person:
         number = turn.ask_router(setting)
     turn.change(promise=None, conditions=None)
-    turn.become(Blind(controller.unheard_since_s, number))
+    turn.become(Blind(controller.router.unheard_since_s, number))
 
 
 def on_done(turn: Turn, state: Blind, event: Done) -> None:
@@ -90,7 +90,7 @@ def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
     if event.number != state.number:
         return
     if isinstance(event, Refused):
-        turn.change(unanswered=turn.controller.unanswered[:-1])
+        turn.change(unanswered=turn.controller.router.unanswered[:-1])
         why = (
             f"the router refused the setting for blind times: {event.reason}"
             if event.was_sent
@@ -110,7 +110,7 @@ def on_overtaken(turn: Turn, state: Blind, event: Overtaken) -> None:
     if event.number != state.number:
         return
     why = "the router has not kept its setting"
-    turn.change(unanswered=turn.controller.unanswered[:-1])
+    turn.change(unanswered=turn.controller.router.unanswered[:-1])
     turn.decide(
         DecisionKind.REFUSED,
         f"the setting for blind times was not sent to the router, because {why}",
@@ -217,7 +217,7 @@ def _to_resume(turn: Turn, state: State) -> Verifying | Watching | Waiting | Non
             return state
         case Observing(unverified=unverified) | Searching(unverified=unverified):
             return unverified or _waiting(turn)
-        case Waiting() if turn.controller.modelled is not None:
+        case Waiting() if turn.controller.traffic.modelled is not None:
             return replace(state, why=_BUSY_AGAIN, cause={})
         case _:
             return None
@@ -248,7 +248,7 @@ def look_for_blackout(turn: Turn) -> None:
     if unverified is not None and _began_under(unverified, blackouts):
         change = _taken_back(unverified)
     else:
-        if turn.now_s < controller.blackout_again_s - entering.EPSILON_S:
+        if turn.now_s < controller.router.blackout_again_s - entering.EPSILON_S:
             return
         change = _quicker(turn, blackouts) or _another(turn)
     again_s = turn.now_s + HOLD_S
@@ -287,7 +287,7 @@ def _may_act(turn: Turn, state: State) -> bool:
         case Watching(owed=owed):
             return owed is None
         case Waiting(begun_s=begun_s):
-            first = turn.controller.modelled is None
+            first = turn.controller.traffic.modelled is None
             return not first or turn.now_s - begun_s >= turn.controller.policy.watch_first_s
         case _:
             return False

@@ -85,14 +85,14 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     if sample is None or picture is None:
         # One such answer is the beginning, or a router that has restarted; more of them tell as
         # little as silence does.
-        if turn.controller.samples:
+        if turn.controller.work.samples:
             _dispatch(turn, Silent("its counters stand still, or make no sense"))
         return False
     turn.change(unheard_since_s=None)
     _write_down(turn, sample)
-    samples = turn.controller.samples + 1
-    pictures = turn.controller.pictures
-    counted = turn.controller.flows_counted
+    samples = turn.controller.work.samples + 1
+    pictures = turn.controller.traffic.pictures
+    counted = turn.controller.traffic.flows_counted
     if abs(picture.flows - counted) > STEADY_FLOWS * counted:
         turn.change(flows_changed_s=turn.now_s, flows_counted=picture.flows)
     turn.change(samples=samples, pictures=(*pictures, picture)[-PICTURES_KEPT:])
@@ -105,7 +105,7 @@ def _take_in(turn: Turn, event: Observed) -> bool:
     state = turn.controller.state
     silence.look_for_blackout(turn)
     _check(state, turn.controller.state, BESIDES[type(state)])
-    conditions = turn.controller.conditions
+    conditions = turn.controller.traffic.conditions
     if conditions is not None:
         watch, alarm = conditions.after(picture)
         turn.change(conditions=watch)
@@ -118,14 +118,14 @@ def _look_behind(turn: Turn) -> None:
     """Say where packets wait, if that is not here."""
     controller, place = turn.controller, turn.controller.senses.place
     lasts = turn.now_s - place.since_s >= _BEHIND_S
-    if controller.behind == (place.kind == "behind") or not lasts:
+    if controller.alarms.behind == (place.kind == "behind") or not lasts:
         return
-    turn.change(behind=not controller.behind)
-    then = "no longer" if controller.behind else "nothing is searched while that lasts"
+    turn.change(behind=not controller.alarms.behind)
+    then = "no longer" if controller.alarms.behind else "nothing is searched while that lasts"
     turn.decide(
         DecisionKind.BEHIND,
         f"packets wait behind this queue {then}: {place.describe()}"
-        if controller.behind
+        if controller.alarms.behind
         else f"packets wait {place.describe()}; {then}",
         **place.as_details(),
     )
@@ -135,7 +135,7 @@ def _compare(turn: Turn, event: Observed) -> None:
     """Compare what is in force, where that was read, with what was; and see who has restarted."""
     restarted = turn.controller.senses.restarted(event.observation)
     if restarted:
-        turn.change(restarted=turn.controller.restarted | restarted)
+        turn.change(restarted=turn.controller.router.restarted | restarted)
     state = turn.controller.state
     if event.in_force is None or isinstance(state, Applying):
         return
@@ -156,7 +156,7 @@ def _write_down(turn: Turn, sample: Sample) -> None:
 
 def _changed(turn: Turn, alarm: Alarm, picture: TrafficEstimate) -> None:
     """Conditions have changed; within the span of fluctuating ones that is nothing new."""
-    fluctuation = turn.controller.fluctuation.calmed(turn.now_s)
+    fluctuation = turn.controller.traffic.fluctuation.calmed(turn.now_s)
     if fluctuation.spans(picture):
         turn.change(
             fluctuation=fluctuation.changed(turn.now_s),

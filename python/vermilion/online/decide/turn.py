@@ -60,12 +60,10 @@ class Turn:
         """Change fields of the controller."""
         # A copy is the dearest thing that a look at a queue costs, and most change nothing.
         new = {
-            name: value
-            for name, value in fields.items()
-            if value is not getattr(self.controller, name)
+            name: value for name, value in fields.items() if value is not self.controller.get(name)
         }
         if new:
-            self.controller = replace(self.controller, **new)
+            self.controller = self.controller.changed(**new)
 
     def become(self, state: State) -> None:
         """Enter a state; a search that is left behind is cancelled."""
@@ -80,7 +78,7 @@ class Turn:
 
     def number(self) -> int:
         """A number for an effect that will be answered."""
-        number = self.controller.next_number
+        number = self.controller.work.next_number
         self.change(next_number=number + 1)
         return number
 
@@ -107,7 +105,7 @@ class Turn:
         self, parameters: Mapping[str, ParameterValue], *, takes_back: bool = False
     ) -> int:
         """Ask for a change; the number under which it will be answered."""
-        number, unanswered = self.number(), self.controller.unanswered
+        number, unanswered = self.number(), self.controller.router.unanswered
         believed = dict(self.controller.in_force)
         self.change(unanswered=(*unanswered, dict(parameters))[-_UNANSWERED_KEPT:])
         self.effects.append(Apply(number, dict(parameters), believed, unanswered, takes_back))
@@ -123,9 +121,9 @@ class Turn:
         """Ask for a search; the number under which it will be answered."""
         controller = self.controller
         number = self.number()
-        first_seed = controller.next_seed
+        first_seed = controller.work.next_seed
         self.change(next_seed=first_seed + SEEDS_PER_TASK[kind])
-        similar = controller.memory.similar(picture, self.queueing_s(picture), _STARTS)
+        similar = controller.learned.memory.similar(picture, self.queueing_s(picture), _STARTS)
         self.effects.append(
             Search(
                 number,
@@ -136,19 +134,21 @@ class Turn:
                     picture=picture,
                     in_force=controller.in_force,
                     original=controller.way_back,
-                    correction=controller.correction,
+                    correction=controller.learned.correction,
                     settled=settled,
                     starts=(*(setting for _, setting in similar), *self._first_setting()),
-                    belief=controller.belief.aged(self.now_s - controller.calibrated_s),
+                    belief=controller.learned.belief.aged(
+                        self.now_s - controller.learned.calibrated_s
+                    ),
                     first_seed=first_seed,
                     deadline_s=self.deadline_s(kind),
-                    evaluations=controller.evaluations,
-                    packets_per_s=controller.packets_per_s,
-                    re_evaluations=controller.re_evaluations,
-                    comparisons=controller.comparisons,
+                    evaluations=controller.work.evaluations,
+                    packets_per_s=controller.work.packets_per_s,
+                    re_evaluations=controller.work.re_evaluations,
+                    comparisons=controller.work.comparisons,
                     push_price=controller.push_price,
                     held=controller.held,
-                    met=controller.fluctuation.met,
+                    met=controller.traffic.fluctuation.met,
                     reading_interval_s=self._reading_interval_s(),
                     laws=self.laws(picture),
                 ),
@@ -171,7 +171,7 @@ class Turn:
     def laws(self, picture: TrafficEstimate) -> tuple[Law, ...]:
         """Rules of thumb for these conditions; none where the network has refuted the law."""
         controller, traffic = self.controller, self.traffic(picture)
-        refuted = controller.law_refuted_s >= controller.conditions_since_s
+        refuted = controller.learned.law_refuted_s >= controller.traffic.conditions_since_s
         if traffic is None or refuted or len(picture.parts) > 1:
             return ()
         policy = self.searched_policy
@@ -220,7 +220,7 @@ class Turn:
     @property
     def picture(self) -> TrafficEstimate:
         """The traffic after the last sample."""
-        return self.controller.pictures[-1]
+        return self.controller.traffic.pictures[-1]
 
     def scale_packets(self, picture: TrafficEstimate) -> float:
         """The length of queue that the goal is about, packets."""

@@ -93,7 +93,7 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     """
     policy = turn.controller.policy
     # A mean over conditions that come and go is no prediction for those of a stretch.
-    is_unpredicted = verifying.before is None and turn.controller.fluctuation.lasts
+    is_unpredicted = verifying.before is None and turn.controller.traffic.fluctuation.lasts
     mends = verifying.mends or is_unpredicted
     result = verify(
         after,
@@ -109,9 +109,9 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
     kind = DecisionKind.VERIFIED if result.verdict == "better" else DecisionKind.UNPROVEN
     turn.decide(kind, result.reason, **result.details)
     broken = result.broken
-    known = turn.controller.broken
+    known = turn.controller.alarms.broken
     if broken is not None and (known is None or known.describe() != broken.describe()):
-        watch = turn.controller.bounds_watch.with_broken([broken.bound], turn.now_s)
+        watch = turn.controller.alarms.bounds_watch.with_broken([broken.bound], turn.now_s)
         turn.change(broken=broken, bounds_watch=watch)
         turn.decide(
             DecisionKind.CONSTRAINT_BROKEN,
@@ -124,7 +124,7 @@ def judge(turn: Turn, verifying: Verifying, after: Stretch, *, looks: int) -> No
         doubt = Doubt(verifying, turn.now_s + _LOOK_AGAIN_S * 2.0 ** (looks - 1), looks)
     entering.count_starved(turn, verifying.expected)
     watching = entering.watching(turn, verifying.expected.mean_after, verifying.noise, doubt)
-    is_unexplained = turn.controller.fruitless > 0
+    is_unexplained = turn.controller.learned.fruitless > 0
     if looks == 1 and (is_unexplained or _is_beyond_correction(turn, verifying, after)):
         watching = replace(watching, ask_again_s=turn.now_s + _EXPLAIN_S)
     turn.become(watching)
@@ -137,16 +137,16 @@ def _is_beyond_correction(turn: Turn, verifying: Verifying, after: Stretch) -> b
     under the new setting tells them apart, and a correction would only hide it.
     """
     controller, expected = turn.controller, verifying.expected.mean_after
-    held = turn.now_s < controller.drift.allowed_s
+    held = turn.now_s < controller.traffic.drift.allowed_s
     if held:
         return False
     by_chance = _SURELY * verifying.noise / math.sqrt(after.seconds)
     limit = max(LARGEST * turn.scale_packets(verifying.picture), by_chance)
-    if controller.fluctuation.lasts:  # the model's is a mean over all conditions
+    if controller.traffic.fluctuation.lasts:  # the model's is a mean over all conditions
         limit *= _FLUCTUATING
     if abs(after.queue.mean - expected) <= limit:
         return False
-    turn.change(drift=controller.drift.answered(turn.now_s))
+    turn.change(drift=controller.traffic.drift.answered(turn.now_s))
     turn.decide(
         DecisionKind.UNEXPLAINED,
         f"the mean queue is {after.queue.mean:.1f} packets, the model's {expected:.1f}, "

@@ -58,11 +58,11 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
             turn.decide(DecisionKind.QUIET, f"nothing is tuned, because {missing}", because=missing)
         turn.become(replace(state, told=told, known_s=turn.now_s))
         return
-    if turn.controller.senses.seems_silent or turn.controller.behind:
+    if turn.controller.senses.seems_silent or turn.controller.alarms.behind:
         return  # what is seen now is no state to be modelled
     queueing_s = turn.queueing_s(picture)
     waited_s = turn.now_s - state.known_s
-    first = turn.controller.modelled is None
+    first = turn.controller.traffic.modelled is None
     if first and waited_s < turn.controller.policy.watch_first_s - entering.EPSILON_S:
         return
     if waited_s > LONGEST_WAIT_S - entering.EPSILON_S or _is_steady(turn, picture, queueing_s):
@@ -75,7 +75,7 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
 
 def _is_steady(turn: Turn, picture: TrafficEstimate, queueing_s: float) -> bool:
     """Check whether the traffic has been steady for a while and mostly known."""
-    pictures = turn.controller.pictures
+    pictures = turn.controller.traffic.pictures
     oldest = pictures[0]
     if len(pictures) < PICTURES_KEPT or oldest.rate_bit_per_s is None:
         return False
@@ -117,7 +117,7 @@ def on_observed_while_observing(turn: Turn, state: Observing, _event: Observed) 
     """Refine the answer once enough was seen, or at once where it fails."""
     if turn.controller.senses.may_be_silent:
         return  # it may be how an outage begins, which says nothing of senders
-    promise, schedule = turn.controller.promise, state.schedule
+    promise, schedule = turn.controller.learned.promise, state.schedule
     if promise is not None and turn.now_s - promise.since_s > 1.0 - entering.EPSILON_S:
         entering.learn_from_promise(turn)
     traffic = turn.traffic(turn.picture)
@@ -128,15 +128,15 @@ def on_observed_while_observing(turn: Turn, state: Observing, _event: Observed) 
     last_s = schedule.observed_s + _LONGEST_OBSERVING_S
     due_s = min(max(schedule.observed_s, grown_s + enough_s), last_s)
     if turn.law_stands(turn.picture):  # it needs no hurry, and time to settle
-        lasts_s = _LAW_SETTLES_S[bool(turn.controller.fluctuation.changes_s)]
-        due_s = max(due_s, turn.controller.conditions_since_s + lasts_s)
+        lasts_s = _LAW_SETTLES_S[bool(turn.controller.traffic.fluctuation.changes_s)]
+        due_s = max(due_s, turn.controller.traffic.conditions_since_s + lasts_s)
         last_s = max(last_s, due_s)
     if not are_enough(
         turn.controller.senses.samples_since_silence(max(schedule.half_settled_s, grown_s))
     ):
         due_s = last_s  # of a router that is asked rarely, or after a silence
     holding = turn.controller.policy.target_packets is not None
-    due = holding and turn.controller.correction.due
+    due = holding and turn.controller.learned.correction.due
     failing = due and turn.now_s > schedule.settled_s and not entering.just_silent(turn)
     if turn.now_s > due_s - entering.EPSILON_S or failing:
         entering.refine(

@@ -55,7 +55,7 @@ def _look(turn: Turn, state: Watching) -> None:
 def _look_again(turn: Turn, state: Watching) -> None:
     """Judge a setting that is unproven by all that was seen of it."""
     doubt = state.doubt
-    after = turn.measured_since(max(state.since_s, turn.controller.conditions_since_s))
+    after = turn.measured_since(max(state.since_s, turn.controller.traffic.conditions_since_s))
     if doubt is None:
         return
     turn.become(replace(state, doubt=None))
@@ -68,7 +68,7 @@ def _has_calmed(turn: Turn, state: Watching) -> bool:
 
     While they did, nothing could be compared with a model, and what is in force is for all of them.
     """
-    before = turn.controller.fluctuation
+    before = turn.controller.traffic.fluctuation
     if not before.lasts or before.calmed(turn.now_s).lasts:
         return False
     turn.change(fluctuation=before.calmed(turn.now_s))
@@ -84,9 +84,9 @@ def _has_calmed(turn: Turn, state: Watching) -> bool:
 
 def _check_starvation(turn: Turn) -> bool:
     """Roll back the setting if flows starve; return whether they do."""
-    if turn.controller.starvation is None:
+    if turn.controller.alarms.starvation is None:
         return False
-    watch, harm, numbers = turn.controller.starvation.after(
+    watch, harm, numbers = turn.controller.alarms.starvation.after(
         turn.controller.senses.activity, turn.now_s
     )
     turn.change(starvation=watch)
@@ -112,12 +112,12 @@ def _check_queue(turn: Turn, state: Watching) -> bool:
         return False
     queue, alarm = state.queue.after(sample)
     turn.become(replace(state, queue=queue))
-    if alarm is None or turn.now_s < turn.controller.drift.allowed_s:
+    if alarm is None or turn.now_s < turn.controller.traffic.drift.allowed_s:
         return False
     entering.say_changed(turn, alarm)
     turn.change(
-        drift=turn.controller.drift.answered(turn.now_s),
-        correction=turn.controller.correction.conditions_changed(),
+        drift=turn.controller.traffic.drift.answered(turn.now_s),
+        correction=turn.controller.learned.correction.conditions_changed(),
     )
     _refine(turn, state, alarm.reason, _LATELY_S[0])
     return True
@@ -151,20 +151,20 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
     if found is None:
         turn.change(broken=None)
         return False
-    known = turn.controller.broken
+    known = turn.controller.alarms.broken
     if known is not None and known.bound == found.bound:
         return False
-    watch = turn.controller.bounds_watch.with_broken([found.bound], turn.now_s)
+    watch = turn.controller.alarms.bounds_watch.with_broken([found.bound], turn.now_s)
     turn.change(broken=found, bounds_watch=watch)
     broken = found.describe()
-    may_search = turn.now_s >= turn.controller.drift.allowed_s and state.queue is not None
+    may_search = turn.now_s >= turn.controller.traffic.drift.allowed_s and state.queue is not None
     then = "looking for a setting that keeps it" if may_search else "the setting stays"
     turn.decide(
         DecisionKind.CONSTRAINT_BROKEN, f"the network breaks {broken}; {then}", **found.details()
     )
     if not may_search:
         return False
-    turn.change(drift=turn.controller.drift.answered(turn.now_s))
+    turn.change(drift=turn.controller.traffic.drift.answered(turn.now_s))
     _refine(turn, state, f"the network breaks {broken}", _LATELY_S[1])
     return True
 
@@ -172,7 +172,7 @@ def _check_bounds(turn: Turn, state: Watching) -> bool:
 def _improve(turn: Turn, state: Watching) -> None:
     """Search again where the model's bias or young flows have become known."""
     controller = turn.controller
-    correction = controller.correction
+    correction = controller.learned.correction
     if controller.policy.target_packets is not None and correction.due:
         side = "above" if correction.packets > 0.0 else "below"
         reason = (
@@ -186,7 +186,9 @@ def _improve(turn: Turn, state: Watching) -> None:
             internal_target=correction.internal_target,
         )
         _refine(turn, state, reason, _LATELY_S[1])
-    elif controller.calibrated_s < max(controller.conditions_since_s, controller.sought_young_s):
+    elif controller.learned.calibrated_s < max(
+        controller.traffic.conditions_since_s, controller.learned.sought_young_s
+    ):
         traffic = turn.traffic(turn.picture)
         if traffic is None or turn.now_s <= entering.grown_s(turn, traffic) + _LATELY_S[0]:
             return
