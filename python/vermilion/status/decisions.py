@@ -45,6 +45,7 @@ DOING: Final[dict[DecisionKind, str]] = {
     DecisionKind.CORRECTED: _SEARCHES,
     DecisionKind.PAUSED: "paused; the queue tells nothing now",
     DecisionKind.RESUMED: _WATCHES,
+    DecisionKind.BEHIND: "watching where packets wait, here or behind this queue",
     DecisionKind.BLACKOUT: "putting an end to a queue's dropping everything, as far as it may",
     DecisionKind.BLIND: "waiting for the router to answer",
     DecisionKind.SIGHTED: _WAITS,

@@ -160,7 +160,9 @@ class Turn:
     def searched_policy(self) -> Policy:
         """The policy, without parameters that the queue moves by itself: nobody can hold those."""
         controller = self.controller
-        static = without_law(controller.configuration, controller.in_force, controller.original)
+        static = controller.in_force
+        if controller.budget.changes_s:  # else a law that stands is somebody else's
+            static = without_law(controller.configuration, static, controller.original)
         policy, moving = controller.policy, controller.held.moving(static)
         if moving.isdisjoint(policy.parameters):
             return policy
@@ -174,8 +176,7 @@ class Turn:
         refuted = controller.learned.law_refuted_s >= controller.traffic.conditions_since_s
         if traffic is None or refuted or len(picture.parts) > 1:
             return ()
-        policy = self.searched_policy
-        return laws_for(controller.configuration, controller.in_force, policy, traffic)
+        return laws_for(controller.configuration, controller.in_force, controller.policy, traffic)
 
     def law(self, picture: TrafficEstimate) -> Law | None:
         """The queue's own law, told the goal; ``None`` where there is none."""
