@@ -126,6 +126,7 @@ def test_compare_shows_intervals_and_what_was_carried_over(vermilion):
         "drop-tail",
         "--seeds",
         3,
+        "--all",
         *SHORT,
     )
     assert code == 0
@@ -154,6 +155,20 @@ def test_compare_takes_ten_seeds_unless_told_otherwise(vermilion):
     assert [variant["name"] for variant in document["variants"]] == ["as written"]
 
 
+def test_a_comparison_has_a_line_for_each_variant_and_stars_what_differs(vermilion):
+    options = ("--discipline=red", "--discipline=drop-tail", "--seeds=3", *SHORT)
+    _, out, _ = vermilion("compare", "varying-load", *options)
+    red, tail = (
+        next(line for line in out.splitlines() if line.startswith(name))
+        for name in ("red ", "drop-tail ")
+    )
+    document = strict(vermilion("compare", "varying-load", *options, "--json=-")[1])
+    assert len(document["variants"]) == 2
+    assert "*" in tail
+    assert "*" not in red
+    assert max(map(len, out.splitlines())) <= 100
+
+
 @pytest.mark.parametrize("kind", ["disciplines", "senders"])
 def test_algorithms_are_listed_and_shown_with_their_tables(vermilion, kind):
     code, out, _ = vermilion(kind)
@@ -161,7 +176,7 @@ def test_algorithms_are_listed_and_shown_with_their_tables(vermilion, kind):
     rows = strict(vermilion(kind, "--json", "-")[1])
     for row in rows:
         assert row["name"] in out
-        code, page, _ = vermilion(kind, row["name"])
+        code, page, _ = vermilion(kind, row["name"], "--all")
         assert code == 0
         for parameter in row["parameters"]:
             assert parameter["name"] in page
@@ -175,9 +190,9 @@ def test_the_shipped_scenarios_are_listed(vermilion):
     assert {"varying-load", "rfc7928-unresponsive", "tcpeval-access-link"} <= {
         row["name"] for row in rows
     }
+    shown = " ".join(out.split())
     for row in rows:
-        line = next(line for line in out.splitlines() if line.startswith(f"{row['name']} "))
-        assert line.split(maxsplit=1)[1].rstrip() == row["description"]
+        assert f"{row['name']} {row['description']}"[:40] in shown
 
 
 def test_the_package_can_be_run_as_a_module():
@@ -201,10 +216,7 @@ def test_help_and_version_are_there(vermilion):
     assert out.startswith("vermilion 0.")
 
 
-def test_help_is_quick():
-    begin = time.perf_counter()
-    subprocess.run([*PROGRAM, "--help"], check=True, capture_output=True)
-    taken = time.perf_counter() - begin
+def test_help_loads_nothing_heavy():
     heavy = subprocess.run(
         [sys.executable, "-X", "importtime", *PROGRAM[1:], "--help"],
         check=True,
@@ -213,7 +225,6 @@ def test_help_is_quick():
     ).stderr
     for module in ("numpy", "scipy", "pydantic", "pint", "matplotlib", "rich"):
         assert f" {module}\n" not in heavy
-    assert taken < 1.0  # 0.1 s on an idle machine; this bound is for a busy one
 
 
 @pytest.mark.parametrize(
@@ -271,7 +282,7 @@ def test_a_full_disk_is_a_mistake_and_not_a_crash():
 
 
 def test_a_terminal_without_our_signs_is_no_reason_to_fail():
-    command = [*PROGRAM, "compare", "varying-load", "--seeds=2", *SHORT]
+    command = [*PROGRAM, "compare", "varying-load", "--seeds=2", "--all", *SHORT]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
     shown = subprocess.run(command, capture_output=True, text=True, check=True, env=environment)
     assert "queue mean" in shown.stdout

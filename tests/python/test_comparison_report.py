@@ -497,7 +497,7 @@ def test_the_command_is_the_function(tmp_path, capsys, outcome):
     assert document.pop("notes") == list(outcome.notes)
     assert document == json.loads(json.dumps(outcome.to_dict()))
     assert figure.read_bytes() == outcome.rendered("svg")
-    assert "Means over 4 seeds" in capsys.readouterr().out
+    assert "means over 4 seeds" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

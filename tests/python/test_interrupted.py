@@ -48,7 +48,7 @@ def test_a_comparison_shows_the_seeds_that_it_has(vermilion, monkeypatch):
     code, out, err = vermilion("compare", "varying-load", *options)
     assert code == 130
     assert "interrupted: these are 2 of 9 seeds" in err
-    assert "Means over 2 seeds" in out
+    assert "means over 2 seeds" in out
 
 
 def test_a_comparison_without_two_seeds_has_nothing_to_show(vermilion, monkeypatch):

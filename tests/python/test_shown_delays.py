@@ -76,8 +76,10 @@ def test_what_a_wire_loses_is_shown_of_a_wire_that_loses(tables):
     found = re.search(r"lost on the wire +(\d[\d,]*)$", text, re.MULTILINE)
     assert int(found[1].replace(",", "")) == pytest.approx(1000, abs=1)
     assert re.search(r"per packet forwarded +100\.00 %$", text, re.MULTILINE)
-    assert "lost on the wire (%)" in tables("compare", LOSING % TOTAL_LOSS, "--seeds", "2")[0]
-    assert "lost on the wire (%)" not in tables("compare", LOSING % "", "--seeds", "2")[0]
+    assert (
+        "lost on the wire (%)" in tables("compare", LOSING % TOTAL_LOSS, "--seeds", "2", "--all")[0]
+    )
+    assert "lost on the wire (%)" not in tables("compare", LOSING % "", "--seeds", "2", "--all")[0]
 
 
 def test_compare_shows_the_delays_of_a_call_when_asked_and_says_so_when_not(tables):

@@ -82,6 +82,9 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show phases, groups of flows, and intervals.")
+    ] = False,
 ) -> int:
     """Compare disciplines and settings over many seeds.
 
@@ -133,9 +136,9 @@ def compare(
         if drawing:
             drawing.write(outcome.rendered(kind, link, phase))
     if target != STANDARD_OUTPUT:
-        from vermilion.cli.compare_tables import print_comparison
+        from vermilion.cli.compare_tables import print_comparison, print_summary
 
-        print_comparison(outcome)
+        (print_comparison if everything or flow_delays else print_summary)(outcome)
     if len(outcome.seeds) < seeds:
         note(f"interrupted: these are {len(outcome.seeds)} of {seeds} seeds")
         return EXIT_INTERRUPTED

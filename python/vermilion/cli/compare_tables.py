@@ -2,13 +2,62 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from vermilion.cli.output import console
+from vermilion.cli.output import cell, console
 from vermilion.cli.tables import encodable, grid
 
 if TYPE_CHECKING:
     from vermilion.simulate.comparison import Comparison
+
+
+_LINK: Final = {
+    "utilization": ("used (%)", 100.0),
+    "sojourn_ms.p50": ("delay p50 (ms)", 1.0),
+    "sojourn_ms.p95": ("p95 (ms)", 1.0),
+    "drop_rate": ("drops (%)", 100.0),
+}
+_FLOWS: Final = {
+    "goodput_bit_per_s.total": ("goodput (Mbit/s)", 1e-6),
+    "jain_index": ("Jain", 1.0),
+    "starved": ("starved", 1.0),
+}
+
+
+def print_summary(comparison: Comparison) -> None:
+    """Prints a line for each variant: means over the seeds of the whole run."""
+    from rich.table import Table
+
+    screen = console()
+    windows = len(comparison.windows(comparison.links[0]))
+    whole = [each for each in comparison.entries() if (each.index + 1) % windows == 0]
+    bulk = [each for each in whole if each.kind == "bulk_flows"]
+    flows = bulk or [each for each in whole if each.kind == "flows"]
+    if len({each.name for each in flows}) > 1:
+        flows = []  # groups that are not alike have no sum that says something
+    for link in comparison.links:
+        if len(comparison.links) > 1:
+            screen.print(f"link {link}", markup=False, style="bold")
+        shown = {**_FLOWS, **_LINK, **{name: (name, 1.0) for name in comparison.measures}}
+        cells: dict[tuple[int, str], str] = {}
+        for entry in [*flows, *(it for it in whole if it.kind == "links" and it.name == link)]:
+            _, factor = shown.get(entry.metric, ("", 1.0))
+            star = entry.difference is not None and entry.difference.excludes(0.0)
+            value = f"{entry.interval.mean * factor:.4g}"
+            cells.setdefault((entry.variant, entry.metric), value + (" *" if star else "  "))
+        table = Table(box=None, pad_edge=False)
+        table.add_column("")
+        columns = [name for name in shown if any(name == metric for _, metric in cells)]
+        for name in columns:
+            table.add_column(shown[name][0] + "  ", justify="right", overflow="fold")
+        for number, variant in enumerate(comparison.names):
+            table.add_row(cell(variant), *(cells.get((number, name), "") for name in columns))
+        screen.print(table)
+    screen.print(
+        f"Whole run, means over {len(comparison.seeds)} seeds; * differs significantly from"
+        f" {comparison.names[0]}. Phases, groups and intervals: --all",
+        markup=False,
+    )
 
 
 def print_comparison(comparison: Comparison) -> None:

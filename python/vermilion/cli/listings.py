@@ -18,8 +18,12 @@ if TYPE_CHECKING:
     from vermilion.objectives import Objective
     from vermilion.scenario.algorithms import Algorithm, Parameter
 
-_WITH_SOURCES: Final = 110
-"""Columns of a terminal in which a table of parameters also has their sources."""
+_Everything = Annotated[
+    bool, typer.Option("--all", help="Show all parameters, with their sources.")
+]
+
+
+_FEW: Final = 5
 
 
 def _name(complete: Any) -> Any:  # noqa: ANN401 - typer's
@@ -34,22 +38,27 @@ def _name(complete: Any) -> Any:  # noqa: ANN401 - typer's
 def disciplines(
     name: Annotated[str | None, _name(completion.discipline_names)] = None,
     plugins: options.Plugins = None,
+    *,
+    everything: _Everything = False,
     target: options.Json = None,
 ) -> None:
-    """List the queue disciplines, or show one in full."""
+    """List the queue disciplines, or show one."""
     from vermilion import _core
     from vermilion.scenario import algorithms
 
     options.load_plugins(plugins)
-    _show_algorithms("discipline", name, algorithms.disciplines(), _core.disciplines(), target)
+    known = algorithms.disciplines()
+    _show_algorithms("discipline", name, known, _core.disciplines(), target, everything=everything)
 
 
 def senders(
     name: Annotated[str | None, _name(completion.sender_names)] = None,
     plugins: options.Plugins = None,
+    *,
+    everything: _Everything = False,
     target: options.Json = None,
 ) -> None:
-    """List the senders, or show one in full.
+    """List the senders, or show one.
 
     A sender is a congestion control: what a flow does with acknowledgements and losses.
     """
@@ -57,7 +66,8 @@ def senders(
     from vermilion.scenario import algorithms
 
     options.load_plugins(plugins)
-    _show_algorithms("sender", name, algorithms.senders(), _core.senders(), target)
+    known = algorithms.senders()
+    _show_algorithms("sender", name, known, _core.senders(), target, everything=everything)
 
 
 def objectives(
@@ -135,7 +145,13 @@ def _print_list(rows: Iterable[Sequence[str]]) -> None:
 
 
 def _show_algorithms(
-    kind: str, name: str | None, known: "Mapping[str, Algorithm]", raw: str, target: str | None
+    kind: str,
+    name: str | None,
+    known: "Mapping[str, Algorithm]",
+    raw: str,
+    target: str | None,
+    *,
+    everything: bool,
 ) -> None:
     """Show algorithms as tables, or the core's own JSON of them."""
     from vermilion.scenario.algorithms import accepted_algorithm
@@ -149,12 +165,17 @@ def _show_algorithms(
     elif name is None:
         _print_list((each.name, each.title, each.summary) for each in known.values())
     else:
-        _print_algorithm(known[name])
+        shared = set.intersection(*(set(each.parameters) for each in known.values()))
+        _print_algorithm(known[name], set() if everything else shared, sources=everything)
 
 
-def _print_algorithm(algorithm: "Algorithm") -> None:
+def _print_algorithm(algorithm: "Algorithm", left_out: set[str], *, sources: bool) -> None:
+    """Print a table of parameters, without those that all algorithms of a kind have."""
     from rich.box import SIMPLE_HEAD
     from rich.table import Table
+
+    # The few that all disciplines share are worth a line.
+    left_out = left_out if len(left_out) > _FEW else set()
 
     screen = console()
     screen.print(f"[bold]{cell(algorithm.name)}[/bold]: {cell(algorithm.title)}")
@@ -162,25 +183,27 @@ def _print_algorithm(algorithm: "Algorithm") -> None:
     screen.print(f"Source: {algorithm.source}", markup=False)
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     table.add_column("parameter", no_wrap=True)
-    sourced = screen.width >= _WITH_SOURCES
-    for heading in ("default", "accepted", "meaning", *(["source"] if sourced else [])):
+    for heading in ("default", "accepted", "meaning", *(["source"] if sources else [])):
         table.add_column(heading)
     for parameter in algorithm.parameters.values():
+        if parameter.name in left_out:
+            continue
         cells = (
             parameter.name,
             parameter.readable(parameter.default),
             _accepted(parameter),
             parameter.meaning,
-            *([parameter.source] if sourced else []),
+            *([parameter.source] if sources else []),
         )
         table.add_row(*map(cell, cells))
     screen.print(table)
-    if not sourced:
-        screen.print(f"Sources: --json -, or a terminal of {_WITH_SOURCES} columns.", markup=False)
+    if not sources:
+        more = f"{len(left_out)} parameters that all senders have, and " if left_out else ""
+        screen.print(f"With {more}sources: --all", markup=False)
     for lower, upper in algorithm.ordered:
         screen.print(f"{lower} must be below {upper}.", markup=False)
     for name, values in algorithm.option_sets.items():
-        if values:
+        if values and not left_out:
             rows = (f"{key} {algorithm.parameters[key].readable(values[key])}" for key in values)
             screen.print(f"option_set {name}: {', '.join(rows)}", markup=False, highlight=False)
 

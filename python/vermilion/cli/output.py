@@ -27,7 +27,7 @@ STANDARD_OUTPUT: Final = "-"
 _USUAL_WIDTH: Final = 80
 """Columns of curves that are not shown on a terminal, unless ``$COLUMNS`` says otherwise."""
 
-PIPE_WIDTH: Final = 320
+PIPE_WIDTH: Final = 100
 """Columns of a table that is not shown on a terminal, where nothing should be cut off."""
 
 
