@@ -116,7 +116,7 @@ def main() -> None:
     (HERE / f"{NAME}.svg").write_text(text, encoding="utf-8")
     told = table(candidates, rows)
     (HERE / f"{NAME}.txt").write_text(
-        f"{made_by(f'docs/figures/{NAME}.py')}\n{told}\n", encoding="utf-8"
+        f"{made_by(f'docs/figures/{NAME}.py')}\n\n{told}\n", encoding="utf-8"
     )
 
 

@@ -155,9 +155,8 @@ fn tight_loop(hosts: usize, leaves: usize, spines: usize, packets: usize, hops: 
     let mut used = vec![0_u32; leaves + spines + 1];
     let (mut place, mut leaves_port) = (vec![0_u8; packets], vec![false; packets]);
     let (mut first, mut next) = (vec![u32::MAX; SLOTS], vec![u32::MAX; packets]);
-    for packet in 0..packets {
-        let slot = draw(1000);
-        next[packet] = std::mem::replace(&mut first[slot], packet as u32);
+    for (packet, following) in next.iter_mut().enumerate() {
+        *following = std::mem::replace(&mut first[draw(1000)], packet as u32);
     }
     let begun = ProcessTime::now();
     let (mut now, mut done) = (0_u64, 0_u64);

@@ -17,6 +17,9 @@ use crate::errors::refused;
 /// Time between two looks at signals and progress.
 const LOOK: Duration = Duration::from_millis(5);
 
+/// A run's outcome, once there is one.
+type Place = Mutex<Option<Result<(Results, Columns), ParameterError>>>;
+
 fn scenario(text: &str) -> PyResult<Scenario> {
     serde_json::from_str(text)
         .map_err(|error| refused(ParameterError::new("fabric", error, "a fabric as JSON")))
@@ -49,8 +52,7 @@ pub fn run_fabrics<'py>(
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let threads = threads.unwrap_or(cores).clamp(1, jobs.len().max(1));
     let (stop, next, done) = (AtomicBool::new(false), AtomicUsize::new(0), AtomicUsize::new(0));
-    let outcomes: Vec<Mutex<Option<Result<(Results, Columns), ParameterError>>>> =
-        jobs.iter().map(|_| Mutex::new(None)).collect();
+    let outcomes: Vec<Place> = jobs.iter().map(|_| Mutex::new(None)).collect();
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
