@@ -425,9 +425,9 @@ def test_the_command_line_writes_tables_and_pictures(vermilion, tmp_path):
         f"--rules={paths['r.png']}",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "adaptive RED, told the target" in out
+    assert "adaptive RED" in out
     assert out.startswith("wanted: 95 % of packets wait at most 20 ms")
-    assert "p95 (ms)" in out
+    assert "p95" in out
     with paths["t.csv"].open(encoding="utf-8") as file:
         written = list(csv.DictReader(file))
     assert [row["flows"] for row in written] == ["2", "4"]

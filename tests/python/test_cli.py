@@ -250,7 +250,7 @@ def test_help_loads_nothing_heavy():
         (["compare", "varying-load", "--seeds", "0"], "--seeds"),
         (["compare", "varying-load", "--threads", "0"], "--threads"),
         (["disciplines", "redd"], 'did you mean "red"'),
-        (["senders", "vegas"], '"reno"'),
+        (["senders", "westwood"], '"reno"'),
         (["dance"], "dance"),
         (["--dance"], "--dance"),
     ],

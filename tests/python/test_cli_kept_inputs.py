@@ -18,6 +18,7 @@ CAPTURE = ROOT / "tests" / "reference" / "captures" / "bulk.pcap"
 # Files that a command reads or adds to.
 KEPT = {
     "--atlas",
+    "--config",
     "--credentials",
     "--journal",
     "--listen-token",

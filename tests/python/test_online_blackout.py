@@ -176,7 +176,9 @@ def test_red_below_a_shaper_shuts_its_queue_and_is_opened_again():
 
 
 def test_a_phase_in_which_nothing_gets_through_is_waited_for_to_its_end(vermilion):
-    code, shown, told = vermilion("online", SHUT_RED, "--mode", "observe", "--set", "duration=3 s")
+    code, shown, told = vermilion(
+        "online", SHUT_RED, "--mode", "observe", "--set", "duration=3 s", "--all"
+    )
     assert (code, told) == (0, "")
     _, shut, whole = re.split(
         r"1 \.\. 3 s *$|whole run *$", shown.partition("flows long")[0], flags=re.MULTILINE

@@ -525,7 +525,7 @@ def test_points_that_mean_one_setting_are_simulated_once():
     only = [QUEUE + "weight_log"]
     found = vermilion.tune(
         scenario, parameters=only, profile="cisco", seeds=SEEDS, budget=60,
-        search="random-search", boxes={only[0]: (4.0, 6.0)}, fidelity="full",
+        search="random-search", boxes={only[0]: (4.0, 6.0)}, fidelity="full", exactly=True,
     )  # fmt: skip
     assert found.evaluations == 60
     # Three weights, one of them the incumbent's: each once in the search.

@@ -279,7 +279,7 @@ def _flows(summary: CaptureSummary) -> Table:
 
     table = Table(box=None, pad_edge=False)
     for name in ("from", "to", "protocol"):
-        table.add_column(name)
+        table.add_column(name, no_wrap=name != "protocol")  # an address that is cut says nothing
     for name in ("packets", "bytes", "sent again", "CE", "whole RTT ms", "beyond ms"):
         table.add_column(name, justify="right")
     for name in ("ECN", "ended"):

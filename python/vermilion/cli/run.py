@@ -101,7 +101,7 @@ def run(
         int, typer.Option(metavar="COUNT", min=1, max=10_000, help="Replications of a fabric.")
     ] = 1,
 ) -> int:
-    """Run a scenario once, simulated, emulated or on a real kernel; or a fabric.
+    """Run a scenario or a fabric once.
 
     Shows each link and each group of flows, over the whole run after its warm-up and over each
     phase. A phase begins where flows start or stop or something changes. Of a fabric (a file whose
@@ -218,7 +218,7 @@ def _check_one_run(seeds: int) -> None:
         UserError: more than one.
     """
     if seeds != 1:
-        message = "--seeds is for fabrics; expected one run (vermilion compare has replications)"
+        message = "--seeds: a scenario runs once; several: vermilion compare SCENARIO --seeds 10"
         raise UserError(message)
 
 
