@@ -118,7 +118,8 @@ def test_a_command_runs_a_file_and_shows_one_screen(vermilion, tmp_path):
     assert json.loads(told)["transfers"] == len(rows.read_text().splitlines()) - 1
     assert "--plot is not for a fabric" in refused(vermilion("run", path, "--plot"))
     assert "kmin" in refused(vermilion("run", path, "--set", "fabric.switch.kmin=5"))
-    assert "--seeds is for fabrics" in refused(vermilion("run", "varying-load", "--seeds", "2"))
+    several = vermilion("run", "varying-load", "--seeds", "2")
+    assert "--seeds: a scenario runs once" in refused(several)
 
 
 def test_transfers_come_from_a_file_beside_the_scenario(tmp_path):
