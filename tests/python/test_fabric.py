@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -190,3 +191,57 @@ def test_what_goes_before_data_is_not_held_up_by_it():
         )
         queues[way] = fabric.run(network).slowdown_by_size[0]["mean"]
     assert queues["first"] < queues["data"]
+
+
+def fluid_marking(flows, increase):
+    """Probability of a mark in the fixed point of DCQCN's fluid model (Zhu et al. 2015).
+
+    All flows at 1/N of 100 Gbit/s, their rates, targets and alphas at rest, with the paper's
+    constants. The model counts F steps of recovery where the algorithm, whose stage is counted
+    before it is compared with 5, has 4.
+    """
+    gap, alpha_period, timer, counter, steps = 50e-6, 55e-6, 55e-6, 10e6 / 1048, 4
+    rate, increase = 100e9 / 8 / 1048 / flows, increase / 8 / 1048
+
+    def drift(p):
+        """The rate's change by increases less that by cuts, with the target where it rests."""
+
+        def unmarked(packets):
+            return math.exp(packets * math.log1p(-p))
+
+        def events(packets):
+            return p * unmarked(packets) / (1 - unmarked(packets))
+
+        by_time = timer * rate
+        cuts = (1 - unmarked(gap * rate)) / gap
+        additive = unmarked(steps * counter) * events(counter)
+        additive += unmarked(steps * by_time) * events(by_time)
+        to_target = increase * rate * additive / cuts
+        alpha = 1 - unmarked(alpha_period * rate)
+        return to_target / 2 * (events(counter) + events(by_time)) - alpha / 2 * cuts
+
+    low, high = 1e-6, 0.5
+    for _ in range(60):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if drift(middle) > 0 else (low, middle)
+    return low
+
+
+@pytest.mark.parametrize(("flows", "increase"), [(64, 40e6), (64, 10e6), (128, 5e6)])
+def test_many_flows_of_dcqcn_rest_where_the_fluid_model_does(flows, increase):
+    kmin, kmax, pmax, receiver = 5e3, 8e6, 0.1, f"host{flows + 1}"
+    rows = [(f"host{place}", receiver, "1 GB", f"{place} us") for place in range(1, flows + 1)]
+    network = fabric.star(
+        flows + 1, traffic=[fabric.transfers(rows)], duration="250 ms", pauses=False, alpha=1.0,
+        buffer="100 MB", kmin="5 kB", kmax="8 MB", pmax=pmax, thresholds_at="100 Gbit/s",
+        sender={
+            "congestion_control": "dcqcn-paper", "additive_increase": f"{increase / 1e6} Mbit/s",
+            "min_rate": "1 Mbit/s",
+        },
+        watch=[{"link": f"switch1-{receiver}", "start": "150 ms"}],
+    )  # fmt: skip
+    queue = fabric.run(network).link(f"switch1-{receiver}")["queue_bytes"]
+    # Where the queue is between the thresholds, its mean and the marks' part are one figure.
+    assert kmin < queue["p5"] < queue["p99"] < kmax
+    marked = (queue["mean"] - kmin) / (kmax - kmin) * pmax
+    assert marked == pytest.approx(fluid_marking(flows, increase), rel=0.1)
