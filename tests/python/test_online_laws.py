@@ -1,5 +1,6 @@
 """The queue's own law: told the operator's number, first tried, and not chased by searches."""
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -14,7 +15,7 @@ from vermilion.online.events import Began, Record, Search
 from vermilion.online.model.traffic import Traffic
 from vermilion.online.plan.laws import as_modelled, laws_for, told_delay_s, without_law
 from vermilion.online.policy import Policy
-from vermilion.routers.adaptive_red import HIGHEST, AdaptiveRed, HeldBesideLaw
+from vermilion.routers.adaptive_red import GAIN, HIGHEST, LOWEST, AdaptiveRed, HeldBesideLaw, aim
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import load_scenario
@@ -68,9 +69,9 @@ def test_a_discipline_with_a_law_is_told_the_number(discipline, asked):
 def test_a_plain_red_has_a_law_where_the_router_offers_it_and_a_rule_everywhere():
     quick, steep = laws_for(BESIDE, RED, HELD, TRAFFIC)
     assert quick.setting == {
-        "min_threshold": 20.0,
-        "max_threshold": 40.0,
-        "weight": 0.1,
+        "min_threshold": 22.5,
+        "max_threshold": 66.0,
+        "weight": 0.3,
         "adaptive": True,
     }
     assert steep.setting == pytest.approx(
@@ -102,12 +103,14 @@ def test_what_the_operator_does_not_let_be_set_is_not_told():
 
 def test_the_law_moves_the_probability_within_its_bounds():
     law = AdaptiveRed(0.1, 0.1)
-    parameters = {"min_threshold": 20.0, "max_threshold": 40.0}
-    assert law.after(30, parameters).probability == 0.1
-    assert law.after(33, parameters).probability == pytest.approx(0.11)
-    assert law.after(27, parameters).probability == pytest.approx(0.09)
+    parameters = {"min_threshold": 22.5, "max_threshold": 66.0}
+    assert aim(parameters) == pytest.approx(30.0)
+    assert law.after(30, parameters).probability == pytest.approx(0.1)
+    assert law.after(33, parameters).probability == pytest.approx(0.1 * math.exp(0.02))
+    assert law.after(27, parameters).probability == pytest.approx(0.1 * math.exp(-0.02))
     assert AdaptiveRed(HIGHEST, 0.1).after(90, parameters).probability == HIGHEST
-    assert AdaptiveRed(0.004, 0.1).after(33, parameters).probability == pytest.approx(0.005)
+    assert law.after(90, parameters).probability == pytest.approx(0.1 * math.exp(0.3))
+    assert AdaptiveRed(LOWEST, 0.1).after(0, parameters).probability == LOWEST
 
 
 def test_a_simulated_red_runs_the_law_until_somebody_sets_the_probability():
@@ -125,11 +128,14 @@ def test_a_simulated_red_runs_the_law_until_somebody_sets_the_probability():
     assert router.parameters() == before
 
 
-def test_a_model_of_the_law_is_adaptive_red():
+def test_a_model_of_the_law_moves_the_probability_as_the_law_does():
     assert as_modelled(BESIDE, RED) == ("red", RED)
     discipline, values = as_modelled(BESIDE, {**RED, "adaptive": True})
-    assert discipline == "adaptive-red"
+    assert discipline == "pd-red"
     assert values["interval"] == 0.1
+    error = 1.0 / values["limit"]  # of one packet
+    step = GAIN * values["max_probability"] / values["target_queue"]
+    assert values["proportional_gain"] * error == pytest.approx(step)
     assert values["min_threshold"] == RED["min_threshold"]
 
 
@@ -160,7 +166,7 @@ def test_the_first_question_is_whether_the_law_does():
     assert [each.adapts for each in task.laws] == [True, False]
 
 
-LAW = {**RED, "min_threshold": 20.0, "max_threshold": 40.0, "weight": 0.1, "adaptive": True}
+LAW = {**RED, "min_threshold": 22.5, "max_threshold": 66.0, "weight": 0.3, "adaptive": True}
 
 
 def test_a_law_in_force_is_watched_before_anything_is_searched():
@@ -182,7 +188,7 @@ def test_conditions_that_change_each_three_seconds_are_left_to_the_law():
         and getattr(each.entry, "kind", None) == DecisionKind.FLUCTUATING
     ]
     assert len(said) == 1
-    assert "quick Adaptive RED told 30 packets" in said[0].reason
+    assert "Adaptive RED told 30 packets" in said[0].reason
     since_s = said[0].time_s
     assert not [now_s for now_s, each in effects if isinstance(each, Search) and now_s > since_s]
     assert not controller.budget.changes_s

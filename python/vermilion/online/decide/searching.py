@@ -203,7 +203,7 @@ def _without_a_model(turn: Turn, state: Searching) -> RouterChange | None:
     # A verification that was cancelled, since conditions changed, has proved nothing either.
     in_force, held = controller.in_force, controller.held
     proven = state.unverified is None and held.is_unchanged(controller.proven, in_force)
-    if proven or state.stale:
+    if proven or state.stale or turn.law_stands(turn.picture):  # a law needs no model
         return None
     if held.holds(controller.way_back, in_force):
         return None

@@ -124,6 +124,7 @@ _LAWS: Final[Mapping[str, _Law]] = {
     "ns2-red": _RED,
     "self-configuring-red": _AVERAGE,
     "adaptive-red": _AVERAGE,
+    "pd-red": _RED,
     "nonlinear-red": _AVERAGE,
     "wred": _AVERAGE,
     "linux-red": {"weight_log": _forgetting_log, "max_probability": _probability},

@@ -19,12 +19,15 @@ from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.routers.adaptive_red import (
     ADAPTIVE,
+    GAIN,
     HIGHEST,
-    INCREASE,
     INTERVAL_S,
     LOWEST,
     MOVED,
     PLAIN_RED,
+    THRESHOLDS,
+    WEIGHT,
+    aim,
 )
 from vermilion.scenario import disciplines
 from vermilion.tuning.rules_of_thumb import (
@@ -47,6 +50,7 @@ _LENGTHS: Final = {"pi": "PI", "rem": "REM", "lred": "LRED", "pd-red": "PD-RED"}
 _LINUX_RED: Final = "linux-red"
 _STEEP: Final = frozenset({PLAIN_RED, "ns2-red", _LINUX_RED, "choke"})
 _WEIGHT_LOG: Final = 3.0  # a weight of an eighth
+_BESIDE: Final = {"low": THRESHOLDS[0], "high": THRESHOLDS[1], "weight": WEIGHT}
 _INTERVAL_OF_TARGET: Final = 10.0  # RFC 8289, section 4.3: a target is a tenth of it at most
 _SAME: Final = 0.15  # of a number: the measured rate strays
 _OPTIONAL: Final = frozenset({"gentle", "interval"})
@@ -154,13 +158,16 @@ def _laws(
     elif discipline in _LENGTHS:
         name = f"{_LENGTHS[discipline]} told {packets:.3g} packets"
         yield Law(name, {"target_queue": packets})
-    elif discipline == "adaptive-red" or configuration.adaptive:
-        switch: dict[str, float] = {"interval": QUICK_ADAPTIVE_RED["interval"]}
-        if discipline == PLAIN_RED:
-            switch = {ADAPTIVE: True, "gentle": True}
+    elif discipline == "adaptive-red":
+        interval = QUICK_ADAPTIVE_RED["interval"]
         yield Law(
             f"quick Adaptive RED told {packets:.3g} packets",
-            {**_red(QUICK_ADAPTIVE_RED, packets, discipline, traffic), **switch},
+            {**_red(QUICK_ADAPTIVE_RED, packets, discipline, traffic), "interval": interval},
+        )
+    elif configuration.adaptive:
+        yield Law(
+            f"Adaptive RED told {packets:.3g} packets",
+            {**_red(_BESIDE, packets, discipline, traffic), ADAPTIVE: True, "gentle": True},
         )
     elif discipline == _LINUX_RED and ADAPTIVE in in_force:
         yield Law(
@@ -211,8 +218,8 @@ def without_law(
     return values
 
 
-PROBABILITIES: Final = frozenset({"increase", "lowest_probability", "highest_probability"})
-"""Parameters of Adaptive RED that shrink as its maximum probability does."""
+PROBABILITIES: Final = frozenset({"proportional_gain", "lowest_probability", "highest_probability"})
+"""Parameters of the law beside a RED that shrink as its maximum probability does."""
 
 _RED_TOO: Final = (
     "limit", "min_threshold", "max_threshold", "max_probability", "weight", "gentle", "byte_mode",
@@ -225,17 +232,23 @@ def as_modelled(
 ) -> tuple[str, dict[str, ParameterValue]]:
     """Return the discipline and parameters with which a model has a queue.
 
-    A plain RED with the law beside it is Adaptive RED, in the dialect of the plain one.
+    A plain RED with the law beside it is PD-RED in the dialect of the plain one, with a step that
+    is the law's about the probability in force.
     """
     values = dict(parameters)
     if not configuration.adaptive or values.pop(ADAPTIVE, None) is not True:
         return configuration.discipline, values
-    return "adaptive-red", {
+    probability = min(max(float(values.get(MOVED) or 0.0), LOWEST), HIGHEST)
+    target = max(aim(values), 1.0)
+    return "pd-red", {
         **{name: values[name] for name in _RED_TOO if name in values},
+        MOVED: probability,
         "wait": False,
         "mark_probability": 1.0,
+        "target_queue": target,
         "interval": INTERVAL_S,
-        "increase": INCREASE[0],
+        "proportional_gain": GAIN * probability * float(values.get("limit") or 100.0) / target,
+        "derivative_gain": 0.0,
         "lowest_probability": LOWEST,
         "highest_probability": HIGHEST,
     }
