@@ -11,7 +11,7 @@ from vermilion.objectives.knee import Knee
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.step import step
 from vermilion.online.entries import DecisionKind
-from vermilion.online.events import Began, Record, Search
+from vermilion.online.events import Apply, Began, Record, Search
 from vermilion.online.model.traffic import Traffic
 from vermilion.online.plan.laws import as_modelled, laws_for, told_delay_s, without_law
 from vermilion.online.policy import Policy
@@ -139,9 +139,9 @@ def test_a_model_of_the_law_moves_the_probability_as_the_law_does():
     assert values["min_threshold"] == RED["min_threshold"]
 
 
-def controlled(in_force, world, seconds, flows_at=lambda _: 16):
+def controlled(in_force, world, seconds, flows_at=lambda _: 16, policy=HELD):
     """(controller, effects) after so long beside a red with the law."""
-    controller = Controller.of(HELD, BESIDE, held=HeldBesideLaw(), evaluations=1)
+    controller = Controller.of(policy, BESIDE, held=HeldBesideLaw(), evaluations=1)
     controller, _ = step(controller, Began(in_force), 0.0)
     effects = []
     for tick in range(round(10 * seconds)):
@@ -159,14 +159,24 @@ def world_of(in_force):
     return world
 
 
-def test_the_first_question_is_whether_the_law_does():
+def test_a_law_of_lengths_is_told_as_soon_as_there_is_a_queue():
     _, effects = controlled(RED, world_of(RED), 3)
+    now_s, change = next((when_s, each) for when_s, each in effects if isinstance(each, Apply))
+    assert now_s < 0.5
+    assert change.parameters == LAW_ALONE
+    assert not [each for _, each in effects if isinstance(each, Search)]
+
+
+def test_where_the_router_is_watched_first_the_model_is_asked_about_the_law():
+    policy = replace(HELD, watch_first_s=1.0)
+    _, effects = controlled(RED, world_of(RED), 5, policy=policy)
     [task] = [each.task for _, each in effects if isinstance(each, Search)]
     assert task.kind == "quick"
     assert [each.adapts for each in task.laws] == [True, False]
 
 
-LAW = {**RED, "min_threshold": 22.5, "max_threshold": 66.0, "weight": 0.3, "adaptive": True}
+LAW_ALONE = {"min_threshold": 22.5, "max_threshold": 66.0, "weight": 0.3, "adaptive": True}
+LAW = {**RED, **LAW_ALONE}
 
 
 def test_a_law_in_force_is_watched_before_anything_is_searched():

@@ -241,6 +241,9 @@ def _not_changed(turn: Turn, state: Applying) -> None:
         owed = Owed(change, turn.now_s + back_off_s, state.attempts + 1)
         turn.become(Watching(turn.now_s, 0.0, 0.0, None, turn.now_s, owed=owed))
         return
+    if change.stale and turn.controller.traffic.modelled is None:  # the law told at once
+        entering.wait_anew(turn, "the law is not in force")
+        return
     # A setting that was refused once would be refused again: only new conditions lead to another.
     entering.watch_without_model(turn)
 
@@ -250,7 +253,7 @@ def _not_arrived(turn: Turn, state: Applying) -> None:
     change = state.change
     if change.purpose == "restore" and state.attempts + 1 < _MOST_RESTORES:
         owed_again(turn, Owed(change, turn.now_s, state.attempts + 1))
-    elif change.is_free:
+    elif change.is_free or (change.stale and turn.controller.traffic.modelled is None):
         _not_changed(turn, state)
     else:
         entering.watch_without_model(turn, turn.now_s + _ASK_AGAIN_S)

@@ -101,9 +101,15 @@ def look_at_newcomers(turn: Turn) -> None:
     }
     if entering.answer_starvation(turn, words, details):
         return
+    law = turn.law(turn.picture) if turn.law_stands(turn.picture) else None
+    stays = (
+        "the setting is not the controller's, so it stays"
+        if law is None
+        else f"{law.name} stays: it lets the probability follow them sooner than a setting could"
+    )
     turn.decide(
         DecisionKind.CONSTRAINT_BROKEN,
-        f"newcomers starve: {words}; the setting is not the controller's, so it stays",
+        f"newcomers starve: {words}; {stays}",
         **details,
     )
 

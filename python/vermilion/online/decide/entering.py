@@ -24,6 +24,7 @@ from vermilion.online.decide.states import (
 from vermilion.online.entries import DecisionKind, format_setting
 from vermilion.online.model.explanation import FEWEST_SAMPLES, are_enough
 from vermilion.online.model.traffic import least_queue_packets
+from vermilion.online.plan.laws import law_of_length
 from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import DROPS_IN_EARNEST, marks_alone
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, mean_and_seconds, scatter
@@ -54,6 +55,7 @@ _MET_S = 60.0  # over which conditions that come and go are compared with models
 _MET_SETTLED_S = 4.0  # after a change of the router
 _MET_LEAST_S = 10.0
 _BEHIND_AGAIN_S = 10.0  # after which it is looked whether packets still wait behind the queue
+_A_QUEUE = 0.5  # of the target: the link is the bottleneck, at least at times
 _STARVED_OVER_S = 10.0  # over less a flow that waits for a timeout or two would count as starved
 
 
@@ -223,6 +225,30 @@ def fall_back_on_law(turn: Turn, why: str, cause: Mapping[str, object]) -> None:
     details: dict[str, object] = {"law": law.name}
     change = RouterChange("answer", law.setting, words, details, stale=why, stale_cause=cause)
     make(turn, change, None)
+
+
+def law_at_once(turn: Turn) -> bool:
+    """Tell the law a length as soon as there is a queue; the default needs no model.
+
+    Only where the operator lets the first change come at once; ``False`` where nothing is done.
+    """
+    controller, sample = turn.controller, turn.controller.senses.latest
+    policy = controller.policy
+    target = policy.target_packets
+    begun = controller.traffic.modelled is not None or bool(controller.budget.changes_s)
+    if policy.mode != "control" or policy.watch_first_s > 0.0 or begun or target is None:
+        return False
+    law = law_of_length(controller.configuration, controller.in_force, policy)
+    queued = sample is not None and sample.backlog_packets >= _A_QUEUE * target
+    if law is None or not queued or law.stands(controller.in_force):
+        return False
+    if controller.senses.may_be_silent or not controller.budget.allows(turn.now_s):
+        return False
+    why = "a law holds a length by itself, until a setting is proven better"
+    details: dict[str, object] = {"law": law.name}
+    words = f"{law.name}: {why}"
+    make(turn, RouterChange("answer", law.setting, words, details, stale=why), None)
+    return True
 
 
 def answer_starvation(turn: Turn, words: str, details: dict[str, object]) -> bool:

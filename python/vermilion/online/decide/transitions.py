@@ -114,7 +114,7 @@ _STOPPED = _to(ownership.on_command, Applying, Ended)
 _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
     Waiting: {
         Began: _to(ownership.on_began, Applying, HandsOff),
-        Observed: _to(waiting.on_observed, Searching, Observing, Watching),
+        Observed: _to(waiting.on_observed, Searching, Applying, Observing, Watching),
         Silent: _GONE_BLIND,
         Command: _STOPPED,
     },
@@ -136,7 +136,7 @@ _LISTED: Mapping[type[State], Mapping[type[Event | Alarm], Transition]] = {
             applying.on_observed, Waiting, Observing, Verifying, Watching, HandsOff, Ended
         ),
         Done: _to(applying.on_done, Waiting, Observing, Verifying, Watching, Ended),
-        Refused: _to(applying.on_refused, Watching, Ended),
+        Refused: _to(applying.on_refused, Waiting, Watching, Ended),
         Lost: _to(applying.on_lost),
         Overtaken: _to(applying.on_overtaken, Waiting, HandsOff, Ended),
         Silent: _to(applying.on_silent, Blind, Ended),

@@ -48,6 +48,8 @@ _KNOWN_ENOUGH = 0.7  # share of flows with a known round trip
 
 def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
     """Search once the picture is steady, or has not become so for long enough."""
+    if entering.law_at_once(turn):
+        return
     picture = turn.picture
     missing = turn.missing(picture)
     if missing:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.online.model.traffic import Traffic
 from vermilion.routers.adaptive_red import (
     ADAPTIVE,
     GAIN,
@@ -40,7 +41,6 @@ from vermilion.tuning.rules_of_thumb import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from vermilion.online.model.traffic import Traffic
     from vermilion.online.policy import Policy
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
@@ -53,6 +53,8 @@ _WEIGHT_LOG: Final = 3.0  # a weight of an eighth
 _BESIDE: Final = {"low": THRESHOLDS[0], "high": THRESHOLDS[1], "weight": WEIGHT}
 _INTERVAL_OF_TARGET: Final = 10.0  # RFC 8289, section 4.3: a target is a tenth of it at most
 _SAME: Final = 0.15  # of a number: the measured rate strays
+_ANY_RATE_BIT_PER_S: Final = 1e7
+_ANY_PACKET_BYTES: Final = 1000.0  # a length in packets depends on neither
 _OPTIONAL: Final = frozenset({"gentle", "interval"})
 
 
@@ -196,6 +198,26 @@ def _red(
             "weight_log": _WEIGHT_LOG,
         }
     return {"min_threshold": low, "max_threshold": high, "weight": rule["weight"]}
+
+
+def law_of_length(
+    configuration: LinkConfiguration, in_force: Mapping[str, ParameterValue], policy: Policy
+) -> Law | None:
+    """The law that the goal's own number is enough for, whatever the traffic is."""
+    lengths = configuration.adaptive or configuration.discipline in {"adaptive-red", *_LENGTHS}
+    if policy.target_packets is None or not lengths:
+        return None
+    packets_per_s = _ANY_RATE_BIT_PER_S / (8.0 * _ANY_PACKET_BYTES)
+    traffic = Traffic(
+        flows=1,
+        classes=((1, 0.1),),
+        rate_bit_per_s=_ANY_RATE_BIT_PER_S,
+        packet_bytes=_ANY_PACKET_BYTES,
+        queueing_s=policy.target_packets / packets_per_s,
+        ecn_share=0.0,
+    )
+    laws = laws_for(configuration, in_force, policy, traffic)
+    return next((each for each in laws if each.adapts), None)
 
 
 def without_law(
