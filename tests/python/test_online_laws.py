@@ -1,20 +1,30 @@
 """The queue's own law: told the operator's number, first tried, and not chased by searches."""
 
+import json
 import math
 from dataclasses import replace
 
 import pytest
 
 from online_world import LINK, POLICY, SIXTEEN_FLOWS, World
+from vermilion.link.control import Control
+from vermilion.link.plan import WAYS
 from vermilion.objectives import Constraint
 from vermilion.objectives.knee import Knee
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.step import step
 from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Apply, Began, Record, Search
+from vermilion.online.model.network import SetTraffic
 from vermilion.online.model.traffic import Traffic
-from vermilion.online.plan.laws import as_modelled, laws_for, told_delay_s, without_law
-from vermilion.online.policy import Policy
+from vermilion.online.plan.laws import (
+    as_modelled,
+    laws_for,
+    laws_for_set,
+    told_delay_s,
+    without_law,
+)
+from vermilion.online.policy import Policy, SetPolicy
 from vermilion.routers.adaptive_red import GAIN, HIGHEST, LOWEST, AdaptiveRed, HeldBesideLaw, aim
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.simulated import SimulatedRouter
@@ -55,6 +65,7 @@ def test_the_number_is_the_target_or_half_of_a_bound_on_a_percentile():
         ("dualpi2", {"target": 0.01}),
         ("fq-codel", {"target": 0.005, "interval": 0.1}),
         ("codel", {"target": 0.005, "interval": 0.1}),
+        ("cake", {"rtt": 0.1}),
     ],
 )
 def test_a_discipline_with_a_law_is_told_the_number(discipline, asked):
@@ -94,6 +105,62 @@ def test_linux_red_is_made_adaptive_only_where_the_operator_lets_it():
     assert law.setting["min_threshold"] == 20_000
     assert without_law(linux, {"adaptive": True}, in_force) == {"adaptive": False}
     assert without_law(linux, {"adaptive": True}, {"adaptive": True}) == {"adaptive": True}
+
+
+def test_cake_is_told_twenty_times_the_wanted_delay():
+    policy = replace(HELD, parameters=("rtt",))
+    [law] = laws_for(LinkConfiguration(LINK, "cake", 0.01), {}, policy, TRAFFIC)
+    assert law.setting == pytest.approx({"rtt": 20 * 0.024})
+
+
+def laws_of_two(*disciplines):
+    links = ("up", "down")
+    bounds = tuple(Constraint.parse(f"links.{each}.sojourn_ms.mean <= 20") for each in links)
+    parameters = tuple(f"{each}.target" for each in links)
+    policy = SetPolicy("up+down", Knee("up"), parameters, bounds=bounds, links=links)
+    queues = tuple(map(LinkConfiguration, links, disciplines, (0.0, 0.0)))
+    traffic = SetTraffic(TRAFFIC, dict.fromkeys(links, TRAFFIC), ((links, TRAFFIC),))
+    configuration = LinkConfiguration("up+down", "pie", 0.0, queues)
+    return laws_for_set(configuration, {}, policy, traffic)
+
+
+def test_the_laws_of_several_queues_are_told_together_or_not_at_all():
+    [law] = laws_of_two("pie", "fq-pie")
+    assert law.setting == pytest.approx({"up.target": 0.02, "down.target": 0.02})
+    assert laws_of_two("pie", "drop-tail") == ()
+
+
+class EmulatedLink:
+    """As much of the core's link as a law needs."""
+
+    def __init__(self):
+        self.now_ns, self.backlog, self.queue = 0, 90, dict(RED)
+
+    def counters(self, _way):
+        return {"backlog_packets": self.backlog}
+
+    def queue_parameters(self, _way):
+        return json.dumps(self.queue)
+
+    def set_queue(self, _way, text):
+        self.queue |= json.loads(text)
+
+
+def test_the_emulator_runs_the_law_whoever_asks():
+    link, scenario = EmulatedLink(), load_scenario("varying-load")
+    links = {each: replace(scenario.core().links[0], name=each) for each in WAYS}
+    control = Control.__new__(Control)
+    control._links, control._laws = links, {}
+    law = control._law(0, link)
+    law.apply({"adaptive": True, "min_threshold": 22.5, "max_threshold": 66.0}, 0.0)
+    link.now_ns = 250_000_000
+    control.move(link)
+    assert link.queue["max_probability"] == pytest.approx(0.1 * math.exp(0.3))
+    control.move(link)
+    assert link.queue["max_probability"] == pytest.approx(0.1 * math.exp(0.3))
+    assert law.parameters()["adaptive"] is True
+    law.apply({"max_probability": 0.2}, 0.3)
+    assert law.due_s == math.inf
 
 
 def test_what_the_operator_does_not_let_be_set_is_not_told():

@@ -17,6 +17,7 @@ from vermilion import _core
 from vermilion.link.device import LinkError
 from vermilion.link.plan import WAYS
 from vermilion.routers import RouterError
+from vermilion.routers.adaptive_red import PLAIN_RED, LawBesideQueue
 from vermilion.routers.emulated import LARGEST_MESSAGE, socket_address
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
 
 _CREDENTIALS: Final = struct.Struct("=iII")
+_NS_PER_S: Final = 1_000_000_000
 _QUESTIONS_AT_ONCE: Final = 64
 """Before packets have their turn again."""
 
@@ -51,6 +53,7 @@ class Control:
         self._recorder = recorder
         self._largest_packet = largest_packet
         self._links = {each.name: each for each in scenario.core().links}
+        self._laws: dict[int, LawBesideQueue] = {}
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         self._socket.settimeout(0.0)
@@ -72,6 +75,24 @@ class Control:
     def close(self) -> None:
         """Nobody is answered any more."""
         self._socket.close()
+
+    def move(self, link: _core.Link) -> None:
+        """Let the laws beside the queues have their turns; they need nobody who asks."""
+        now_s = link.now_ns / _NS_PER_S
+        for way, law in self._laws.items():
+            if law.due_s <= now_s:
+                law.move(link.counters(way)["backlog_packets"], now_s)
+
+    def _law(self, way: int, link: _core.Link) -> LawBesideQueue | None:
+        """The law that may run beside a queue."""
+        if self._links[WAYS[way]].queue.discipline != PLAIN_RED:
+            return None
+        if way not in self._laws:
+            self._laws[way] = LawBesideQueue(
+                lambda: json.loads(link.queue_parameters(way)),
+                lambda values: link.set_queue(way, json.dumps(dict(values))),
+            )
+        return self._laws[way]
 
     def answer(self, link: _core.Link) -> None:
         """Answer the waiting requests."""
@@ -119,20 +140,25 @@ class Control:
 
     def _answer(self, question: dict[str, Any], link: _core.Link) -> object:
         way = WAYS.index(question["way"])
+        law = self._law(way, link)
         match question["ask"]:
             case "configuration":
                 described = self._links[WAYS[way]]
                 return {
                     "discipline": described.queue.discipline,
-                    "delay_s": described.delay_ns / 1e9,
+                    "delay_s": described.delay_ns / _NS_PER_S,
                     "now_ns": link.now_ns,
+                    "adaptive": law is not None,
                 }
             case "counters":
                 return link.counters(way)
             case "parameters":
-                return json.loads(link.queue_parameters(way))
+                return json.loads(link.queue_parameters(way)) if law is None else law.parameters()
             case "apply":
-                link.set_queue(way, json.dumps(question["parameters"]))
+                if law is None:
+                    link.set_queue(way, json.dumps(question["parameters"]))
+                else:
+                    law.apply(question["parameters"], link.now_ns / _NS_PER_S)
                 return {}
         raise ValueError(question["ask"])
 

@@ -265,6 +265,7 @@ class _Running:
             each_look(link)
             if self._control is not None:
                 self._control.answer(link)
+                self._control.move(link)
             self._pass_signals_on()
             ended = self._exit_message()
         timing = {"wall_s": time.monotonic() - wall, "cpu_s": time.process_time() - cpu}

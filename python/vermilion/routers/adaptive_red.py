@@ -14,13 +14,13 @@ backlog, and departs from the paper in two points, by which the squared deviatio
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.routers.base import HeldValues, ParameterValue
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 ADAPTIVE: Final = "adaptive"
 """The switch: Linux's own name for it; of a plain RED, that the law beside it runs."""
@@ -73,6 +73,59 @@ def aim(parameters: Mapping[str, ParameterValue]) -> float:
     """Queue that the law aims at between a RED's thresholds, packets."""
     low, high = (float(parameters[f"{each}_threshold"] or 0.0) for each in ("min", "max"))
     return low + _BELOW * (high - low)
+
+
+class LawBesideQueue:
+    """The law beside one plain RED, with a switch among its parameters.
+
+    Args:
+        read: returns the parameters of the queue itself.
+        write: sets some of them.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[], dict[str, ParameterValue]],
+        write: Callable[[Mapping[str, ParameterValue]], object],
+    ) -> None:
+        self._read, self._write = read, write
+        self._law: AdaptiveRed | None = None
+        self._last: float | None = None
+
+    @property
+    def due_s(self) -> float:
+        """Time of the next move; infinite while the law is off."""
+        return math.inf if self._law is None else self._law.due_s
+
+    def parameters(self) -> dict[str, ParameterValue]:
+        """Every parameter in force, with the switch where it is on."""
+        in_force = self._read()
+        return in_force if self._law is None else {**in_force, ADAPTIVE: True}
+
+    def apply(self, parameters: Mapping[str, ParameterValue], now_s: float) -> None:
+        """Put parameters in force; who sets the maximum probability takes it from the law."""
+        values = dict(parameters)
+        adaptive = values.pop(ADAPTIVE, None)
+        self._write(values)
+        if adaptive is True:
+            # What the law had found before tells more than a static setting's slope.
+            known = self._last if MOVED not in values else None
+            probability = max(known or float(self._read()[MOVED] or 0.0), LOWEST)
+            self._write({MOVED: probability})
+            self._law = AdaptiveRed(probability, now_s + INTERVAL_S)
+        elif adaptive is False or MOVED in values:
+            self._law = None
+
+    def move(self, backlog_packets: float, now_s: float) -> None:
+        """Move the probability, which is due."""
+        if self._law is None:
+            return
+        law = self._law.after(backlog_packets, self._read())
+        if law.probability != self._law.probability:
+            self._write({MOVED: law.probability})
+        late = law.due_s <= now_s
+        self._law = replace(law, due_s=now_s + INTERVAL_S) if late else law
+        self._last = law.probability
 
 
 class HeldBesideLaw(HeldValues):

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import numpy as np
 
+from vermilion.routers.adaptive_red import ADAPTIVE, HeldBesideLaw
 from vermilion.routers.base import (
     FlowTraffic,
     HeldValues,
@@ -136,8 +137,13 @@ class EmulatedRouter(OperatedRouter):
             self._socket.close()
             raise
         self._configuration = LinkConfiguration(
-            link=link or self.address.way, discipline=told["discipline"], delay_s=told["delay_s"]
+            link=link or self.address.way,
+            discipline=told["discipline"],
+            delay_s=told["delay_s"],
+            adaptive=told.get("adaptive") is True,
         )
+        if self._configuration.adaptive:
+            self.held = HeldBesideLaw()
         self._ahead_s: float = told["now_ns"] / _NS_PER_S - time.monotonic()
         if self._configuration.discipline == _LINUX_RED:
             keeps = self.parameters()["keep_packets"] is True
@@ -152,7 +158,9 @@ class EmulatedRouter(OperatedRouter):
     @property
     def settable(self) -> tuple[str, ...]:
         """Settable parameters: all; the core refuses what cannot change in a run."""
-        return tuple(self.parameters())
+        names = tuple(self.parameters())
+        adds = self._configuration.adaptive and ADAPTIVE not in names
+        return (*names, ADAPTIVE) if adds else names
 
     def read(self) -> Reading:
         """The counters now."""

@@ -9,15 +9,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, ClassVar, get_args
 
-from vermilion.routers.adaptive_red import (
-    ADAPTIVE,
-    INTERVAL_S,
-    LOWEST,
-    MOVED,
-    PLAIN_RED,
-    AdaptiveRed,
-    HeldBesideLaw,
-)
+from vermilion.routers.adaptive_red import PLAIN_RED, HeldBesideLaw, LawBesideQueue
 from vermilion.routers.base import (
     FlowTraffic,
     HeldValues,
@@ -95,8 +87,7 @@ class SimulatedRouter(ManagedQueue):
             delay_s=controlled.delay_ns / _NS_PER_S,
             adaptive=controlled.queue.discipline == PLAIN_RED and simulation is None,
         )
-        self._law: AdaptiveRed | None = None
-        self._law_had: float | None = None
+        self._law = LawBesideQueue(self._queue_parameters, self._set)
         if self._configuration.adaptive:
             self.held = HeldBesideLaw()
         self._link = link
@@ -138,33 +129,26 @@ class SimulatedRouter(ManagedQueue):
 
     def parameters(self) -> dict[str, ParameterValue]:
         """Every discipline parameter now in force."""
+        return self._law.parameters()
+
+    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
+        """Put ``parameters`` in force, all of them or none."""
+        if self._configuration.adaptive:
+            self._law.apply(parameters, self.read().time_s)
+        else:
+            self._set(parameters)
+
+    def _queue_parameters(self) -> dict[str, ParameterValue]:
         in_force: dict[str, ParameterValue] = json.loads(
             self._simulation.queue_parameters(self._link)
         )
-        return in_force if self._law is None else {**in_force, ADAPTIVE: True}
-
-    def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
-        """Put ``parameters`` in force, all of them or none.
-
-        Who sets a plain RED's maximum probability takes it from the law beside it.
-        """
-        values = dict(parameters)
-        adaptive = values.pop(ADAPTIVE, None) if self._configuration.adaptive else None
-        self._set(values)
-        if adaptive is True:
-            # What the law had found before tells more than a static setting's slope.
-            known = self._law_had if MOVED not in values else None
-            probability = max(known or float(self.parameters()[MOVED] or 0.0), LOWEST)
-            self._set({MOVED: probability})
-            self._law = AdaptiveRed(probability, self.read().time_s + INTERVAL_S)
-        elif adaptive is False or MOVED in values:
-            self._law = None
+        return in_force
 
     def _set(self, values: Mapping[str, ParameterValue]) -> None:
         from vermilion import _core
 
         try:
-            self._simulation.set_queue(self._link, json.dumps(values))
+            self._simulation.set_queue(self._link, json.dumps(dict(values)))
         except _core.ParameterError as refusal:
             field, value, accepted = refusal.args
             message = f"{field}: {value} is not accepted; expected {accepted}"
@@ -172,12 +156,9 @@ class SimulatedRouter(ManagedQueue):
 
     def wait(self, until_s: float) -> None:
         """Advance the network to ``until_s``, or to its end if that comes first."""
-        while self._law is not None and self._law.due_s <= until_s:
-            self._advance(self._law.due_s)
-            law = self._law.after(self.read().backlog_packets, self.parameters())
-            if law.probability != self._law.probability:
-                self._set({MOVED: law.probability})
-            self._law, self._law_had = law, law.probability
+        while (due_s := self._law.due_s) <= until_s:
+            self._advance(due_s)
+            self._law.move(self.read().backlog_packets, due_s)
         self._advance(until_s)
 
     def _advance(self, until_s: float) -> None:

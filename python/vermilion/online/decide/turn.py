@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 from vermilion.online.decide.states import Ended
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Cancel, End, Propose, ReadBack, Record, Search
+from vermilion.online.model.network import SetTraffic
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.laws import laws_for, without_law
+from vermilion.online.plan.laws import laws_for, laws_for_set, without_law
 from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
+from vermilion.online.policy import SetPolicy
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.sense.stretch import Stretch, batches_of
+from vermilion.online.sense.traffic_estimate import SetEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -173,10 +176,17 @@ class Turn:
     def laws(self, picture: TrafficEstimate) -> tuple[Law, ...]:
         """Rules of thumb for these conditions; none where the network has refuted the law."""
         controller, traffic = self.controller, self.traffic(picture)
+        policy, stands = controller.policy, controller.in_force
         refuted = controller.learned.law_refuted_s >= controller.traffic.conditions_since_s
-        if traffic is None or refuted or len(picture.parts) > 1:
+        if traffic is None or refuted:
             return ()
-        return laws_for(controller.configuration, controller.in_force, controller.policy, traffic)
+        if isinstance(policy, SetPolicy) and isinstance(picture, SetEstimate):
+            try:
+                several = SetTraffic.of_picture(picture, policy)
+            except TooLittleIsKnown:
+                return ()
+            return laws_for_set(controller.configuration, stands, policy, several)
+        return laws_for(controller.configuration, stands, policy, traffic)
 
     def law(self, picture: TrafficEstimate) -> Law | None:
         """The queue's own law, told the goal; ``None`` where there is none."""

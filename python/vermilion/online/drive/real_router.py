@@ -21,7 +21,6 @@ from vermilion.online.plan.solve import solve as solve_task
 from vermilion.online.policy import SetPolicy
 from vermilion.online.record.journal import Journal, JournalError, Log
 from vermilion.online.sense.set_senses import SetSenses
-from vermilion.routers.base import LinkConfiguration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -106,7 +105,8 @@ def run_on_router(
     from vermilion import _core
 
     address, discipline = str(router.address), router.configuration.discipline
-    configuration, senses = LinkConfiguration(policy.link, discipline, delay_s), None
+    configuration = replace(router.configuration, link=policy.link, delay_s=delay_s)
+    senses = None
     if isinstance(policy, SetPolicy):
         configuration = router.configuration
         senses = SetSenses.begin(policy.links, policy.paths)

@@ -12,11 +12,12 @@ because laws hold a mean.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.delay_bound import DelayBound
 from vermilion.objectives.queue_deviation import QueueDeviation
+from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.online.model.traffic import Traffic
 from vermilion.routers.adaptive_red import (
     ADAPTIVE,
@@ -30,6 +31,7 @@ from vermilion.routers.adaptive_red import (
     WEIGHT,
     aim,
 )
+from vermilion.routers.queue_set import by_queue, joint_name
 from vermilion.scenario import disciplines
 from vermilion.tuning.rules_of_thumb import (
     MEAN_OF_P95,
@@ -41,11 +43,16 @@ from vermilion.tuning.rules_of_thumb import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from vermilion.online.policy import Policy
+    from vermilion.objectives import Objective
+    from vermilion.online.model.network import SetTraffic
+    from vermilion.online.policy import Policy, SetPolicy
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
 _AIMS: Final = {"pie": "PIE", "fq-pie": "FQ-PIE", "dualpi2": "DualPI2"}
 _TIMES: Final = {"codel": "CoDel", "fq-codel": "FQ-CoDel", "cobalt": "COBALT"}
+_CAKE: Final = "cake"
+_TARGET_OF_RTT: Final = 0.05  # tc-cake
+_LONGEST_RTT_S: Final = 100.0
 _LENGTHS: Final = {"pi": "PI", "rem": "REM", "lred": "LRED", "pd-red": "PD-RED"}
 _LINUX_RED: Final = "linux-red"
 _STEEP: Final = frozenset({PLAIN_RED, "ns2-red", _LINUX_RED, "choke"})
@@ -141,15 +148,8 @@ def _laws(
 ) -> Iterator[Law]:
     discipline, delay_s = configuration.discipline, told_delay_s(policy, traffic)
     packet_s = 1.0 / traffic.packets_per_s
-    if discipline in _TIMES:
-        longest_s = max(base_s for _, base_s in traffic.classes)
-        target, interval = codel_times(longest_s, packet_s, 10.0 * packet_s)
-        if isinstance(policy.objective, QueueDeviation) and delay_s is not None:
-            target, interval = delay_s, max(interval, _INTERVAL_OF_TARGET * delay_s)
-        yield Law(
-            f"{_TIMES[discipline]} told {1e3 * target:.3g} ms",
-            {"target": target, "interval": interval},
-        )
+    if discipline in {_CAKE, *_TIMES}:
+        yield _timed(discipline, policy, traffic, delay_s)
     if delay_s is None:
         return
     packets = max(delay_s / packet_s, 1.0)
@@ -185,6 +185,20 @@ def _laws(
         )
 
 
+def _timed(discipline: str, policy: Policy, traffic: Traffic, delay_s: float | None) -> Law:
+    """CoDel and its kin: by the round trips, or by a target that is the goal itself."""
+    packet_s = 1.0 / traffic.packets_per_s
+    longest_s = max(base_s for _, base_s in traffic.classes)
+    target, interval = codel_times(longest_s, packet_s, 10.0 * packet_s)
+    if isinstance(policy.objective, QueueDeviation) and delay_s is not None:
+        target, interval = delay_s, max(interval, _INTERVAL_OF_TARGET * delay_s)
+    if discipline == _CAKE:  # whose target is a part of what it is told
+        rtt = min(max(interval, target / _TARGET_OF_RTT), _LONGEST_RTT_S)
+        return Law(f"CAKE told {1e3 * rtt:.3g} ms", {"rtt": rtt})
+    setting = {"target": target, "interval": interval}
+    return Law(f"{_TIMES[discipline]} told {1e3 * target:.3g} ms", setting)
+
+
 def _red(
     rule: Mapping[str, float], packets: float, discipline: str, traffic: Traffic
 ) -> dict[str, float]:
@@ -198,6 +212,42 @@ def _red(
             "weight_log": _WEIGHT_LOG,
         }
     return {"min_threshold": low, "max_threshold": high, "weight": rule["weight"]}
+
+
+def laws_for_set(
+    configuration: LinkConfiguration,
+    in_force: Mapping[str, ParameterValue],
+    policy: SetPolicy,
+    traffic: SetTraffic,
+) -> tuple[Law, ...]:
+    """The own laws of several queues as one; none where a queue that can be modelled has none."""
+    standing, names = by_queue(in_force), []
+    setting: dict[str, float] = {}
+    for queue in configuration.queues:
+        link = queue.link
+        if link not in traffic.queues:
+            continue
+        goals = [each for each in _parts(policy.objective) if each.links == (link,)]
+        own = policy.of_queue(link)
+        own = replace(
+            own,
+            objective=goals[0] if goals else own.objective,
+            bounds=tuple(each for each in policy.bounds if each.path.name == link),
+        )
+        laws = laws_for(queue, standing.get(link, {}), own, traffic.queues[link])
+        law = next((each for each in laws if each.adapts), None)
+        if law is None:
+            return ()
+        setting |= {joint_name(link, name): value for name, value in law.setting.items()}
+        names.append(f"{law.name} at {link}")
+    return (Law(", ".join(names), setting),) if names else ()
+
+
+def _parts(objective: Objective) -> list[Objective]:
+    """The objectives that are summed."""
+    if not isinstance(objective, WeightedSum):
+        return [objective]
+    return [each for part in objective.parts for each in _parts(part.objective)]
 
 
 def law_of_length(
