@@ -211,6 +211,11 @@ class Policy:
         return f"{'maximise' if self.objective.maximised else 'minimise'} {self.objective.label}"
 
     @property
+    def absolute_bounds(self) -> tuple[Constraint, ...]:
+        """Constraints with a number, which any setting may break."""
+        return tuple(each for each in self.bounds if not (each.of_harm or each.of_reference))
+
+    @property
     def target_packets(self) -> float | None:
         """Target of the queue; ``None`` for other goals."""
         return self.objective.target if isinstance(self.objective, QueueDeviation) else None

@@ -109,9 +109,10 @@ def search_quickly(
     if law is not None and law.stands(turn.controller.in_force):
         if turn.controller.traffic.fluctuation.lasts:
             watch_without_model(turn)
-        else:
+            return
+        if not turn.controller.policy.absolute_bounds:  # else: does the law keep them here?
             turn.become(Observing(schedule_for(turn, picture), None))
-        return
+            return
     limit, limit_in_numbers = _limit_of_marks(turn, traffic)
     turn.decide(
         DecisionKind.MODEL_BUILT,
@@ -218,6 +219,8 @@ def fall_back_on_law(turn: Turn, why: str, cause: Mapping[str, object]) -> None:
     if law is None or ADAPTIVE not in law.setting or law.stands(controller.in_force):
         return
     policy, ours = controller.policy, controller.budget.changes_s
+    if policy.absolute_bounds:  # the law may break those, which the setting may be there for
+        return
     original = controller.held.is_unchanged(controller.in_force, controller.original)
     if policy.mode != "control" or not ours or original or not controller.budget.allows(turn.now_s):
         return

@@ -159,7 +159,8 @@ def _search(
     law = task.laws[0] if task.laws and task.laws[0].adapts else None
     if law is not None and task.kind == "quick":
         answer = _law_answer(models, cases, law, internal, None)
-        return answer, None
+        if not _breaks(policy.absolute_bounds, answer.candidate):
+            return answer, None
     known = searched_values(policy.parameters, task.static)
     starts = [
         {name: (known | dict(start))[name] for name in names}
@@ -250,6 +251,17 @@ def _beats_law(answer: Answer, goal: Objective) -> bool:
     return mends or goal.maximised or advantage >= _LEAST_OVER_LAW * abs(law)
 
 
+def _breaks(bounds: Sequence[Constraint], prediction: Prediction) -> bool:
+    """Check whether a setting surely breaks a bound in the models: no law is told of those."""
+    for bound in bounds:
+        found = prediction.metric(str(bound.path))
+        if found is None or found.low is None or found.high is None:
+            continue
+        if found.high < bound.bound if bound.at_least else found.low > bound.bound:
+            return True
+    return False
+
+
 def _static_rules(task: Task, names: Sequence[str]) -> list[dict[str, float]]:
     """Rules of thumb that are points of the search."""
     known = searched_values(names, task.static)
@@ -291,6 +303,9 @@ def _law_answer(
         believed,
         excused=spared_verdicts_on(cases, stands.pieces) if not task.met else (),
     )
+    if law.stands(task.in_force):
+        words = f"{law.name} stays: in the model it breaks no bound that was asked for"
+        judged = replace(judged, apply=False, reason=words)
     if judged.apply and found is not None:
         better = judge(
             found.candidate,
