@@ -379,17 +379,36 @@ class Reduction:
         """Packets to be reduced: the window, or what is outstanding (``loss_window``)."""
 
 @final
+class Sent:
+    """A packet that leaves, as a congestion control in Python is told of it."""
+
+    @property
+    def now(self) -> int:
+        """The instant, in nanoseconds."""
+
+    @property
+    def number(self) -> int:
+        """Its number."""
+
+    @property
+    def again(self) -> bool:
+        """True if it has left before."""
+
+@final
 class Window:
     """The congestion window of a flow, in packets."""
 
     size: float
-    """The window, above 0; set by ``on_ack`` alone."""
+    """The window, above 0; set by ``on_ack``, ``on_round``, ``on_sent`` and ``on_timer``."""
 
     threshold: float
-    """The slow start threshold; set by ``on_ack`` alone."""
+    """The slow start threshold; set by the same."""
 
     pacing_rate: float | None
     """Packets a second, where packets are paced; None leaves the rate to the sender."""
+
+    wake_at: int | None
+    """When ``on_timer`` is called next, in nanoseconds; any method may set it."""
 
     @property
     def cap(self) -> float:

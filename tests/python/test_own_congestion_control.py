@@ -265,6 +265,52 @@ def test_a_class_without_answers_to_marks_and_timeouts_answers_as_to_losses(regi
     assert told["mark"] > 0
 
 
+def test_sendings_rounds_and_timers_are_told_to_a_class_that_asks_for_them(register):
+    sent, rounds, calls = [], [], []
+
+    def on_sent(self, packet, window):
+        sent.append((packet.number, packet.again))
+        if window.wake_at is None:
+            window.wake_at = packet.now + 10_000_000
+
+    def on_round(self, ack, window):
+        rounds.append(ack.now)
+
+    def on_timer(self, now, window):
+        assert window.wake_at is None
+        calls.append(now)
+        window.wake_at = now + 10_000_000
+        window.size = min(window.size, 20)
+
+    register(Own)
+    one = network("own").with_values({"flows.all.count": 1})
+    plain = vermilion.run(one)
+    register(Own, on_sent=on_sent, on_round=on_round)
+    with pytest.raises(vermilion.CongestionControlError, match="for a class with on_timer"):
+        vermilion.run(one)
+    sent.clear()
+    noted = lambda self, packet, window: sent.append((packet.number, packet.again))
+    register(Own, on_sent=noted, on_round=on_round)
+    assert numbers(vermilion.run(one)) == numbers(plain)
+    first = [number for number, again in sent if not again]
+    assert first == list(range(len(first)))
+    assert any(again for _, again in sent)
+    # Four seconds of 30 to 160 ms, of which most is queue.
+    assert 20 < len(rounds) < 134
+    sent.clear()
+    register(Own, on_sent=on_sent, on_timer=on_timer)
+    vermilion.run(one)
+    assert set(np.diff(calls)) == {10_000_000}
+    assert len(calls) > 290
+
+    def on_ack(self, ack, window):
+        window.wake_at = ack.now
+
+    register(Own, on_ack=on_ack, on_timer=on_timer)
+    with pytest.raises(vermilion.CongestionControlError, match="an instant after the present"):
+        vermilion.run(one)
+
+
 def test_every_mark_is_told_to_a_class_that_answers_each(register):
     marks = []
 
@@ -408,7 +454,7 @@ FAULTS = {
     ),
     "setting where it answers": (
         {"on_loss": lambda self, loss, window: setattr(window, "size", 2)},
-        "can be set by on_ack alone",
+        "can be set by on_ack, on_round, on_sent and on_timer",
     ),
     "an unknown attribute": (
         {"on_ack": lambda self, ack, window: setattr(window, "sise", 2)},

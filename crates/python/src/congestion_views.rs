@@ -77,6 +77,24 @@ impl Reduction {
     }
 }
 
+/// A packet that leaves.
+#[pyclass(frozen, get_all, module = "vermilion._core")]
+#[derive(Debug, Default)]
+pub struct Sent {
+    now: Shown<u64>,
+    number: Shown<u32>,
+    again: Shown<bool>,
+}
+
+impl Sent {
+    /// Shows a packet.
+    pub fn show(&self, now: u64, number: u32, again: bool) {
+        self.now.set(now);
+        self.number.set(number);
+        self.again.set(again);
+    }
+}
+
 /// The congestion window of a flow.
 #[pyclass(frozen, module = "vermilion._core")]
 #[derive(Debug, Default)]
@@ -89,6 +107,10 @@ pub struct Window {
     cap: Shown<f64>,
     #[pyo3(get)]
     pacing_rate: Shown<Option<f64>>,
+    #[pyo3(get)]
+    wake_at: Shown<Option<u64>>,
+    now: Shown<u64>,
+    has_timer: Shown<bool>,
     /// True if an acknowledgement is being looked at.
     writable: Shown<bool>,
 }
@@ -129,6 +151,19 @@ impl Window {
         self.pacing_rate.set(rate);
         Ok(())
     }
+
+    #[setter]
+    fn set_wake_at(&self, instant: Option<u64>) -> PyResult<()> {
+        if !self.has_timer.get() {
+            return Err(PyAttributeError::new_err("window.wake_at is for a class with on_timer"));
+        }
+        if let Some(instant) = instant.filter(|&instant| instant <= self.now.get()) {
+            let accepted = "an instant after the present one, in nanoseconds, or None";
+            return Err(refused("window.wake_at", instant as f64, accepted));
+        }
+        self.wake_at.set(instant);
+        Ok(())
+    }
 }
 
 fn refused(field: &str, value: f64, accepted: &str) -> PyErr {
@@ -136,8 +171,18 @@ fn refused(field: &str, value: f64, accepted: &str) -> PyErr {
 }
 
 impl Window {
-    /// Shows a window; `writable`: its size and threshold may be set.
-    pub fn show(&self, window: &vermilion_tcp::Window, rate: Option<f64>, writable: bool) {
+    /// Shows a window at `now`; `writable`: its size and threshold may be set. Besides: the rate, the next call of
+    /// `on_timer`, and whether there is one.
+    pub fn show(
+        &self,
+        now: u64,
+        window: &vermilion_tcp::Window,
+        writable: bool,
+        (rate, wake_at, has_timer): (Option<f64>, Option<u64>, bool),
+    ) {
+        self.now.set(now);
+        self.wake_at.set(wake_at);
+        self.has_timer.set(has_timer);
         self.size.set(window.congestion);
         self.threshold.set(window.slow_start_threshold);
         self.cap.set(window.cap);
@@ -152,9 +197,9 @@ impl Window {
         self.writable.set(false);
     }
 
-    /// The rate that was set, in packets a second.
-    pub fn rate(&self) -> Option<f64> {
-        self.pacing_rate.get()
+    /// The rate that was set, in packets a second, and the next call of `on_timer`.
+    pub fn wishes(&self) -> (Option<f64>, Option<u64>) {
+        (self.pacing_rate.get(), self.wake_at.get())
     }
 
     fn check_writable(&self, name: &str) -> PyResult<()> {
@@ -162,7 +207,7 @@ impl Window {
             return Ok(());
         }
         Err(PyAttributeError::new_err(format!(
-            "window.{name} can be set by on_ack alone; the other methods return the window"
+            "window.{name} can be set by on_ack, on_round, on_sent and on_timer; the other methods return the window"
         )))
     }
 }

@@ -31,7 +31,7 @@ mod _core {
     use super::{Bound, PyModule, PyModuleMethods, PyResult};
 
     #[pymodule_export]
-    use super::congestion_views::{Acknowledgement, Reduction, Window};
+    use super::congestion_views::{Acknowledgement, Reduction, Sent, Window};
     #[pymodule_export]
     use super::errors::ParameterError;
     #[pymodule_export]

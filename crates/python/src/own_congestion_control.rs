@@ -9,11 +9,11 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
-use vermilion_tcp::rule::{Acknowledged, Congestion, WindowRule};
+use vermilion_tcp::rule::{Acknowledged, Congestion, Rounds, WindowRule};
 use vermilion_tcp::{ForeignRule, ForeignSenders, Window};
 
 use crate::adapter::{Adapter, values};
-use crate::congestion_views::{self, Acknowledgement, LARGEST_WINDOW, Reduction};
+use crate::congestion_views::{self, Acknowledgement, LARGEST_WINDOW, Reduction, Sent};
 use crate::session::Session;
 
 /// Knowledge of a registered class.
@@ -24,6 +24,9 @@ pub struct RegisteredSender {
     on_loss: Py<PyAny>,
     on_mark: Option<Py<PyAny>>,
     on_timeout: Option<Py<PyAny>>,
+    on_round: Option<Py<PyAny>>,
+    on_sent: Option<Py<PyAny>>,
+    on_timer: Option<Py<PyAny>>,
     answers_marks: bool,
     governs_window: bool,
     scalable: bool,
@@ -41,6 +44,9 @@ impl RegisteredSender {
             on_loss: adapter.attribute(python, "on_loss")?,
             on_mark: method("on_mark")?,
             on_timeout: method("on_timeout")?,
+            on_round: method("on_round")?,
+            on_sent: method("on_sent")?,
+            on_timer: method("on_timer")?,
             answers_marks: switch("answers_marks")?,
             governs_window: switch("governs_window")?,
             scalable: switch("scalable")?,
@@ -83,7 +89,7 @@ impl ForeignSenders for Senders {
             kind.and_then(|kind| {
                 // One that no flow has: what is wrong with the settings shows before the run.
                 kind.build(python)?;
-                Ok(Box::new(OwnRule { kind: Arc::new(kind), asked: None, rate: None }) as _)
+                Ok(Box::new(OwnRule::new(Arc::new(kind), None)) as _)
             })
             .map_err(|error| {
                 self.registered.adapter.refused(python, &self.session, error, "its beginning")
@@ -100,6 +106,7 @@ struct Kind {
     values: Py<PyDict>,
     acknowledgement: Py<Acknowledgement>,
     reduction: Py<Reduction>,
+    sent: Py<Sent>,
     window: Py<congestion_views::Window>,
 }
 
@@ -111,6 +118,7 @@ impl Kind {
             values: values(python, settings)?.unbind(),
             acknowledgement: Py::new(python, Acknowledgement::default())?,
             reduction: Py::new(python, Reduction::default())?,
+            sent: Py::new(python, Sent::default())?,
             window: Py::new(python, congestion_views::Window::default())?,
         })
     }
@@ -155,9 +163,56 @@ struct OwnRule {
     asked: Option<Asked>,
     /// Packets a second.
     rate: Option<f64>,
+    /// When it wants to be called.
+    wake_at: Option<u64>,
+    rounds: Rounds,
 }
 
 impl OwnRule {
+    fn new(kind: Arc<Kind>, asked: Option<Asked>) -> Self {
+        Self { kind, asked, rate: None, wake_at: None, rounds: Rounds::default() }
+    }
+
+    /// Shows a window; `writable`: its size and threshold may be set.
+    fn show(&self, now: u64, window: &Window, writable: bool) {
+        let has_timer = self.kind.registered.on_timer.is_some();
+        self.kind.window.get().show(now, window, writable, (self.rate, self.wake_at, has_timer));
+    }
+
+    /// What a method has set besides.
+    fn take(&mut self) {
+        (self.rate, self.wake_at) = self.kind.window.get().wishes();
+    }
+
+    /// Calls a method that returns nothing, and takes what it has set.
+    fn tell(
+        &mut self,
+        (method, doing): (&Py<PyAny>, &str),
+        now: u64,
+        window: &mut Window,
+        told: impl for<'py> FnOnce(&Kind, Python<'py>) -> PyResult<Bound<'py, PyAny>>,
+    ) {
+        if self.kind.session.has_failed() {
+            return;
+        }
+        self.show(now, window, true);
+        Python::attach(|python| {
+            let answered = self.begin(python).and_then(|()| {
+                let Some(asked) = &self.asked else { return Ok(()) };
+                let told = told(&self.kind, python)?;
+                let arguments = (&asked.instance, told, &self.kind.window);
+                refuse_answer(&method.bind(python).call1(arguments)?, doing)
+            });
+            match answered {
+                Ok(()) => {
+                    self.kind.window.get().take(window);
+                    self.take();
+                }
+                Err(error) => self.kind.fail(python, error, doing, now),
+            }
+        });
+    }
+
     /// Makes the instance unless there is one.
     fn begin(&mut self, python: Python<'_>) -> PyResult<()> {
         if self.asked.is_none() {
@@ -167,19 +222,10 @@ impl OwnRule {
         Ok(())
     }
 
-    fn ask_growth(&mut self, python: Python<'_>) -> PyResult<()> {
+    fn ask_growth(&mut self, python: Python<'_>, method: &Py<PyAny>, doing: &str) -> PyResult<()> {
         self.begin(python)?;
         let Some(asked) = &self.asked else { return Ok(()) };
-        let on_ack = self.kind.registered.on_ack.bind(python);
-        let answer = on_ack.call1(asked.growing.bind(python))?;
-        if answer.is_none() {
-            return Ok(());
-        }
-        let message = format!(
-            "the answer {} is not accepted; expected none: on_ack sets window.size",
-            answer.repr()?
-        );
-        Err(PyTypeError::new_err(message))
+        refuse_answer(&method.bind(python).call1(asked.growing.bind(python))?, doing)
     }
 
     fn ask_reduction(&mut self, python: Python<'_>, method: &Py<PyAny>) -> PyResult<f64> {
@@ -201,19 +247,37 @@ impl OwnRule {
     }
 }
 
+/// Only the methods for signs of congestion answer anything.
+fn refuse_answer(answer: &Bound<'_, PyAny>, doing: &str) -> PyResult<()> {
+    if answer.is_none() {
+        return Ok(());
+    }
+    let message = format!(
+        "the answer {} is not accepted; expected none: {doing} sets window.size",
+        answer.repr()?
+    );
+    Err(PyTypeError::new_err(message))
+}
+
 impl WindowRule for OwnRule {
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         if self.kind.session.has_failed() {
             return;
         }
         self.kind.acknowledgement.get().show(event);
-        self.kind.window.get().show(window, self.rate, true);
-        Python::attach(|python| match self.ask_growth(python) {
-            Ok(()) => {
-                self.kind.window.get().take(window);
-                self.rate = self.kind.window.get().rate();
+        self.show(event.now, window, true);
+        let registered = Arc::clone(&self.kind.registered);
+        let on_round = registered.on_round.as_ref().filter(|_| self.rounds.is_over(event));
+        let methods =
+            [on_round.map(|method| (method, "on_round")), Some((&registered.on_ack, "on_ack"))];
+        Python::attach(|python| {
+            for (method, doing) in methods.into_iter().flatten() {
+                if let Err(error) = self.ask_growth(python, method, doing) {
+                    return self.kind.fail(python, error, doing, event.now);
+                }
             }
-            Err(error) => self.kind.fail(python, error, "on_ack", event.now),
+            self.kind.window.get().take(window);
+            self.take();
         });
     }
 
@@ -222,7 +286,7 @@ impl WindowRule for OwnRule {
             return base;
         }
         self.kind.reduction.get().show(now, base);
-        self.kind.window.get().show(window, self.rate, false);
+        self.show(now, window, false);
         let registered = Arc::clone(&self.kind.registered);
         let (own, doing) = match sign {
             Congestion::Loss => (None, "on_loss"),
@@ -232,7 +296,7 @@ impl WindowRule for OwnRule {
         let (method, doing) = own.map_or((&registered.on_loss, "on_loss"), |own| (own, doing));
         Python::attach(|python| match self.ask_reduction(python, method) {
             Ok(reduced) => {
-                self.rate = self.kind.window.get().rate();
+                self.take();
                 reduced
             }
             Err(error) => {
@@ -253,6 +317,32 @@ impl WindowRule for OwnRule {
     fn pacing_rate(&self) -> Option<f64> {
         self.rate
     }
+
+    fn has_hooks(&self) -> bool {
+        self.kind.registered.on_sent.is_some() || self.kind.registered.on_timer.is_some()
+    }
+
+    fn on_sent(&mut self, now: u64, sequence: u32, again: bool, window: &mut Window) {
+        let registered = Arc::clone(&self.kind.registered);
+        let Some(method) = &registered.on_sent else { return };
+        self.kind.sent.get().show(now, sequence, again);
+        self.tell((method, "on_sent"), now, window, |kind, python| {
+            Ok(kind.sent.bind(python).clone().into_any())
+        });
+    }
+
+    fn deadline(&self) -> u64 {
+        self.wake_at.unwrap_or(u64::MAX)
+    }
+
+    fn on_timer(&mut self, now: u64, window: &mut Window) {
+        let registered = Arc::clone(&self.kind.registered);
+        self.wake_at = None;
+        let Some(method) = &registered.on_timer else { return };
+        self.tell((method, "on_timer"), now, window, |_, python| {
+            Ok(now.into_pyobject(python)?.into_any())
+        });
+    }
 }
 
 impl ForeignRule for OwnRule {
@@ -269,6 +359,7 @@ impl ForeignRule for OwnRule {
                     .ok()
             })
         });
-        Box::new(Self { kind: Arc::clone(&self.kind), asked, rate: self.rate })
+        let Self { rate, wake_at, rounds, .. } = *self;
+        Box::new(Self { kind: Arc::clone(&self.kind), asked, rate, wake_at, rounds })
     }
 }

@@ -118,6 +118,42 @@ pub trait WindowRule: std::fmt::Debug {
     fn pacing_rate(&self) -> Option<f64> {
         None
     }
+
+    /// Return true if [`WindowRule::on_sent`] and [`WindowRule::deadline`] mean anything. It is asked at the start, so that
+    /// other rules cost nothing more for a segment.
+    fn has_hooks(&self) -> bool {
+        false
+    }
+
+    /// Segment `sequence` leaves at `now`, and not for the first time if `again`.
+    fn on_sent(&mut self, _now: u64, _sequence: u32, _again: bool, _window: &mut Window) {}
+
+    /// When [`WindowRule::on_timer`] wants to be called; `u64::MAX` for never.
+    fn deadline(&self) -> u64 {
+        u64::MAX
+    }
+
+    /// The deadline has come; the next one is later than `now`.
+    fn on_timer(&mut self, _now: u64, _window: &mut Window) {}
+}
+
+/// Round trips, for rules that do something once in each: one is over when something is acknowledged that was sent
+/// after its beginning.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Rounds {
+    end: u32,
+}
+
+impl Rounds {
+    /// Return true if this acknowledgement ends one, and the next begins.
+    #[inline]
+    pub fn is_over(&mut self, event: &Acknowledged) -> bool {
+        let is_over = event.unacknowledged > self.end;
+        if is_over {
+            self.end = event.highest;
+        }
+        is_over
+    }
 }
 
 #[cfg(test)]

@@ -78,6 +78,8 @@ impl Sender {
         flight.rule = options.rule.clone();
         let validates = options.common.sending.window_validation && !governs;
         flight.window_use = validates.then(Box::<WindowUse>::default);
+        flight.has_hooks = options.rule.has_hooks();
+        flight.tells_of_sending = validates || flight.has_hooks;
         self.recovery = AnyRecovery::new(options, flight.unacknowledged);
         flight.whole = self.recovery.begins_whole();
         flight.note_options(options);
@@ -120,6 +122,7 @@ impl Sender {
         self.flight.whole = true;
         self.flight.is_plain = false;
         self.flight.window_use = None;
+        (self.flight.has_hooks, self.flight.tells_of_sending) = (false, false);
         self.flight.rule = Additive::default().into();
         self.pacing.release = 0;
     }
@@ -128,7 +131,8 @@ impl Sender {
     #[inline]
     #[must_use]
     pub fn deadline(&self) -> u64 {
-        self.flight.timer.deadline.min(self.recovery.deadline())
+        let deadline = self.flight.timer.deadline.min(self.recovery.deadline());
+        if self.flight.has_hooks { deadline.min(self.flight.rule.deadline()) } else { deadline }
     }
 
     /// When the next segment may leave that only pacing holds, in nanoseconds; 0 if none is held.
@@ -345,6 +349,12 @@ impl Sender {
     pub fn on_timer(&mut self, now: u64) {
         let Self { flight, recovery, .. } = self;
         flight.timer.forget_last_round_trip();
+        if flight.has_hooks && flight.rule.deadline() <= now {
+            flight.rule.on_timer(now, &mut flight.window);
+            if flight.timer.deadline.min(recovery.deadline()) > now {
+                return;
+            }
+        }
         if flight.timer.deadline > now || recovery.precedes_timeout(now) {
             recovery.on_timer(flight, now);
         } else if flight.open && flight.flight_size() == 0 {
@@ -395,8 +405,8 @@ impl Sender {
     pub fn send(&mut self, sequence: u32, now: u64) -> Segment {
         let flight = &mut self.flight;
         let again = flight.note_sent(sequence, now);
-        if let Some(window_use) = &mut flight.window_use {
-            window_use.note_sent(now);
+        if flight.tells_of_sending {
+            flight.tell_of_sending(sequence, now, again);
         }
         if flight.timer.deadline == u64::MAX {
             flight.timer.restart(now);

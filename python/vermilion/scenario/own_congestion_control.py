@@ -20,7 +20,7 @@ from vermilion.scenario.own_class import OwnClassAdapter, OwnKind, check_class, 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from vermilion._core import Acknowledgement, Reduction, Window
+    from vermilion._core import Acknowledgement, Reduction, Sent, Window
     from vermilion.scenario.algorithms import Parameter, ParameterValue
 
 _Class = TypeVar("_Class", bound="type[CongestionControl]")
@@ -84,6 +84,18 @@ class CongestionControl:
         ``ack`` and ``window`` are the same objects every time and show the present
         acknowledgement only.
         """
+        raise NotImplementedError
+
+    def on_round(self, ack: Acknowledgement, window: Window) -> None:
+        """Set ``window.size`` once a round trip, before ``on_ack`` is told of the same."""
+        raise NotImplementedError
+
+    def on_sent(self, sent: Sent, window: Window) -> None:
+        """Take note of a packet that leaves; ``window.size`` may be set."""
+        raise NotImplementedError
+
+    def on_timer(self, now: int, window: Window) -> None:
+        """Do what is due at ``window.wake_at``, which is None again; the window may be set."""
         raise NotImplementedError
 
     def on_loss(self, loss: Reduction, window: Window) -> float:
@@ -189,6 +201,9 @@ class _Adapter(OwnClassAdapter[CongestionControl]):
         self.on_ack, self.on_loss = own.on_ack, own.on_loss
         self.on_mark = self.own(CongestionControl, "on_mark")
         self.on_timeout = self.own(CongestionControl, "on_timeout")
+        self.on_round = self.own(CongestionControl, "on_round")
+        self.on_sent = self.own(CongestionControl, "on_sent")
+        self.on_timer = self.own(CongestionControl, "on_timer")
         self.answers_marks = own.answers_marks
         self.governs_window = own.governs_window
         self.scalable = own.scalable

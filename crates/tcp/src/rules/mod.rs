@@ -75,6 +75,22 @@ macro_rules! rules {
             fn pacing_rate(&self) -> Option<f64> {
                 match self { $(Self::$rule(rule) => rule.pacing_rate()),* }
             }
+
+            fn has_hooks(&self) -> bool {
+                match self { $(Self::$rule(rule) => rule.has_hooks()),* }
+            }
+
+            fn on_sent(&mut self, now: u64, sequence: u32, again: bool, window: &mut Window) {
+                match self { $(Self::$rule(rule) => rule.on_sent(now, sequence, again, window)),* }
+            }
+
+            fn deadline(&self) -> u64 {
+                match self { $(Self::$rule(rule) => rule.deadline()),* }
+            }
+
+            fn on_timer(&mut self, now: u64, window: &mut Window) {
+                match self { $(Self::$rule(rule) => rule.on_timer(now, window)),* }
+            }
         }
     };
 }

@@ -1,7 +1,7 @@
 use vermilion_parameters::{Packets, settings};
 
 use crate::Window;
-use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rule::{Acknowledged, Congestion, Rounds, WindowRule};
 
 /// Round trips that have to be timed in one of them, or else it counts as Reno's.
 const SAMPLES: u32 = 2;
@@ -40,14 +40,13 @@ pub struct Vegas {
     /// Least of this round trip.
     least: u64,
     timed: u32,
-    /// Where this round trip ends.
-    end: u32,
+    rounds: Rounds,
 }
 
 impl Vegas {
     /// A rule for a connection that begins.
     pub fn new(options: VegasOptions) -> Self {
-        Self { options, base: u64::MAX, least: u64::MAX, timed: 0, end: 0 }
+        Self { options, base: u64::MAX, least: u64::MAX, timed: 0, rounds: Rounds::default() }
     }
 
     /// What Reno does.
@@ -88,8 +87,7 @@ impl WindowRule for Vegas {
             self.least = self.least.min(sample);
             self.timed += 1;
         }
-        if event.unacknowledged > self.end {
-            self.end = event.highest;
+        if self.rounds.is_over(event) {
             if self.timed > SAMPLES {
                 self.adjust(event, window);
             } else {

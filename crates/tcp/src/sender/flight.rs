@@ -47,6 +47,10 @@ pub(crate) struct Flight {
     pub(crate) marks: Marks,
     /// For a sender whose window does not grow while it is not used, while it is under way.
     pub(crate) window_use: Option<Box<WindowUse>>,
+    /// The rule has hooks.
+    pub(super) has_hooks: bool,
+    /// Something wants to know of every segment that leaves: `window_use`, or the rule.
+    pub(super) tells_of_sending: bool,
 }
 
 impl Flight {
@@ -84,6 +88,8 @@ impl Flight {
             counters: Counters::default(),
             marks: Marks::new(set.marks, options.feedback()),
             window_use: None,
+            has_hooks: false,
+            tells_of_sending: false,
         }
     }
 
@@ -153,6 +159,16 @@ impl Flight {
             self.timer.note_first_sending(sequence, now);
         }
         again
+    }
+
+    #[inline(never)] // few ask for it
+    pub(super) fn tell_of_sending(&mut self, sequence: u32, now: u64, again: bool) {
+        if let Some(window_use) = &mut self.window_use {
+            window_use.note_sent(now);
+        }
+        if self.has_hooks {
+            self.rule.on_sent(now, sequence, again, &mut self.window);
+        }
     }
 
     /// Send segment `sequence` before anything else.

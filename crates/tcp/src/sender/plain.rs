@@ -50,7 +50,7 @@ impl Flight {
         self.is_simple = options.feedback() == Ecn::Off
             && !options.common.sending.pacing
             && !options.common.timer.timestamps
-            && self.window_use.is_none()
+            && !self.tells_of_sending
             // Nobody asks who goes this way how long a segment was on its way.
             && !matches!(self.rule, AnyRule::Ledbat(_) | AnyRule::Foreign(_));
         self.note_plainness();
