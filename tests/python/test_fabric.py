@@ -193,6 +193,64 @@ def test_what_goes_before_data_is_not_held_up_by_it():
     assert queues["first"] < queues["data"]
 
 
+TCP = {
+    "initial_window": "20 packets",
+    "handshake": False,
+    "minimum_timeout": "5 ms",
+    "timer_tick": "1 us",
+}
+
+
+@pytest.mark.parametrize(
+    "sender",
+    [
+        {"congestion_control": "dctcp", "ecn": True},
+        {"congestion_control": "cubic", "recovery": "rack", "pacing": True, "timestamps": True},
+        {"congestion_control": "reno", "delayed_acknowledgements": True, "handshake": True},
+        {"congestion_control": "bbr"},
+    ],
+    ids=lambda sender: sender["congestion_control"],
+)
+def test_senders_of_tcp_send_all_they_have_over_a_fabric(sender):
+    network = incast("1 MB", sender=TCP | sender, pauses=False, kmin="300 kB", kmax="300 kB")
+    result = fabric.run(network)
+    assert result.data["not_done"] == 0
+    arrived = result.link("switch1-host17")["packets"]
+    assert 16_000 <= arrived <= 16_000 + result.data["retransmissions"] + 16
+    assert (result.data["drops"] > 0) == (result.data["retransmissions"] > 0)
+    # 16 MB at 100 Gbit/s take 1.3 ms.
+    assert result.transfers["completion_time_s"].max() < 0.1
+    assert fabric.run(network).data["packet_hops"] == result.data["packet_hops"]
+    alone = fabric.star(
+        2, traffic=[fabric.transfers([("host1", "host2", "20 kB", "0 s")])], sender=TCP | sender
+    )
+    # A handshake takes a round trip of 4 us, and the transfer 6.
+    assert fabric.run(alone).slowdown["mean"] == pytest.approx(
+        1.68 if sender.get("handshake") else 1.0, abs=0.01
+    )
+
+
+def test_a_fabric_mixes_rate_based_ends_and_tcp_and_says_what_it_will_drop():
+    tcp = {"congestion_control": "reno", **TCP}
+    rows = [(f"host{place}", "host17", "2 MB", "0 s") for place in range(1, 17)]
+    parts = [fabric.transfers(rows[:8]), fabric.transfers(rows[8:], sender=tcp)]
+    settings = {"kmin": "100 kB", "kmax": "100 kB", "pmax": 1.0}
+    network = fabric.star(17, traffic=parts, **settings)
+    drops = "fabric.switch will drop packets that are not ECN-capable where it marks others: "
+    assert network.notes == [f"{drops}data of reno (without ECN)"]
+    result = fabric.run(network)
+    assert result.data["not_done"] == 0
+    assert result.data["marks"] > 0
+    assert result.data["drops"] > 0
+    assert result.data["retransmissions"] >= result.data["drops"]
+    capable = fabric.star(
+        17, traffic=parts[:1], sender=tcp | {"ecn": True}, receiver={"acknowledgements": "data"}
+    )
+    assert capable.notes == [f"{drops}acknowledgements of reno"]
+    with pytest.raises(ScenarioError, match="one rate-based sender in a fabric"):
+        fabric.star(17, traffic=[parts[0], fabric.transfers(rows[8:], sender="hpcc")])
+
+
 def fluid_marking(flows, increase):
     """Probability of a mark in the fixed point of DCQCN's fluid model (Zhu et al. 2015).
 

@@ -289,8 +289,11 @@ def test_sendings_rounds_and_timers_are_told_to_a_class_that_asks_for_them(regis
     with pytest.raises(vermilion.CongestionControlError, match="for a class with on_timer"):
         vermilion.run(one)
     sent.clear()
-    noted = lambda self, packet, window: sent.append((packet.number, packet.again))
-    register(Own, on_sent=noted, on_round=on_round)
+
+    def note(self, packet, window):
+        sent.append((packet.number, packet.again))
+
+    register(Own, on_sent=note, on_round=on_round)
     assert numbers(vermilion.run(one)) == numbers(plain)
     first = [number for number, again in sent if not again]
     assert first == list(range(len(first)))

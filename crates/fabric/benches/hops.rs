@@ -60,6 +60,8 @@ fn scenario(hosts: u32, switches: u32, cables: Vec<Cable>, load: f64, until_ns: 
             notification: 60,
             pause: 64,
         },
+        further_senders: Vec::new(),
+        traffic_senders: Vec::new(),
         sender: Sender {
             algorithm: std::env::var("SENDER").unwrap_or("dcqcn-mellanox".into()),
             parameters: Default::default(),

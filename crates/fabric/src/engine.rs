@@ -5,7 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use vermilion_netsim::random::{Purpose, Stream};
 use vermilion_parameters::ParameterError;
 use vermilion_rdma::{Acknowledgement, Hop, Nic, Paced, RateBased, Receiver};
+use vermilion_tcp::Segment;
+use vermilion_tcp::registry::Profile;
 
+use crate::connection::{Carried, Connection};
 use crate::pair::{Mode, Pair};
 use crate::pause::{Asking, Obeying, Signal};
 use crate::port::Port;
@@ -66,6 +69,8 @@ pub(crate) struct Packet {
     marked: bool,
     /// The last of its transfer; of an acknowledgement: the sender is to go back.
     flag: bool,
+    /// It is marked where others are dropped.
+    capable: bool,
 }
 
 const EMPTY: Packet = Packet {
@@ -77,6 +82,7 @@ const EMPTY: Packet = Packet {
     hop: 0,
     marked: false,
     flag: false,
+    capable: true,
 };
 
 /// Everything of a fabric but its ends.
@@ -213,7 +219,7 @@ struct Rules {
 }
 
 /// A fabric that runs.
-pub(crate) struct Engine<R: RateBased> {
+pub(crate) struct Engine<R: RateBased, const TCP: bool> {
     end: R,
     rules: Rules,
     pub(crate) topology: Topology,
@@ -234,6 +240,9 @@ pub(crate) struct Engine<R: RateBased> {
     pub(crate) packets: Vec<Packet>,
     free: u32,
     telemetry: Vec<[Hop; MOST_LINKS]>,
+    /// What packets of TCP carry.
+    carried: Vec<Carried>,
+    profiles: Vec<Option<Profile>>,
     /// Events that the slots do not reach.
     far: BinaryHeap<Reverse<(u64, u64, u32)>>,
     far_count: u64,
@@ -267,8 +276,13 @@ pub(crate) struct Engine<R: RateBased> {
     pub(crate) size_classes: Vec<u64>,
 }
 
-impl<R: RateBased> Engine<R> {
-    pub(crate) fn new(end: R, build: Build, scenario: &Scenario) -> Self {
+impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
+    pub(crate) fn new(
+        end: R,
+        build: Build,
+        scenario: &Scenario,
+        profiles: Vec<Option<Profile>>,
+    ) -> Self {
         let sizes = scenario.packets;
         let telemetry = if R::TELEMETRY { sizes.telemetry } else { 0 };
         let acknowledgement = if R::TELEMETRY {
@@ -332,6 +346,8 @@ impl<R: RateBased> Engine<R> {
             packets: vec![EMPTY; ports],
             free: NONE,
             telemetry: Vec::new(),
+            carried: Vec::new(),
+            profiles,
             far: BinaryHeap::new(),
             far_count: 0,
             bound: 0,
@@ -364,6 +380,9 @@ impl<R: RateBased> Engine<R> {
         };
         if R::TELEMETRY {
             engine.telemetry = vec![[Hop::default(); MOST_LINKS]; ports];
+        }
+        if TCP {
+            engine.carried = vec![Carried::Data(Segment::default()); ports];
         }
         engine.set_bound();
         engine
@@ -466,6 +485,9 @@ impl<R: RateBased> Engine<R> {
                 pair.under_way -= 1;
                 if pair.timer == event {
                     pair.timer = NONE;
+                    if TCP && pair.connection.is_some() {
+                        return self.on_timer(packet.flow);
+                    }
                     self.place(packet.flow);
                 } else {
                     self.release(packet.flow);
@@ -494,6 +516,9 @@ impl<R: RateBased> Engine<R> {
         self.next.push(NONE);
         if R::TELEMETRY {
             self.telemetry.push([Hop::default(); MOST_LINKS]);
+        }
+        if TCP {
+            self.carried.push(Carried::Data(Segment::default()));
         }
         (self.packets.len() - 1) as u32
     }
@@ -580,6 +605,11 @@ impl<R: RateBased> Engine<R> {
             }
             return;
         }
+        let before = port.queue;
+        if TCP && !self.rules.marks_at_departure && self.is_unmarkable(out, before, packet) {
+            return self.lose(out, number, packet.flow);
+        }
+        let port = &mut self.ports[out as usize];
         let buffer = &mut self.buffers[port.switch as usize];
         let has_room = if pauses {
             buffer.take(&mut self.ingress[ingress as usize], size)
@@ -587,18 +617,15 @@ impl<R: RateBased> Engine<R> {
             buffer.take_lossy(port.alpha, port.queue, size)
         };
         if !has_room {
-            port.drops += 1;
-            self.free_packet(number);
-            self.pairs[packet.flow as usize].under_way -= 1;
-            return self.release(packet.flow);
+            return self.lose(out, number, packet.flow);
         }
-        let before = port.queue;
         port.append(&mut self.next, number, size);
         let (is_waiting, is_paused) = (port.is_waiting, port.is_paused);
         if port.watched != NONE {
             self.windows[port.watched as usize].change(now, port.queue);
         }
-        if !self.rules.marks_at_departure && is_data && self.is_marked(out, before) {
+        let marks_here = !self.rules.marks_at_departure && is_data && (!TCP || packet.capable);
+        if marks_here && self.is_marked(out, before) {
             self.packets[number as usize].marked = true;
         }
         if !is_waiting && !is_paused {
@@ -637,8 +664,12 @@ impl<R: RateBased> Engine<R> {
         } else {
             self.buffers[switch].release_lossy(size);
         }
+        if TCP && self.rules.marks_at_departure && self.is_unmarkable(out, queue, packet) {
+            return self.lose(out, number, packet.flow);
+        }
         if packet.kind == Kind::Data {
-            if self.rules.marks_at_departure && self.is_marked(out, queue) {
+            let marks_here = self.rules.marks_at_departure && (!TCP || packet.capable);
+            if marks_here && self.is_marked(out, queue) {
                 self.packets[number as usize].marked = true;
             }
             self.note(out, number, packet);
@@ -646,6 +677,15 @@ impl<R: RateBased> Engine<R> {
             self.control_hops += 1;
         }
         self.launch(out, number, size, now);
+    }
+
+    /// A packet is lost at a port, for want of room, or because it cannot be marked.
+    #[cold]
+    fn lose(&mut self, out: u32, number: u32, flow: u32) {
+        self.ports[out as usize].drops += 1;
+        self.free_packet(number);
+        self.pairs[flow as usize].under_way -= 1;
+        self.release(flow);
     }
 
     /// A data packet begins to leave a switch: books, and telemetry.
@@ -677,6 +717,13 @@ impl<R: RateBased> Engine<R> {
             || self.coins[out as usize].uniform() < port.slope * f64::from(queue - port.kmin);
         port.marks += u64::from(is_marked);
         is_marked
+    }
+
+    /// Whether a packet would be marked and cannot be, so that it is dropped.
+    fn is_unmarkable(&mut self, out: u32, queue: u32, packet: Packet) -> bool {
+        let is_dropped = !packet.capable && self.is_marked(out, queue);
+        self.ports[out as usize].marks -= u64::from(is_dropped);
+        is_dropped
     }
 
     /// A switch asks for a pause: its port with the longest queue is congested, unless a pause made that wait.
@@ -753,6 +800,10 @@ impl<R: RateBased> Engine<R> {
         let now = self.slots.now;
         let pair = &mut self.pairs[packet.flow as usize];
         match packet.kind {
+            Kind::Data if TCP && pair.connection.is_some() => self.on_segment(number, packet),
+            Kind::Acknowledgement if TCP && pair.connection.is_some() => {
+                self.on_answer(number, packet);
+            }
             Kind::Data => {
                 let rules = self.rules;
                 let answer = pair.receiver.on_packet(
@@ -932,6 +983,12 @@ impl<R: RateBased> Engine<R> {
         } else {
             while let Some(flow) = self.ready[host].pop_front() {
                 let pair = &mut self.pairs[flow as usize];
+                if TCP && pair.connection.is_some() {
+                    if self.send_segment(flow) {
+                        break;
+                    }
+                    continue;
+                }
                 let in_flight =
                     u64::from(pair.next - pair.unacknowledged) * u64::from(self.rules.payload);
                 if pair.is_done || pair.next == pair.total {
@@ -1026,6 +1083,9 @@ impl<R: RateBased> Engine<R> {
             progress_at: now,
             paused_before: 0,
             receiver: Receiver::default(),
+            connection: self.profiles[usize::from(transfer.sender)]
+                .as_ref()
+                .map(|profile| Connection::new(profile, total)),
         };
         if flow as usize == self.pairs.len() {
             self.pairs.push(pair);
@@ -1035,10 +1095,154 @@ impl<R: RateBased> Engine<R> {
         if self.pause_count > 0 {
             self.pairs[flow as usize].paused_before = self.paused_on_way(flow);
         }
+        if TCP && self.pairs[flow as usize].connection.is_some() {
+            return self.go_on(flow);
+        }
         let timer = Packet { flow, number: number as u32, kind: Kind::Timeout, ..EMPTY };
         let timer = self.new_packet(timer);
         self.push(now + self.rules.timeout, timer);
         self.place(flow);
+    }
+
+    /// A segment of a TCP connection comes to its receiver.
+    fn on_segment(&mut self, number: u32, packet: Packet) {
+        let now = self.slots.now;
+        let Some(connection) = &mut self.pairs[packet.flow as usize].connection else { return };
+        let Carried::Data(mut segment) = self.carried[number as usize] else { return };
+        segment.congestion_experienced = packet.marked;
+        let Connection { sender, receiver, .. } = &mut **connection;
+        let answer = receiver.on_segment(now, &segment, sender.clock());
+        self.carried[number as usize] = match answer {
+            Some(answer) => Carried::Answer(answer.into()),
+            None => {
+                self.free_packet(number);
+                self.pairs[packet.flow as usize].under_way -= 1;
+                self.arm(packet.flow);
+                return self.release(packet.flow);
+            }
+        };
+        self.answer(packet.flow, number);
+    }
+
+    /// A receiver of a TCP connection sends an acknowledgement.
+    fn answer(&mut self, flow: u32, number: u32) {
+        let size = self.rules.acknowledgement;
+        let kind = Kind::Acknowledgement;
+        self.packets[number as usize] = Packet { flow, size, kind, capable: false, ..EMPTY };
+        let back = self.ways[flow as usize * 2 * self.half + self.half];
+        let port = &mut self.ports[back as usize];
+        if !self.rules.acknowledgements_first && (port.is_paused || port.head != NONE) {
+            return port.append(&mut self.next, number, u32::from(size));
+        }
+        self.launch_first(back, number, u32::from(size));
+    }
+
+    /// An acknowledgement of a TCP connection has come back.
+    fn on_answer(&mut self, number: u32, packet: Packet) {
+        let now = self.slots.now;
+        let flow = packet.flow;
+        self.free_packet(number);
+        let pair = &mut self.pairs[flow as usize];
+        pair.under_way -= 1;
+        let Some(connection) = &mut pair.connection else { return };
+        let Carried::Answer(answer) = &self.carried[number as usize] else { return };
+        if pair.is_done {
+            return self.release(flow);
+        }
+        connection.sender.on_acknowledgement(now, &answer.get());
+        if connection.sender.finished() {
+            return self.complete(flow);
+        }
+        self.go_on(flow);
+    }
+
+    /// One of a TCP connection's timers may be due.
+    fn on_timer(&mut self, flow: u32) {
+        let now = self.slots.now;
+        let pair = &mut self.pairs[flow as usize];
+        let Some(connection) = &mut pair.connection else { return };
+        connection.timer_at = NEVER;
+        if pair.is_done {
+            return self.release(flow);
+        }
+        if connection.sender.deadline() <= now {
+            connection.sender.on_timer(now);
+        }
+        if connection.receiver.deadline() <= now
+            && let Some(answer) = connection.receiver.on_timer()
+        {
+            let carried = Carried::Answer(answer.into());
+            pair.under_way += 1;
+            let number = self.new_packet(EMPTY);
+            self.carried[number as usize] = carried;
+            self.answer(flow, number);
+        }
+        self.go_on(flow);
+    }
+
+    /// A TCP connection may have something to send: it waits for its turn at the NIC, where that turns out.
+    fn go_on(&mut self, flow: u32) {
+        let pair = &mut self.pairs[flow as usize];
+        if pair.mode != Mode::Ready {
+            pair.mode = Mode::Ready;
+            let uplink = pair.uplink;
+            self.ready[self.topology.from[uplink as usize] as usize].push_back(flow);
+            self.wake_host(uplink);
+        }
+        self.arm(flow);
+    }
+
+    /// A TCP connection's timer is set, unless one is under way that is due no later.
+    fn arm(&mut self, flow: u32) {
+        let now = self.slots.now;
+        let Some(connection) = &mut self.pairs[flow as usize].connection else { return };
+        let deadline = connection.deadline(now);
+        if deadline < connection.timer_at {
+            let time = deadline.max(now);
+            connection.timer_at = time;
+            let timer = self.new_packet(Packet { flow, kind: Kind::Wake, ..EMPTY });
+            let pair = &mut self.pairs[flow as usize];
+            (pair.timer, pair.under_way) = (timer, pair.under_way + 1);
+            self.push(time, timer);
+        }
+    }
+
+    /// It is a TCP connection's turn at a NIC that is free. False if it has nothing to send now.
+    fn send_segment(&mut self, flow: u32) -> bool {
+        let now = self.slots.now;
+        let pair = &mut self.pairs[flow as usize];
+        let Some(connection) = &mut pair.connection else { return false };
+        let next = if pair.is_done { None } else { connection.sender.next_sequence(now) };
+        let Some(sequence) = next else {
+            pair.mode = Mode::Sent;
+            if pair.is_done {
+                self.release(flow);
+            } else {
+                self.arm(flow);
+            }
+            return false;
+        };
+        let before = connection.sender.counters().retransmissions;
+        let segment = connection.sender.send(sequence, now);
+        let payload = match sequence {
+            0 => 0,
+            last if last == connection.last => pair.last_payload,
+            _ => self.rules.payload,
+        };
+        let again = connection.sender.counters().retransmissions - before;
+        self.retransmissions += again;
+        pair.under_way += 1;
+        let (uplink, size) = (pair.uplink, payload + self.rules.header);
+        let capable = segment.ecn_capable;
+        let packet = Packet { flow, number: sequence, size: size as u16, capable, ..EMPTY };
+        let number = self.new_packet(packet);
+        self.carried[number as usize] = Carried::Data(segment);
+        let port = &mut self.ports[uplink as usize];
+        port.packets += 1;
+        port.bytes += u64::from(size);
+        self.launch(uplink, number, size, now);
+        self.ready[self.topology.from[uplink as usize] as usize].push_back(flow);
+        true
     }
 
     /// Time that the links of a queue pair's way have been paused so far.

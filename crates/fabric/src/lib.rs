@@ -6,6 +6,7 @@
 //! A packet costs one event at each node, and one more where it had to wait. What goes before data (acknowledgements,
 //! notifications, pauses) never waits but for the frame in transmission, so that its departure is known at its arrival.
 
+mod connection;
 mod deadlock;
 mod engine;
 mod pair;
@@ -22,8 +23,9 @@ mod traffic;
 
 use std::sync::atomic::AtomicBool;
 
-use vermilion_parameters::ParameterError;
+use vermilion_parameters::{ParameterError, Values};
 use vermilion_rdma::{RateBased, Visit, registry};
+use vermilion_tcp::registry::Profile;
 
 pub use engine::Interrupted;
 pub use queue_window::QueueBytes;
@@ -40,7 +42,7 @@ trait Run {
     fn run(self: Box<Self>, stop: &AtomicBool) -> Result<(Results, Columns), Interrupted>;
 }
 
-impl<R: RateBased + Send> Run for Engine<R>
+impl<R: RateBased + Send, const TCP: bool> Run for Engine<R, TCP>
 where
     R::State: Send,
 {
@@ -56,18 +58,34 @@ impl Fabric {
     /// # Errors
     /// The first field that cannot be used.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, ParameterError> {
-        struct Make<'a>(Build, &'a Scenario);
+        struct Make<'a>(Build, &'a Scenario, Vec<Option<Profile>>);
         impl Visit for Make<'_> {
             type Output = Fabric;
 
             fn visit<R: RateBased + Send + Sync + 'static>(self, end: R) -> Fabric {
-                Fabric(Box::new(Engine::new(end, self.0, self.1)))
+                Fabric(if self.2.iter().any(Option::is_some) {
+                    Box::new(Engine::<_, true>::new(end, self.0, self.1, self.2))
+                } else {
+                    Box::new(Engine::<_, false>::new(end, self.0, self.1, self.2))
+                })
             }
         }
         let build = Build::new(scenario, seed)?;
         let nic = build.nic();
-        let sender = &scenario.sender;
-        registry::visit(&sender.algorithm, &sender.parameters, nic, Make(build, scenario))
+        let senders: Vec<_> =
+            std::iter::once(&scenario.sender).chain(&scenario.further_senders).collect();
+        let profiles = connection::profiles(&senders)?;
+        let mut rate_based = senders.iter().zip(&profiles).filter(|(_, tcp)| tcp.is_none());
+        let first = rate_based.next().map(|(sender, _)| *sender);
+        if let Some((other, _)) = rate_based.find(|(sender, _)| Some(**sender) != first) {
+            let accepted = "one rate-based sender in a fabric, and any of TCP beside it";
+            return Err(ParameterError::new("sender", &other.algorithm, accepted));
+        }
+        let make = Make(build, scenario, profiles);
+        match first {
+            Some(sender) => registry::visit(&sender.algorithm, &sender.parameters, nic, make),
+            None => registry::visit(registry::ALGORITHMS[0].name, &Values::default(), nic, make),
+        }
     }
 
     /// Runs it to its end.

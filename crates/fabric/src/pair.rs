@@ -1,5 +1,7 @@
 use vermilion_rdma::Receiver;
 
+use crate::connection::Connection;
+
 /// What a queue pair waits for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mode {
@@ -46,4 +48,6 @@ pub(crate) struct Pair<S> {
     /// Time that the links of its way had been paused before.
     pub paused_before: u64,
     pub receiver: Receiver,
+    /// In place of all that, for a TCP connection.
+    pub connection: Option<Box<Connection>>,
 }

@@ -15,8 +15,14 @@ pub struct Scenario {
     pub cables: Vec<Cable>,
     /// Sizes on the wire.
     pub packets: Sizes,
-    /// Ends of every transfer.
+    /// Ends of every transfer whose traffic does not name others.
     pub sender: Sender,
+    /// Ends that parts of the traffic name: [`Self::traffic_senders`].
+    #[serde(default)]
+    pub further_senders: Vec<Sender>,
+    /// Of each part of the traffic: 0 for `sender`, `n` for the `n`th of `further_senders`; 0 where the list ends.
+    #[serde(default)]
+    pub traffic_senders: Vec<u8>,
     /// How receivers answer.
     pub feedback: Feedback,
     /// Packets are marked as they leave a queue, not as they join it.
@@ -90,10 +96,10 @@ pub struct Sizes {
 }
 
 /// A sender and its parameters.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sender {
-    /// Name in the registry of rate-based ends.
+    /// Name in the registry of rate-based ends, or of TCP senders.
     pub algorithm: String,
     /// A user's values.
     pub parameters: Values,

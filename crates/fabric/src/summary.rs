@@ -4,7 +4,7 @@ use crate::engine::{Engine, NEVER};
 use crate::results::{Columns, LinkResult, Results, SizeClass, SwitchResult, Victims};
 use crate::slots::NONE;
 
-impl<R: RateBased> Engine<R> {
+impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
     /// What came of the run that ends here.
     pub(crate) fn summary(&mut self) -> (Results, Columns) {
         let now = self.now();

@@ -17,6 +17,8 @@ pub struct Transfer {
     pub bytes: u64,
     /// Instant of its start, in nanoseconds.
     pub start: u64,
+    /// Its sender, by [`Scenario::traffic_senders`].
+    pub sender: u8,
 }
 
 /// Every transfer of a scenario, by their start.
@@ -27,6 +29,7 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
     let mut all = Vec::new();
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let hosts = scenario.hosts;
+        let sender = scenario.traffic_senders.get(number).copied().unwrap_or(0);
         let stream =
             |purpose, part: u64| Stream::new(seed, purpose, ((number as u64) << 32) | part);
         match traffic {
@@ -43,7 +46,7 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                         let field = format!("traffic[{number}].transfers");
                         return Err(ParameterError::new(field, value, accepted));
                     }
-                    all.push(Transfer { source, destination, bytes, start });
+                    all.push(Transfer { source, destination, bytes, start, sender });
                 }
             }
             Traffic::Poisson { sizes, load, from_ns, until_ns } => {
@@ -58,7 +61,8 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                         let bytes = (size_at(sizes, draws.uniform()).round() as u64).max(1);
                         let other = draws.uniform_between(0, u64::from(hosts) - 2) as u32;
                         let destination = other + u32::from(other >= host);
-                        all.push(Transfer { source: host, destination, bytes, start: time as u64 });
+                        let start = time as u64;
+                        all.push(Transfer { source: host, destination, bytes, start, sender });
                         time += gaps.exponential(gap);
                     }
                 }
@@ -93,6 +97,7 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                             destination,
                             bytes: *bytes,
                             start: time as u64,
+                            sender,
                         });
                     }
                     order.push(destination);

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.cli.endings import UserError
-from vermilion.cli.output import STANDARD_OUTPUT, console, output_file
+from vermilion.cli.output import STANDARD_OUTPUT, console, note, output_file
 from vermilion.cli.progress import ProgressBar
 from vermilion.cli.tables import ABSENT, fixed, percent, whole
 
@@ -66,6 +66,8 @@ def run_fabric(
         message = "--transfers needs --seeds 1; expected one run to write down"
         raise UserError(message)
     fabric = load_fabric(path, overrides)
+    for remark in fabric.notes:
+        note(remark)
     with ExitStack() as outputs:
         json_file = target and outputs.enter_context(output_file("--json", target))
         rows = transfers and outputs.enter_context(output_file("--transfers", transfers))

@@ -144,6 +144,7 @@ def poisson(
     *,
     start: str = "0 s",
     stop: str = "automatic",
+    sender: object = None,
 ) -> Part:
     """Transfers at random instants from each host to any other.
 
@@ -152,8 +153,9 @@ def poisson(
         load: part of each host's rate that they ask for.
         start: when the first may begin.
         stop: when the last may begin (the end of the run).
+        sender: its ends, if others than those of the fabric.
     """
-    return {"sizes": sizes, "load": load, "start": start, "stop": stop}
+    return {"sizes": sizes, "load": load, "start": start, "stop": stop, **_of(sender)}
 
 
 def incast(
@@ -165,6 +167,7 @@ def incast(
     load: float | str = "automatic",
     start: str = "0 s",
     stop: str = "automatic",
+    sender: object = None,
 ) -> Part:
     """Many hosts that send to one at once: once, or again and again at random instants.
 
@@ -176,18 +179,33 @@ def incast(
         load: part of all hosts' rate that they ask for, instead of an interval.
         start: when the first may begin.
         stop: when the last may begin (the end of the run).
+        sender: its ends, if others than those of the fabric.
     """
     part: Part = {"senders": senders, "size": size, "interval": interval, "load": load}
     if receiver is not None:
         part["receiver"] = receiver
-    return {**part, "start": start, "stop": stop}
+    return {**part, "start": start, "stop": stop, **_of(sender)}
 
 
-def transfers(rows: Iterable[tuple[object, object, str, str]]) -> Part:
-    """Transfers as they are listed: source, destination, size and start of each."""
-    return {"transfers": [list(row) for row in rows]}
+def transfers(rows: Iterable[tuple[object, object, str, str]], *, sender: object = None) -> Part:
+    """Transfers as they are listed: source, destination, size and start of each.
+
+    Args:
+        rows: the transfers.
+        sender: their ends, if others than those of the fabric.
+    """
+    return {"transfers": [list(row) for row in rows], **_of(sender)}
 
 
-def transfers_file(path: str) -> Part:
-    """Transfers from a CSV file with the columns source, destination, bytes and start_s."""
-    return {"file": path}
+def transfers_file(path: str, *, sender: object = None) -> Part:
+    """Transfers from a CSV file with the columns source, destination, bytes and start_s.
+
+    Args:
+        path: of the file.
+        sender: their ends, if others than those of the fabric.
+    """
+    return {"file": path, **_of(sender)}
+
+
+def _of(sender: object) -> Part:
+    return {} if sender is None else {"sender": sender}

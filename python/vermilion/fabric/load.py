@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion import _core
-from vermilion.fabric.lowering import lowered
+from vermilion.fabric.lowering import lowered, notes
 from vermilion.fabric.tables import Document, FabricTable, Switch, read
 from vermilion.fabric.topologies import Graph, graph_of
 from vermilion.scenario.errors import FieldError, ScenarioError, from_core
@@ -44,6 +44,11 @@ class Fabric:
     def graph(self) -> Graph:
         """Hosts, switches and links by name."""
         return graph_of(self.table.topology)
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks before it runs: which packets its switches will drop where they mark others."""
+        return notes(self.table)
 
     def with_settings(self, **settings: object) -> Fabric:
         """The same fabric with other settings.

@@ -6,6 +6,7 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
+from vermilion.fabric.senders import fabric_sender
 from vermilion.fabric.sizes import mean_size
 from vermilion.fabric.tables import FromFile, Incast, Listed, Poisson
 from vermilion.fabric.topologies import graph_of
@@ -53,6 +54,7 @@ def lowered(table: FabricTable, folder: Path) -> str:
                 "headroom_bytes": round(headroom) if switch.pauses else 0,
             }
         )
+    senders, places = _senders(table)
     core: dict[str, Any] = {
         "hosts": len(graph.hosts),
         "switches": [
@@ -66,10 +68,9 @@ def lowered(table: FabricTable, folder: Path) -> str:
         * len(graph.switches),
         "cables": cables,
         "packets": table.packets.model_dump(),
-        "sender": {
-            "algorithm": table.sender.congestion_control,
-            "parameters": table.sender.parameters,
-        },
+        "sender": senders[0],
+        "further_senders": senders[1:],
+        "traffic_senders": places,
         "feedback": {
             "acknowledgements_first": table.receiver.acknowledgements == "first",
             "acknowledge_every": table.receiver.acknowledge_every,
@@ -83,6 +84,43 @@ def lowered(table: FabricTable, folder: Path) -> str:
         "size_classes": list(table.size_classes),
     }
     return json.dumps(core)
+
+
+def _senders(table: FabricTable) -> tuple[list[dict[str, Any]], list[int]]:
+    """Every sender, that of the fabric first, and the place of each part of the traffic's."""
+    every = [table.sender]
+    places = []
+    for part in table.traffic:
+        sender = part.sender or table.sender
+        if sender not in every:
+            every.append(sender)
+        places.append(every.index(sender))
+    rows = [{"algorithm": it.congestion_control, "parameters": it.parameters} for it in every]
+    return rows, places
+
+
+def notes(table: FabricTable) -> list[str]:
+    """What a run should say before it starts: which packets are dropped where others are marked."""
+    named = {
+        it.congestion_control: it for it in (part.sender or table.sender for part in table.traffic)
+    }.values()
+    tcp = sorted(
+        (
+            it.congestion_control,
+            bool(fabric_sender(it.congestion_control).complete(it.parameters)["ecn"]),
+        )
+        for it in named
+        if it.is_tcp
+    )
+    dropped = [f"data of {name} (without ECN)" for name, ecn in tcp if not ecn]
+    if tcp and table.receiver.acknowledgements == "data":
+        dropped.append("acknowledgements of " + ", ".join(name for name, _ in tcp))
+    if not dropped:
+        return []
+    return [
+        "fabric.switch will drop packets that are not ECN-capable where it marks others: "
+        + ", ".join(dropped)
+    ]
 
 
 def _notification_interval(table: FabricTable) -> int | None:

@@ -1,4 +1,4 @@
-"""The parameter tables of rate-based ends."""
+"""The parameter tables of rate-based ends, and of whatever a fabric may send with."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from vermilion import _core
-from vermilion.scenario.algorithms import accepted_algorithm, table_of
+from vermilion.scenario.algorithms import accepted_algorithm, senders, table_of
 from vermilion.scenario.errors import FieldError
 
 if TYPE_CHECKING:
@@ -20,13 +20,14 @@ def rate_based_senders() -> dict[str, Algorithm]:
     return {row["name"]: table_of(row) for row in json.loads(_core.rate_based_senders())}
 
 
-def rate_based_sender(name: object) -> Algorithm:
-    """The rate-based end of this name.
+def fabric_sender(name: object) -> Algorithm:
+    """The rate-based end, or the TCP sender, of this name.
 
     Raises:
         FieldError: there is none.
     """
-    known = rate_based_senders()
+    known = {**senders(), **rate_based_senders()}
     if isinstance(name, str) and name in known:
         return known[name]
-    raise FieldError("congestion_control", name, accepted_algorithm(str(name), known))
+    accepted = f"{accepted_algorithm(str(name), rate_based_senders())}, or a sender of TCP"
+    raise FieldError("congestion_control", name, accepted)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, PlainValidator, ValidationError, model_validator
 
-from vermilion.fabric.senders import rate_based_sender
+from vermilion.fabric.senders import fabric_sender, rate_based_senders
 from vermilion.fabric.sizes import Points, size_distributions
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
 from vermilion.scenario.quantities import RATE, RATIO, SIZE, TIME, Quantity, QuantityError
@@ -249,7 +249,7 @@ class Switch(Table):
 
 
 class Sender(Table):
-    """A rate-based end and what differs from its defaults.
+    """A rate-based end, or a sender of TCP, and what differs from its defaults.
 
     Attributes:
         congestion_control: its name.
@@ -258,6 +258,11 @@ class Sender(Table):
 
     congestion_control: str
     parameters: dict[str, Any]
+
+    @property
+    def is_tcp(self) -> bool:
+        """Whether its ends are those of TCP."""
+        return self.congestion_control not in rate_based_senders()
 
 
 def _sender(value: object) -> Sender:
@@ -268,8 +273,11 @@ def _sender(value: object) -> Sender:
         accepted = 'a name, or a table like { congestion_control = "dcqcn-mellanox" }'
         raise FieldError("", value, accepted)
     given = dict(given)
-    algorithm = rate_based_sender(given.pop("congestion_control", MISSING))
+    algorithm = fabric_sender(given.pop("congestion_control", MISSING))
     return Sender(congestion_control=algorithm.name, parameters=algorithm.parse(given))
+
+
+_OWN_SENDER: Final = PlainValidator(lambda value: None if value is None else _sender(value))
 
 
 class Receiver(Table):
@@ -365,12 +373,14 @@ class Poisson(Table):
         load: part of each host's rate that they ask for.
         start: when the first may begin.
         stop: when the last may begin; automatic: at the end of the run.
+        sender: its ends, if others than those of the fabric.
     """
 
     sizes: Annotated[Points, PlainValidator(_sizes)]
     load: Annotated[float, _LOAD]
     start: Annotated[float, _INSTANT] = 0.0
     stop: Annotated[float | None, _automatic_or(_SPAN)] = None
+    sender: Annotated[Sender | None, _OWN_SENDER] = None
 
 
 class Incast(Table):
@@ -384,6 +394,7 @@ class Incast(Table):
         load: part of all hosts' rate that they ask for, instead of an interval.
         start: when the first may begin.
         stop: when the last may begin; automatic: at the end of the run.
+        sender: its ends, if others than those of the fabric.
     """
 
     senders: Annotated[int, _COUNT]
@@ -393,6 +404,7 @@ class Incast(Table):
     load: Annotated[float | None, _automatic_or(_LOAD)] = None
     start: Annotated[float, _INSTANT] = 0.0
     stop: Annotated[float | None, _automatic_or(_SPAN)] = None
+    sender: Annotated[Sender | None, _OWN_SENDER] = None
 
     @model_validator(mode="after")
     def _check_one(self) -> Incast:
@@ -424,11 +436,13 @@ class Listed(Table):
 
     Attributes:
         transfers: source, destination, size and start of each.
+        sender: its ends, if others than those of the fabric.
     """
 
     transfers: Annotated[
         tuple[tuple[str | int, str | int, int, float], ...], PlainValidator(_transfers)
     ]
+    sender: Annotated[Sender | None, _OWN_SENDER] = None
 
 
 class FromFile(Table):
@@ -436,9 +450,11 @@ class FromFile(Table):
 
     Attributes:
         file: its path, from where the scenario is.
+        sender: its ends, if others than those of the fabric.
     """
 
     file: str
+    sender: Annotated[Sender | None, _OWN_SENDER] = None
 
 
 Traffic = Poisson | Incast | Listed | FromFile
@@ -518,7 +534,7 @@ class FabricTable(Table):
     Attributes:
         topology: ``kind`` and the keys of that kind.
         switch: memory, marking and pauses of every switch.
-        sender: the rate-based end of all transfers.
+        sender: the ends of all transfers whose traffic names no others.
         receiver: how receivers answer.
         packets: sizes on the wire.
         traffic: a list of transfers, of random arrivals, or of incasts.
