@@ -250,6 +250,9 @@ def tune(
     threads: options.Threads = None,
     dask: options.Dask = None,
     target: options.Json = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Show every figure, condition and seed.")
+    ] = False,
     tells_conclusion: Annotated[
         bool,
         typer.Option(
@@ -303,6 +306,7 @@ def tune(
         study,
         study_name,
         tells_conclusion,
+        everything,
     )
     if not scenarios:
         return go_on(session)
@@ -363,7 +367,7 @@ def _tune_one(
 
     outcome = session.perform(tuned)
     if session.target != STANDARD_OUTPUT and outcome.accepted:
-        say(f"\nto see it: {command_to_see(name, plan, outcome)}")
+        say(f"\nto see it:\n{command_to_see(name, plan, outcome)}")
     drawn.draw(plan, outcome)
     return exit_code(outcome, tells_conclusion=session.tells_conclusion)
 

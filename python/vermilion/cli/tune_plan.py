@@ -129,7 +129,7 @@ def check_together(
 
 
 def command_to_see(name: str, plan: TuningPlan, outcome: Recommendation) -> str:
-    """The command that simulates the recommended setting.
+    """The command that simulates the recommended setting, a line for each part.
 
     Args:
         name: of the scenario, as it was given.
@@ -146,7 +146,8 @@ def command_to_see(name: str, plan: TuningPlan, outcome: Recommendation) -> str:
     ]
     links = [report.link for report in tuned.carried_over]
     words = _conversion(plan.scenarios[0], scenario, links)
-    return shlex.join(["vermilion", "run", name, *words, *settings])
+    parts = [shlex.join(["vermilion", "run", name, *words]), *map(shlex.quote, settings)]
+    return " \\\n  ".join(parts)
 
 
 def _conversion(before: Scenario, after: Scenario, links: list[str]) -> list[str]:

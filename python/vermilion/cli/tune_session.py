@@ -77,6 +77,7 @@ class Session:
         study: the file in which it is kept, if it is.
         study_name: which study of the file.
         tells_conclusion: whether the exit code is to tell what the tuning has come to.
+        everything: whether all of the outcome is shown.
     """
 
     target: str | None
@@ -87,6 +88,7 @@ class Session:
     study: str | None
     study_name: str | None
     tells_conclusion: bool = False
+    everything: bool = False
 
     @property
     def usual_budget(self) -> int:
@@ -128,7 +130,7 @@ class Session:
             if self.target is not None:
                 file.write(f"{outcome.to_json()}\n")
         if self.target != STANDARD_OUTPUT:
-            say(str(outcome))
+            say(str(outcome) if self.everything else getattr(outcome, "summary", str(outcome)))
             if self.study is not None:
                 say(self._words_about_the_study())
         return outcome
@@ -215,6 +217,7 @@ _OF_A_SESSION: Final = frozenset(
         "dask",
         "target",
         "tells_conclusion",
+        "everything",
     }
 )
 """Options that may be given when a study is resumed; all else is in the study."""
@@ -244,7 +247,7 @@ def check_study_options(
         if name not in _OF_A_SESSION and is_explicit(context, name):
             message = (
                 f"the study sets {name.replace('_', ' ')} already; expected only "
-                "--budget, --deadline, --threads, --dask, --json and --exit-code without "
+                "--budget, --deadline, --threads, --dask, --json, --all and --exit-code without "
                 "a scenario"
             )
             raise UserError(message)

@@ -198,6 +198,12 @@ class Space:
             by_name[dimension.name] = dimension.value(coordinates[dimension.name], upper)
         return {name: by_name[name] for name in self.names}
 
+    def nearest(self, values: Mapping[str, float]) -> dict[str, float]:
+        """The nearest setting of the box: these very values where they are in it."""
+        found = self.values(self.point(values))
+        same = all(math.isclose(found[name], values[name], rel_tol=1e-9) for name in found)
+        return {name: values[name] for name in found} if same else found
+
     def point(self, values: Mapping[str, float]) -> Point:
         """The point of these parameter values; the nearest one for values outside the box.
 

@@ -8,10 +8,9 @@ or from a bound on a delay (:mod:`vermilion.tuning.rules_of_thumb`):
 - PIE told the target or half the bound, at its default where nothing asks for a delay;
 - CoDel and FQ-CoDel as their RFCs have them.
 
-All but drop-tail keep the buffer that is in force. What a device does not have is left out. They
-are shown and not recommended, so nothing is asked of them beyond the constraints that are given:
-what they cost is to be read off their results. A search does not begin with them: on the example
-networks it then ended in worse settings, near the guess.
+All but drop-tail keep the buffer that is in force. What a device does not have is left out. What
+they cost is to be read off their results. A search begins with the one of the tuned discipline, and
+unless the best is clearly better, that one is recommended (:mod:`vermilion.tuning.proof`).
 """
 
 from __future__ import annotations
@@ -206,6 +205,32 @@ def expert_baselines(
         for each, row in zip(found, rows, strict=True)
         if len(results := [result for result in row if result is not None]) == len(seeds)
     )
+
+
+def rule_settings(
+    scenario: Scenario, objective: Objective, constraints: Sequence[Constraint], incumbent: Setting
+) -> list[dict[str, float]]:
+    """Settings of the searched parameters by rules of thumb of the disciplines in force.
+
+    Args:
+        scenario: whose queues are tuned.
+        objective: the one of the tuning.
+        constraints: as the user gave them.
+        incumbent: the setting in force; what no rule names stays as it is there.
+
+    Returns:
+        One, or none where parameters are automatic.
+    """
+    found = dict(incumbent)
+    for link in dict.fromkeys(path.split(".")[1] for path in incumbent if path[:6] == "links."):
+        rules = _rules(scenario, link, objective, constraints)
+        own = rules.get(scenario.links[link].queue.discipline, {})
+        for name, value in own.items():
+            if (path := f"links.{link}.queue.{name}") in found:
+                found[path] = value
+    numbers = {path: value for path, value in found.items() if value is not None}
+    known = found != dict(incumbent) and len(numbers) == len(found)
+    return [numbers] if known else []
 
 
 def _rules(

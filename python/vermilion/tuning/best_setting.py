@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.errors import ScenarioError
+from vermilion.tuning.baselines import rule_settings
 from vermilion.tuning.checks import (
     BESIDE,
     LEAST_DEADLINE_S,
@@ -18,7 +19,7 @@ from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
 from vermilion.tuning.memory import RememberedRuns
 from vermilion.tuning.model_search import search_best
 from vermilion.tuning.neighbourhood import neighbours
-from vermilion.tuning.recommendation import Recommendation, WarmStart
+from vermilion.tuning.recommendation import Recommendation, WarmStart, is_within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -49,6 +50,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     from vermilion import _core
 
     plan, [case] = tuning.plan, tuning.cases
+    rules = rule_settings(case.scenario, case.objective, case.stated, case.incumbent)
     warm_starts = [*plan.warm_starts, *(setting for _, _, setting in tuning.earlier)]
     left = tuning.seconds_left(session.deadline_s)
     if left is not None and left >= LEAST_DEADLINE_S:
@@ -64,6 +66,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         budget=plan.budget,
         deadline_s=left,
         warm_starts=warm_starts,
+        rules=[tuning.space.nearest(each) for each in rules],
         search=tuning.search,
         search_seed=plan.seed,
         search_settings=plan.search_settings,
@@ -182,7 +185,9 @@ def _as_good_baselines(
         spread = (each.objective.half_width or 0.0) + (best.half_width or 0.0)
         return not each.missed and sign * (each.objective.mean - best.mean) <= spread
 
-    names = [each.label for each in baselines if is_as_good(each)]
+    chosen = outcome.best or {}
+    others = [each for each in baselines if not is_within(each.parameters, chosen)]
+    names = [each.label for each in others if is_as_good(each)]
     return (f"without a search, as good on these seeds: {'; '.join(names)}",) if names else ()
 
 

@@ -500,9 +500,8 @@ class Tuning(TuningState):
         }
         if len(setting) < len(self.space):
             return None
-        nearest = self.space.values(self.space.point(setting))
-        same = all(math.isclose(nearest[name], setting[name], rel_tol=1e-9) for name in nearest)
-        return nearest if same else None
+        inside = self.space.nearest(setting) == setting
+        return self.space.values(self.space.point(setting)) if inside else None
 
     def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
         """Lets the best settings race on more seeds and chooses the likely best."""

@@ -60,6 +60,9 @@ _FEWEST_KNOWN: Final = 8
 
 _CONFIDENCE: Final = 0.95
 
+_DOUBT_AROUND: Final = 2.5
+"""The same of a single run under another condition."""
+
 _DOUBT_OF_HARM: Final = 1.5
 """Standard errors by which a search lets a bound of harm be broken: longer runs will tell."""
 
@@ -112,14 +115,16 @@ class MarginNoise:
 
     def allowances_around(self) -> Allowances:
         """The same under other conditions, of a setting that has met one seed."""
-        return self._distances(0.0, -_DOUBT_OF_HARM)
+        return self._distances(0.0, -_DOUBT_AROUND)
 
     def _distances(self, asked: float, harm: float) -> Allowances:
         return [
             [
                 0.0
                 if len(each) < _FEWEST_KNOWN
-                else (harm if constraint.of_harm else asked) * each[len(each) // 2]
+                else harm * _root_mean_square(each)
+                if constraint.of_harm
+                else asked * each[len(each) // 2]
                 for each in phases
             ]
             if phases
@@ -133,6 +138,11 @@ def half_width_per_deviation(seeds: int) -> float:
     return t_quantile(_CONFIDENCE, seeds - 1) / math.sqrt(seeds)
 
 
+def _root_mean_square(values: Sequence[float]) -> float:
+    """Of counts most deviations are 0, and those that are not matter."""
+    return math.sqrt(math.fsum(each * each for each in values) / len(values))
+
+
 def _deviation(values: Sequence[float]) -> float:
     mean = math.fsum(values) / len(values)
     squares = math.fsum((value - mean) ** 2 for value in values)
@@ -142,7 +152,7 @@ def _deviation(values: Sequence[float]) -> float:
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
 
-_IN_DOUBT: Final = PILOT // 4
+_IN_DOUBT: Final = PILOT // 10
 """Settings of the pilot that have to lie on either side of a bound for it to matter."""
 
 _PILOT_SHARE: Final = 0.15
@@ -532,10 +542,7 @@ def _agreement(
     pilots: Sequence[Sequence[Evaluation]],
     incumbents: Sequence[Evaluation],
 ) -> RankAgreement | None:
-    """The least rank correlation of two lengths: of the goal, and of each bound asked for.
-
-    Bounds of harm are left to longer runs, since a mean decides there.
-    """
+    """The least rank correlation of two lengths: of the goal, and of each bound in doubt."""
     found = [rank_agreement(*([each.objective for each in row] for row in pilots))]
     rows = [
         [
@@ -544,10 +551,10 @@ def _agreement(
         ]
         for evaluations, incumbent in zip(pilots, incumbents, strict=True)
     ]
-    for number, constraint in enumerate(constraints):
+    for number in range(len(constraints)):
         margins = [[row[number] for row in length] for length in rows]
         broken = sum(margin < 0.0 for margin in margins[1])
-        if not constraint.of_harm and _IN_DOUBT <= broken <= len(margins[1]) - _IN_DOUBT:
+        if _IN_DOUBT <= broken <= len(margins[1]) - _IN_DOUBT:
             found.append(rank_agreement(*margins))
     known = [each for each in found if each is not None]
     return min(known, key=lambda each: each.low) if len(known) == len(found) else None

@@ -90,6 +90,7 @@ def search_best(
     budget: int,
     deadline_s: float | None = None,
     warm_starts: Iterable[Mapping[str, float]] = (),
+    rules: Sequence[Mapping[str, float]] = (),
     search: str = AUTOMATIC,
     search_seed: int = 1,
     search_settings: Mapping[str, Any] | None = None,
@@ -123,7 +124,8 @@ def search_best(
         budget: settings that the search may use, start points included. Without a deadline
             the outcome depends on it, on the seeds, and on nothing else.
         deadline_s: wall seconds for all stages together.
-        warm_starts: settings to try first, after the incumbent.
+        warm_starts: settings to try first, after the incumbent and the rules.
+        rules: settings by rules of thumb; one is taken unless the best is clearly better.
         search: the name of the search.
         search_seed: of the search's own random points.
         search_settings: further arguments of the search, such as ``stop_side``.
@@ -200,7 +202,7 @@ def search_best(
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
-        starts = [*complete(incumbent), *warm_starts]
+        starts = [*complete(incumbent), *rules, *warm_starts]
         searcher = search_named(chosen_search(search, len(space)))(
             len(space),
             seed=search_seed,
@@ -236,6 +238,7 @@ def search_best(
         compare=compared,
         refines=refines,
         screening=Screening(crosses_zero=objective.least_size > 0.0),
+        rules=rules,
         earlier=[] if search_state is None else _leaders_of(search_state, searcher, space),
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
@@ -285,10 +288,7 @@ def _leaders_of(state: Mapping[str, Any], searcher: Search, space: Space) -> lis
         ):
             message = f"{given!r} among its leaders is not accepted; expected a number for each"
             raise ValueError(message)
-        nearest = space.values(space.point(setting))
-        # To the last digit as it was, but for another box.
-        same = all(math.isclose(nearest[name], setting[name], rel_tol=1e-9) for name in nearest)
-        found.append(setting if same else nearest)
+        found.append(space.nearest(setting))  # to the last digit as it was, but for another box
     return found
 
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from vermilion.files.document import document
 from vermilion.objectives.constraint import Constraint
 from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario.quantities import how_many
 from vermilion.scenario.variation import (
     is_same_network,
     with_flow_counts,
@@ -255,6 +256,15 @@ class Around:
     def warnings(self) -> tuple[str, ...]:
         """A sentence for whoever can tell that such a condition will come; none where it holds."""
         return tuple(f"do not use it with {each.label}: {each.reason}" for each in self.lost)
+
+    @property
+    def summary(self) -> str:
+        """How often it is better than the setting in force, and where it is worse."""
+        better = sum(each.verdict == "better" for each in self.outcomes)
+        count = len(self.outcomes)
+        text = f"better under {better} of {how_many(count, 'condition')} around"
+        worse = ", ".join(each.label for each in self.lost)
+        return f"{text}, worse with {worse}" if worse else text
 
     def __str__(self) -> str:
         """A table: one line for each condition."""

@@ -292,15 +292,10 @@ def prepare(plan: TuningPlan) -> PreparedTuning:
         space=space,
         device=device,
         search=_search_name(plan, len(space)),
-        seeds=plan.seeds or Seeds.counted(plan.seed, search=_search_seeds(plan)),
+        seeds=plan.seeds or Seeds.counted(plan.seed),
         carried_over=tuple(report for each in tuned for report in each.carried_over),
         start=start,
     )
-
-
-def _search_seeds(plan: TuningPlan) -> int:
-    """Seeds of a search; further conditions stand for the third."""
-    return 3 if plan.exactly or plan.kind != "setting" else 2
 
 
 def _search_name(plan: TuningPlan, parameters: int) -> str:

@@ -13,6 +13,9 @@
   constraints too, those and points on the way to them are compared as well, on four times the
   seeds: what lies near the edge takes them.
 
+- *The plainer.* Where a rule of thumb, or the best with two or three digits, can be proven too and
+  the best is not clearly better than it, it is taken.
+
 Who looks often enough finds merits that are chance. So all that comes after the first comparison is
 decided at 99 % instead of 95 %. A setting that is no better passes the first look with 2.5 %, and
 each of at most thirteen later ones with 0.5 %: together at most 9 %, and less, because all meet the
@@ -33,6 +36,7 @@ from vermilion.tuning.verdict import judge, mean_margins, mean_violation
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from vermilion.search import Space
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Evaluation
@@ -53,6 +57,8 @@ _OUTSIDE: Final = (1.0, 0.5)
 """The same of those that are tried besides."""
 _EACH: Final = 2
 """How many settings at each distance."""
+_DIGITS: Final = (2, 3)
+"""Of the numbers that a person would write."""
 
 
 class Proof:
@@ -90,6 +96,34 @@ class Proof:
             tried = self._prove_best_of(settings)
             if tuning.comparison.decision.refused and tried:
                 self._retry_nearest(tried)
+        self._take_plainer()
+
+    def _take_plainer(self) -> None:
+        """Takes a rule of thumb or rounder numbers, unless the best is clearly better."""
+        tuning = self._tuning
+        if tuning.comparison is None or tuning.compared is None or tuning.end != "budget":
+            return
+        best, incumbent = tuning.compared
+        accepted = tuning.comparison.accepted
+        settings = [each for each in tuning.rules if each not in (best.setting, incumbent.setting)]
+        settings += [
+            each
+            for digits in _DIGITS
+            if accepted and (each := _rounded(tuning.space, best.setting, digits))
+        ]
+        for setting in settings:
+            plain = tuning.full.incumbent.another(setting)
+            [results] = tuning.meet(incumbent.seeds, [plain])
+            if len(plain.seeds) < len(incumbent.seeds) or self._is_unmeasured((plain,)):
+                continue
+            comparison = self._compare(plain, incumbent, LATER_LOOKS)
+            better = accepted and self._compare(best, plain, FIRST_LOOK).accepted
+            if comparison.accepted and not better:
+                among = tuning.comparison.among
+                tuning.comparison = comparison.chosen_among(among) if among > 1 else comparison
+                tuning.best = plain
+                tuning.compared, tuning.results[0] = (plain, incumbent), results
+                return
 
     def _add_seeds(self, times: int) -> bool:
         """Lets both meet so many times the seeds of the comparison; whether that was possible."""
@@ -237,6 +271,18 @@ class Proof:
     @staticmethod
     def _is_unmeasured(evaluations: Sequence[Evaluation]) -> bool:
         return any(each.not_measured is not None for each in evaluations)
+
+
+def _rounded(space: Space, setting: Setting, digits: int) -> Setting | None:
+    """A setting with so many digits; ``None`` where it is none of the box."""
+    numbers = {
+        name: value if isinstance(value, bool) else float(f"{value:.{digits}g}")
+        for name, value in setting.items()
+        if value is not None
+    }
+    if len(numbers) < len(setting) or numbers == setting:
+        return None
+    return numbers if space.nearest(numbers) == numbers else None
 
 
 class _Settings:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from html import escape
+from math import isclose
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from vermilion.files.document import document, json_text
@@ -90,6 +92,53 @@ def aligned(rows: Sequence[tuple[str, ...]]) -> list[str]:
         "  ".join(["", row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])]).rstrip()
         for row in rows
     ]
+
+
+_SCREEN: Final = {
+    "goodput_bit_per_s.total": "goodput",
+    "sojourn_ms.p95": "delay p95",
+    "drop_rate": "dropped",
+    "jain_index": "Jain",
+    "starved": "starved",
+}
+"""Columns of a summary, besides the objective."""
+
+WIDTH: Final = 100
+"""Characters of a line."""
+
+
+def wrapped(text: str) -> list[str]:
+    """Lines of a text."""
+    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def summary_table(
+    heading: str,
+    objective: tuple[str, str],
+    settings: Sequence[tuple[str, Interval, Mapping[str, Interval]]],
+) -> list[str]:
+    """Lines of a table with a line for each setting.
+
+    Args:
+        heading: above the settings' names.
+        objective: its name and unit.
+        settings: the name, what it reaches, and its price.
+    """
+    columns = [
+        row
+        for row in PRICE
+        if row.metric in _SCREEN and any(row.metric in price for *_, price in settings)
+    ]
+    names = [objective[0], *(_SCREEN[row.metric] for row in columns)]
+    units = [objective[1], *(row.unit for row in columns)]
+    rows = [(heading, *names), ("", *units)]
+    for name, reached, price in settings:
+        cells = (
+            f"{price[row.metric].mean * row.factor:.4g}" if row.metric in price else ABSENT
+            for row in columns
+        )
+        rows.append((name, interval_text(reached), *cells))
+    return aligned(rows)
 
 
 def kept_lines(verdicts: Sequence[ConstraintVerdict]) -> list[str]:
@@ -266,42 +315,95 @@ class Recommendation:
         """Return strict JSON; what could not be computed is absent."""
         return json_text(self, indent)
 
+    @property
+    def title(self) -> str:
+        """The decision in a line."""
+        if not self.accepted:
+            return f"{self.scenario}: no change"
+        rule = next(
+            (each.label for each in self.rivals if is_within(each.parameters, self.parameters)), ""
+        )
+        return f"{self.scenario}: use {rule or 'the best setting found'}"
+
+    @property
+    def summary(self) -> str:
+        """A screen of text: the decision, its price beside the baselines, and what was kept."""
+        lines = [*wrapped(self.title), *wrapped(self.reason)]
+        for warning in self.warnings:
+            lines += wrapped(f"warning: {warning}")
+        lines += ["", *aligned(self._setting_rows()), ""]
+        if self.comparison is not None:
+            lines += [*self._summary_table(self.comparison), ""]
+            broken = [each for each in self.comparison.best_verdicts if each.holds != "met"]
+            kept = "; ".join(map(str, broken)) or "kept: every constraint and every bound of harm"
+            if self.robustness is not None:
+                kept += f"; {self.robustness.summary}"
+            lines += wrapped(kept)
+        effort = f"{how_many(self.evaluations, 'setting')} tried in {self.seconds:.1f} s"
+        lines += [f"{effort}{ended_by(self.end)}; every figure, condition and seed: --all"]
+        return "\n".join([*lines, *self._device_lines()])
+
+    def _summary_table(self, comparison: Comparison) -> list[str]:
+        best, now = ({name: pair[place] for name, pair in self.metrics.items()} for place in (0, 1))
+        settings = [
+            ("in force", comparison.incumbent, now),
+            ("best found", comparison.best, best),
+            *((each.heading, each.objective, each.metrics) for each in self._other_baselines),
+        ]
+        heading = f"on {how_many(comparison.difference.count, 'fresh seed')}"
+        return summary_table(heading, (self.objective, self.unit), settings)
+
+    @property
+    def _other_baselines(self) -> list[BaselineOutcome]:
+        others = [each for each in self.rivals if not is_within(each.parameters, self.parameters)]
+        return others[:_MOST_BASELINES]
+
+    def _device_lines(self) -> list[str]:
+        if self.device is None:
+            return []
+        return self.device.lines("the best found" if self.accepted else "the incumbent")
+
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
         lines = [
-            f"{self.scenario}: {'use the best setting found' if self.accepted else 'no change'}",
-            self.reason,
-            *(f"warning: {warning}" for warning in self.warnings),
+            *wrapped(self.title),
+            *wrapped(self.reason),
+            *(line for each in self.warnings for line in wrapped(f"warning: {each}")),
             "",
             *aligned(self._setting_rows()),
             "",
         ]
         comparison = self.comparison
         if comparison is not None:
-            lines += [*aligned(self._price_rows(comparison)), ""]
-            lines += missed_lines(self._shown_baselines)
+            lines += [*aligned(self._price_rows(comparison, ())), ""]
+            lines += [*self._summary_table(comparison), ""]
+            lines += [
+                line for each in missed_lines(self._other_baselines) for line in wrapped(each)
+            ]
             kept = kept_lines(comparison.best_verdicts)
             if kept:
-                lines += ["of the best found", *(f"  {line}" for line in kept), ""]
+                lines += ["of the best found"]
+                lines += [f"  {line}" for each in kept for line in wrapped(each)]
+                lines += [""]
         if self.robustness is not None:
             lines += [str(self.robustness), ""]
         seeds = ", ".join(
             f"{_range(numbers)} for the {stage.replace('_', '-')}"
             for stage, numbers in asdict(self.seeds).items()
         )
+        notes = []
         if self.warm_starts:
             source, apart = self.warm_starts[0]
             nearest = f"the nearest that to {source} (distance {apart:.2g})"
-            lines += [f"began with {len(self.warm_starts)} earlier answers, {nearest}"]
-        lines += [str(report) for report in (self.fidelity, self.race) if report is not None]
-        lines += [
+            notes += [f"began with {len(self.warm_starts)} earlier answers, {nearest}"]
+        notes += [str(report) for report in (self.fidelity, self.race) if report is not None]
+        notes += [
             f"{how_many(self.evaluations, 'setting')} tried by {self.search}; seeds {seeds}",
             f"{how_many(self.simulations, 'simulation')} in {self.seconds:.1f} s"
             + ended_by(self.end),
         ]
-        if self.device is not None:
-            lines += self.device.lines("the best found" if self.accepted else "the incumbent")
-        return "\n".join(lines)
+        lines += [line for each in notes for line in wrapped(each)]
+        return "\n".join([*lines, *self._device_lines()])
 
     @property
     def _shown_baselines(self) -> Sequence[BaselineOutcome]:
@@ -313,9 +415,10 @@ class Recommendation:
         rows: list[tuple[str, ...]] = [("parameter", "incumbent", "best found")]
         return [*rows, *((path, *texts) for path, texts in self.readable.items())]
 
-    def _price_rows(self, comparison: Comparison) -> list[tuple[str, ...]]:
-        """Table of all settings on the fresh seeds."""
-        baselines = self._shown_baselines
+    def _price_rows(
+        self, comparison: Comparison, baselines: Sequence[BaselineOutcome]
+    ) -> list[tuple[str, ...]]:
+        """Table of both settings and some baselines on the fresh seeds."""
         reached = [comparison.incumbent, comparison.best, *(each.objective for each in baselines)]
         rows = [objective_row(self.objective, self.unit, reached)]
         if gain := _improvement(comparison):
@@ -335,11 +438,10 @@ class Recommendation:
         comparison = self.comparison
         lines = []
         if comparison is not None:
-            [_, *rows] = self._price_rows(comparison)
+            [_, *rows] = self._price_rows(comparison, self._shown_baselines)
             sections.append(Section("on fresh seeds", [(row[0], row[1:]) for row in rows]))
             lines = kept_lines(comparison.best_verdicts)
-        decision = "use the best setting found" if self.accepted else "no change"
-        table = ShownTable(f"{self.scenario}: {decision}", headings, sections).html()
+        table = ShownTable(self.title, headings, sections).html()
         constraints = "".join(f"<li>{escape(line)}</li>" for line in lines)
         listed = f"<p>constraints, of the best found</p><ul>{constraints}</ul>" if lines else ""
         warnings = (f"warning: {warning}" for warning in self.warnings)
@@ -352,6 +454,14 @@ class Recommendation:
 def ended_by(end: End) -> str:
     """Describe what has cut a tuning short, to be appended to a line; "" where nothing has."""
     return f", ended by {_ENDS[end]}" if end in _ENDS else ""
+
+
+def is_within(rule: Setting, setting: Setting) -> bool:
+    """Check whether a setting is what a rule of thumb names."""
+    return bool(rule) and all(
+        value is not None and name in setting and isclose(value, setting[name] or 0.0)
+        for name, value in rule.items()
+    )
 
 
 def missed_lines(baselines: Sequence[BaselineOutcome]) -> list[str]:

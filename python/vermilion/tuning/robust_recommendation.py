@@ -18,6 +18,7 @@ from vermilion.tuning.recommendation import (
     kept_lines,
     missed_lines,
     objective_row,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -171,6 +172,32 @@ class RobustRecommendation:
     def _title(self) -> str:
         decision = "use the best setting found in all of them" if self.accepted else "no change"
         return f"{len(self.cases)} scenarios, {self.over}: {decision}"
+
+    @property
+    def summary(self) -> str:
+        """A screen of text: the decision, the setting, and a line for each scenario."""
+        lines = [*wrapped(self._title()), *wrapped(self.reason)]
+        for warning in self.warnings:
+            lines += wrapped(f"warning: {warning}")
+        lines += ["", *aligned(list(self.readable.items())), ""]
+        rows = [("scenario", "goal", "in force", "best found", "best baseline")]
+        for case in self.cases:
+            if (each := case.comparison) is not None:
+                rival = next(iter(case.rivals), None)
+                rule = "" if rival is None else f"{rival.objective.mean:.4g} ({rival.label})"
+                unit = f", {case.unit}" if case.unit else ""
+                reached = (interval_text(each.incumbent), interval_text(each.best))
+                rows.append((case.scenario, f"{case.objective}{unit}", *reached, rule))
+        lines += [*aligned(rows), ""] if len(rows) > 1 else []
+        for case in self.cases:
+            verdicts = () if case.comparison is None else case.comparison.best_verdicts
+            for verdict in verdicts:
+                missed = verdict.holds != "met"
+                lines += wrapped(f"{case.scenario}: {verdict}") if missed else []
+        effort = f"{how_many(self.evaluations, 'setting')} tried{ended_by(self.end)}"
+        lines += [f"{effort}; every figure of each scenario: --all"]
+        device = () if self.device is None else self.device.lines("the best found")
+        return "\n".join([*lines, *device])
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""

@@ -151,6 +151,7 @@ class TuningState:
         leaders: the settings that raced; none before that.
         raced: the same, the likely best first.
         around: the best under the conditions around; ``None`` where it has met none.
+        rules: settings by rules of thumb, which are taken unless the best is clearly better.
         earlier: those of the search that this one goes on with: they are tried again.
     """
 
@@ -186,6 +187,7 @@ class TuningState:
     leaders: list[Setting] = field(default_factory=list)
     raced: list[Evaluation] = field(default_factory=list)
     around: Around | None = None
+    rules: Sequence[Setting] = ()
     earlier: Sequence[Setting] = ()
 
     def __post_init__(self) -> None:
