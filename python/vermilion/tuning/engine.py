@@ -31,7 +31,7 @@ from __future__ import annotations
 import math
 import time
 from heapq import heappush
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from vermilion.tuning.around import AROUND_SEEDS, Neighbourhood
 from vermilion.tuning.horizon import SEARCHED_CONDITIONS, MarginNoise
@@ -78,6 +78,9 @@ end of every batch the cores wait for the last of them, and for what is made of 
 
 _SHORT = 3
 """Of these, one in so many is of a short simulation, where the search used them."""
+
+_FAR: Final = 0.25
+"""Part of the best by which a setting is worse that meets no further conditions in the search."""
 
 LEAST_SECONDS_TO_REFINE = 5.0
 """Deadlines from which on they are tried: modelling takes some tenths of a second."""
@@ -304,15 +307,28 @@ class Tuning(TuningState):
             if each.refusal is None and left:
                 horizon.simulations.run([each], left, until=until)
         met = [each for each in evaluations if each.is_complete(seeds)]
-        horizon.meet_conditions(met, seeds[:1], until, SEARCHED_CONDITIONS)
-        return [each for each in met if horizon.has_met(each, seeds[:1], SEARCHED_CONDITIONS)]
+        near = [each for each in met if not self._is_far(each)]
+        horizon.meet_conditions(near, seeds[:1], until, SEARCHED_CONDITIONS)
+        return [
+            each
+            for each in met
+            if self._is_far(each) or horizon.has_met(each, seeds[:1], SEARCHED_CONDITIONS)
+        ]
+
+    def _is_far(self, evaluation: Evaluation) -> bool:
+        """True if a setting is so much worse than the best that no condition would change it."""
+        if self.best is None or evaluation.refusal is not None:
+            return False
+        best = self.best.objective
+        return evaluation.objective - best > _FAR * max(abs(best), self.horizon.least_size)
 
     def _search_value(self, evaluation: Evaluation, *, hopeless: bool) -> float:
         """Value of a setting for the search."""
-        if not hopeless or evaluation.refusal is not None:
+        best = self.best
+        if evaluation.refusal is not None or not (hopeless or self._is_far(evaluation)):
             return self.horizon.value(evaluation)
-        first, best = evaluation.only_first(), self.best
-        expected = self.screening.expected(first)
+        first = evaluation.first(1) if hopeless else evaluation
+        expected = self.screening.expected(first) if hopeless else first.objective
         if best is not None:
             # It has met no other conditions: as much worse than the best there as it is here.
             expected += self.horizon.joined(best, best.objective) - best.objective
@@ -473,7 +489,7 @@ class Tuning(TuningState):
             return
         horizon = self.horizon
         if self.screening.is_hopeless(evaluation):
-            evaluation = evaluation.only_first()
+            evaluation = evaluation.first(1)
         self.unsaved.append(
             Used(
                 number=self.evaluations,

@@ -153,13 +153,13 @@ class Evaluation:
         """Objective to be minimised, with each of the latest so many seeds."""
         return self.objectives[-count:]
 
-    def only_first(self) -> Evaluation:
-        """The same with its first seed alone."""
+    def first(self, count: int) -> Evaluation:
+        """The same with its first seeds alone."""
         return Evaluation(
             self.setting,
-            self.seeds[:1],
-            self.objectives[:1],
-            [values[:1] for values in self.constrained],
+            self.seeds[:count],
+            self.objectives[:count],
+            [values[:count] for values in self.constrained],
             self.refusal,
             self.not_measured,
             text=self.text,
@@ -340,11 +340,11 @@ class JointEvaluation(Evaluation):
         """The joined objective with the latest seeds, as if there were no others."""
         return self.joining.joined([part.objectives[-count:] for part in self.parts])
 
-    def only_first(self) -> JointEvaluation:
-        """The same with the first seed alone."""
+    def first(self, count: int) -> JointEvaluation:
+        """The same with the first seeds alone."""
         first = JointEvaluation(
             self.setting,
-            parts=[part.only_first() for part in self.parts],
+            parts=[part.first(count) for part in self.parts],
             joining=self.joining,
         )
         first.gather()

@@ -13,7 +13,7 @@ that of an ordinary one.
 A horizon may have further conditions (:mod:`vermilion.tuning.neighbourhood`), each a horizon of its
 own. What a setting reaches under each is divided by what the setting in force reaches there, and
 the value of a setting is the weighted geometric mean, or the arithmetic one of what may be
-negative. A search meets the two that ask most of a queue; what it has found meets all of them.
+negative. A search meets the one that asks most of a queue; what it has found meets all of them.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ _PILOT_SHARE: Final = 0.15
 """Of the time left, what the pilot set may take."""
 
 
-SEARCHED_CONDITIONS: Final = 2
+SEARCHED_CONDITIONS: Final = 1
 """Conditions besides the given ones that a search meets."""
 
 NEARLY: Final = 0.1
@@ -353,6 +353,18 @@ class Horizon:
         if not evaluation.seeds:
             return around
         return around + mean_violation(self.constraints, evaluation, self.incumbent, allowances)
+
+    def breaks_what_was_asked(self, evaluation: Evaluation) -> bool:
+        """True if a constraint is broken, or nearly, that is no bound of harm."""
+        margins = mean_margins(self.constraints, evaluation, self.incumbent)
+        allowances = None if self.noise is None else self.noise.allowances()
+        rows = allowances or [None] * len(margins)
+        return any(
+            margin < (0.0 if allowed is None else allowed[place])
+            for constraint, phases, allowed in zip(self.constraints, margins, rows, strict=True)
+            if not constraint.of_harm
+            for place, margin in enumerate(phases)
+        )
 
     def value(
         self, evaluation: Evaluation, objective: float | None = None, *, inside: float = 1.0

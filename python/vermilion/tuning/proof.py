@@ -9,10 +9,9 @@
   there the mean decides. Where that refuses the best found, the distances are none and what
   the search's seeds have flattered it by. The best of those that can be proven is taken; if there
   is none, the one that comes nearest meets as many seeds again.
-- *The way outward.* Where it can be proven, and the search saw better ones that may keep the
-  constraints too, those and points on the way to them are compared as well, on four times the
+- *The way outward.* Where it can be proven, and the search saw noticeably better ones that may keep
+  the constraints too, those and points on the way to them are compared as well, on four times the
   seeds: what lies near the edge takes them.
-
 - *The plainer.* Where a rule of thumb, or the best with two or three digits, can be proven too and
   the best is not clearly better than it, it is taken.
 
@@ -57,6 +56,8 @@ _OUTSIDE: Final = (1.0, 0.5)
 """The same of those that are tried besides."""
 _EACH: Final = 2
 """How many settings at each distance."""
+_GATE: Final = 10
+"""Seeds after which those that are worse meet no more."""
 _DIGITS: Final = (2, 3)
 """Of the numbers that a person would write."""
 
@@ -113,7 +114,11 @@ class Proof:
         ]
         for setting in settings:
             plain = tuning.full.incumbent.another(setting)
-            [results] = tuning.meet(incumbent.seeds, [plain])
+            [results] = tuning.meet(incumbent.seeds[:_GATE], [plain])
+            if accepted and self._compare(best.first(_GATE), plain, LATER_LOOKS).accepted:
+                continue
+            if rest := incumbent.seeds[_GATE:]:
+                results += tuning.meet(rest, [plain])[0]
             if len(plain.seeds) < len(incumbent.seeds) or self._is_unmeasured((plain,)):
                 continue
             comparison = self._compare(plain, incumbent, LATER_LOOKS)
@@ -151,7 +156,15 @@ class Proof:
         measured = []
         best, incumbent = tuning.compared
         others = [tuning.full.incumbent.another(setting) for setting in settings]
-        results = tuning.meet(incumbent.seeds, others)
+        results = tuning.meet(incumbent.seeds[:_GATE], others)
+        if tuning.comparison.accepted:  # those that a few seeds show to be worse meet no more
+            most = best.first(_GATE).objective
+            kept = [each.objective < most for each in others]
+            others = [each for each, keeps in zip(others, kept, strict=True) if keeps]
+            results = [row for row, keeps in zip(results, kept, strict=True) if keeps]
+        if rest := incumbent.seeds[_GATE:]:
+            for row, more in zip(results, tuning.meet(rest, others), strict=True):
+                row.extend(more)
         least = best.objective if tuning.comparison.accepted else math.inf
         count, first = 1, tuning.comparison
         for evaluation, row in zip(others, results, strict=True):
@@ -212,7 +225,9 @@ class Proof:
         """Settings to try where the best found is proven: they looked better, maybe as sure."""
         tuning = self._tuning
         constraints = tuning.full.constraints
-        if tuning.best is None or all(constraint.of_harm for constraint in constraints):
+        if tuning.best is None or tuning.comparison is None:
+            return []
+        if all(constraint.of_harm for constraint in constraints):
             return []
         if tuning.horizon is not tuning.full or len(tuning.seeds.search) == 1:
             return []  # nothing is known of them at this length, or of their noise
@@ -220,12 +235,13 @@ class Proof:
         reached = next((each for each in tuning.ranked_by(0.0) if each.setting == best), None)
         if reached is None:
             return []
-        most = tuning.horizon.value(reached, inside=0.0)
+        most, joined = tuning.horizon.value(reached, inside=0.0), tuning.horizon.joined
+        least = joined(reached, reached.objective) - tuning.comparison.least_gain
         for inside in _OUTSIDE:
             promising = [
                 each.setting
                 for each in tuning.ranked_by(inside)
-                if each.objective < reached.objective
+                if joined(each, each.objective) < least
                 and tuning.horizon.value(each, inside=inside) < min(BROKEN, most)
             ]
             found.add(_EACH, promising)

@@ -339,7 +339,8 @@ class Recommendation:
             if self.robustness is not None:
                 kept += f"; {self.robustness.summary}"
             lines += wrapped(kept)
-        effort = f"{how_many(self.evaluations, 'setting')} tried in {self.seconds:.1f} s"
+        tried = how_many(self.evaluations, "setting")
+        effort = f"{tried} tried, {how_many(self.simulations, 'simulation')}"
         lines += [f"{effort}{ended_by(self.end)}; every figure, condition and seed: --all"]
         return "\n".join([*lines, *self._device_lines()])
 

@@ -106,7 +106,7 @@ def is_at_edge(here: Length) -> bool:
     if horizon.value(best) >= BROKEN:
         return True
     return any(
-        each.objective < best.objective and horizon.value(each) >= BROKEN
+        each.objective < best.objective and horizon.breaks_what_was_asked(each)
         for each in here.evaluations
     )
 
