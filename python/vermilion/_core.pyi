@@ -25,6 +25,7 @@ __all__ = [
     "PassingPacket",
     "Queue",
     "Reduction",
+    "Sent",
     "Simulation",
     "Window",
     "capture_head",
