@@ -230,6 +230,21 @@ def test_senders_of_tcp_send_all_they_have_over_a_fabric(sender):
     )
 
 
+def test_pacing_goes_by_a_round_trip_of_microseconds():
+    rows = [("host1", "host2", "20 MB", "0 s")]
+    sender = {"congestion_control": "cubic", "pacing": True}
+    clocks = {"its own": {}, "coarse": {"clock_tick": "10 ms"}}
+    slowdown = {
+        name: fabric.run(
+            fabric.star(2, traffic=[fabric.transfers(rows)], sender=TCP | sender | clock)
+        ).slowdown["mean"]
+        for name, clock in clocks.items()
+    }
+    assert slowdown["its own"] < 1.02
+    # A round trip is never shorter than a tick.
+    assert slowdown["coarse"] > 10
+
+
 def test_a_fabric_mixes_rate_based_ends_and_tcp_and_says_what_it_will_drop():
     tcp = {"congestion_control": "reno", **TCP}
     rows = [(f"host{place}", "host17", "2 MB", "0 s") for place in range(1, 17)]

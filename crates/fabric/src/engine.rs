@@ -1161,20 +1161,13 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let now = self.slots.now;
         let pair = &mut self.pairs[flow as usize];
         let Some(connection) = &mut pair.connection else { return };
-        connection.timer_at = NEVER;
         if pair.is_done {
             return self.release(flow);
         }
-        if connection.sender.deadline() <= now {
-            connection.sender.on_timer(now);
-        }
-        if connection.receiver.deadline() <= now
-            && let Some(answer) = connection.receiver.on_timer()
-        {
-            let carried = Carried::Answer(answer.into());
+        if let Some(answer) = connection.on_timer(now) {
             pair.under_way += 1;
             let number = self.new_packet(EMPTY);
-            self.carried[number as usize] = carried;
+            self.carried[number as usize] = Carried::Answer(answer);
             self.answer(flow, number);
         }
         self.go_on(flow);

@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from vermilion.fabric.tables import FabricTable, Traffic
+    from vermilion.fabric.tables import FabricTable, Sender, Traffic
     from vermilion.fabric.topologies import Graph
 
 _PAPER_INTERVAL_S = 50e-6
 """Between notifications: Zhu et al., SIGCOMM 2015."""
+
+_CLOCK_TICK_S = 1e-6
+"""Of TCP senders, as Linux has it. By the default of other networks they would pace over 10 ms."""
 
 
 def _ns(seconds: float) -> int:
@@ -95,8 +98,14 @@ def _senders(table: FabricTable) -> tuple[list[dict[str, Any]], list[int]]:
         if sender not in every:
             every.append(sender)
         places.append(every.index(sender))
-    rows = [{"algorithm": it.congestion_control, "parameters": it.parameters} for it in every]
+    rows = [{"algorithm": it.congestion_control, "parameters": _parameters(it)} for it in every]
     return rows, places
+
+
+def _parameters(sender: Sender) -> dict[str, Any]:
+    """Its parameters; round trips are counted in microseconds, unless it says otherwise."""
+    says = not sender.is_tcp or sender.parameters.keys() & {"clock_tick", "option_set"}
+    return sender.parameters if says else {**sender.parameters, "clock_tick": _CLOCK_TICK_S}
 
 
 def notes(table: FabricTable) -> list[str]:
