@@ -318,3 +318,63 @@ def test_many_flows_of_dcqcn_rest_where_the_fluid_model_does(flows, increase):
     assert kmin < queue["p5"] < queue["p99"] < kmax
     marked = (queue["mean"] - kmin) / (kmax - kmin) * pmax
     assert marked == pytest.approx(fluid_marking(flows, increase), rel=0.1)
+
+
+def test_classes_share_a_port_by_their_weights_or_the_highest_goes_first():
+    # 3 MB each from two hosts to a third, none marked: 1048 bytes for 1000 at 100 Gbit/s.
+    parts = [
+        fabric.transfers([(f"host{number}", "host3", "3 MB", "0 s")], class_=class_)
+        for number, class_ in ((1, 0), (2, 5))
+    ]
+    megabyte = 1.048e6 * 8 / 100e9
+
+    def times(**settings):
+        network = fabric.star(3, traffic=parts, buffer="1 MB", **settings, **NONE_MARKED)
+        result = fabric.run(network)
+        assert result.data["pauses"] > 0
+        return result.transfers["completion_time_s"] / megabyte
+
+    # With weights 1 and 3 the one has sent 1 MB when the other has sent 3.
+    weighted = times(weights=[1, 1, 1, 1, 1, 3])
+    assert weighted == pytest.approx([6.0, 4.0], rel=0.03)
+    assert times() == pytest.approx([6.0, 6.0], rel=0.03)
+    assert times(scheduler="strict") == pytest.approx([6.0, 3.0], rel=0.03)
+
+
+@pytest.mark.parametrize("sender", ["dcqcn-mellanox", TCP | {"congestion_control": "reno"}])
+def test_a_paused_class_does_not_hold_another_up(sender):
+    crowd = [(f"host{number}", "host10", "2 MB", "0 s") for number in range(1, 9)]
+
+    def other(class_):
+        parts = [
+            fabric.transfers(crowd),
+            fabric.transfers([("host1", "host9", "1 MB", "100 us")], class_=class_),
+        ]
+        network = fabric.star(10, traffic=parts, sender=sender, buffer="2 MB", **NONE_MARKED)
+        result = fabric.run(network)
+        assert (result.data["not_done"], result.data["drops"]) == (0, 0)
+        assert result.data["pauses"] > 0
+        time = result.transfers["completion_time_s"][result.transfers["destination"] == 8][0]
+        return time / (1.048e6 * 8 / 100e9), result.data["victims"]["transfers"]
+
+    # Its host may send an eighth of the time, and takes turns with the crowd's transfer.
+    slow, victims = other(0)
+    assert slow > 4
+    assert victims == 1
+    quick, victims = other(1)
+    # At the most the two classes of its host take turns.
+    assert quick < 2.1
+    assert victims == 0
+
+
+def test_a_class_is_one_of_eight():
+    rows = [["host1", "host2", "20 kB", "0 s"]]
+    network = fabric.star(2, traffic=[{"transfers": rows, "class": 7}])
+    # Alone it is as any other.
+    plain = fabric.star(2, traffic=[{"transfers": rows}])
+    assert fabric.run(network).slowdown == fabric.run(plain).slowdown
+    assert fabric.parse_fabric(network.to_toml()).table == network.table
+    with pytest.raises(ScenarioError, match=r"class.*7"):
+        fabric.star(2, traffic=[{"transfers": rows, "class": 8}])
+    with pytest.raises(ScenarioError, match="eight weights"):
+        fabric.star(2, traffic=[{"transfers": rows}], weights=[])

@@ -62,6 +62,8 @@ fn scenario(hosts: u32, switches: u32, cables: Vec<Cable>, load: f64, until_ns: 
         },
         further_senders: Vec::new(),
         traffic_senders: Vec::new(),
+        traffic_classes: Vec::new(),
+        class_weights: Vec::new(),
         sender: Sender {
             algorithm: std::env::var("SENDER").unwrap_or("dcqcn-mellanox".into()),
             parameters: Default::default(),

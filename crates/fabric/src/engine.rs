@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_netsim::random::{Purpose, Stream};
 use vermilion_parameters::ParameterError;
+use vermilion_port::DeficitTurns;
 use vermilion_rdma::{Acknowledgement, Hop, Nic, Paced, RateBased, Receiver};
 use vermilion_tcp::Segment;
 use vermilion_tcp::registry::Profile;
 
+use crate::classes::{classes, turns};
 use crate::connection::{Carried, Connection};
 use crate::pair::{Mode, Pair};
 use crate::pause::{Asking, Obeying, Signal};
@@ -95,6 +97,9 @@ pub(crate) struct Build {
     windows: Vec<QueueWindow>,
     base_round_trip: u64,
     seed: u64,
+    /// Links, and the classes that there are, the highest first.
+    lines: u32,
+    classes: Vec<u8>,
 }
 
 impl Build {
@@ -104,6 +109,8 @@ impl Build {
             let value = format!("a way of {} links", topology.longest);
             return Err(ParameterError::new("cables", value, format!("at most {MOST_LINKS}")));
         }
+        let transfers = transfers(scenario, seed)?;
+        let classes = classes(scenario)?;
         let mut ports = Vec::with_capacity(topology.to.len());
         let mut ingress = Vec::with_capacity(topology.to.len());
         let mut taken = vec![0_u64; scenario.switches.len()];
@@ -125,8 +132,8 @@ impl Build {
                         cable.alpha,
                         memory.resume_offset_bytes,
                     );
-                    taken[switch as usize] +=
-                        u64::from(memory.reserve_bytes) + u64::from(cable.headroom_bytes);
+                    taken[switch as usize] += classes.len() as u64
+                        * (u64::from(memory.reserve_bytes) + u64::from(cable.headroom_bytes));
                 }
             }
             ports.push(port);
@@ -162,7 +169,7 @@ impl Build {
             ports[port].watched = windows.len() as u32;
             windows.push(QueueWindow::new(watched.from_ns, watched.until_ns));
         }
-        let transfers = transfers(scenario, seed)?;
+        let lines = ports.len() as u32;
         let mut build = Self {
             topology,
             ports,
@@ -172,6 +179,8 @@ impl Build {
             windows,
             base_round_trip: 0,
             seed,
+            lines,
+            classes,
         };
         let hosts = build.topology.representatives();
         for &source in &hosts {
@@ -182,7 +191,17 @@ impl Build {
                 }
             }
         }
+        for _ in 1..build.classes.len() {
+            build.ports.extend_from_within(..lines as usize);
+            build.ingress.extend_from_within(..lines as usize);
+            build.topology.to.extend_from_within(..lines as usize);
+            build.topology.from.extend_from_within(..lines as usize);
+        }
         Ok(build)
+    }
+
+    pub(crate) fn has_classes(&self) -> bool {
+        self.classes.len() > 1
     }
 
     /// The round trip of the empty network in nanoseconds, and the slowest rate on the way.
@@ -219,12 +238,20 @@ struct Rules {
 }
 
 /// A fabric that runs.
-pub(crate) struct Engine<R: RateBased, const TCP: bool> {
+///
+/// Where there are several classes a port stands for one class of a link, `class x links + link`; what it has of the
+/// transmitter (`free_at`, `fraction`, `is_waiting`) is that of the first. `MIXED`: there are such classes, or senders of TCP.
+pub(crate) struct Engine<R: RateBased, const MIXED: bool> {
     end: R,
     rules: Rules,
     pub(crate) topology: Topology,
     pub(crate) ports: Vec<Port>,
-    /// Ports of each switch.
+    pub(crate) lines: u32,
+    /// Classes that there are, the highest first.
+    pub(crate) classes: Vec<u8>,
+    /// Turns of the classes of each link; none where the highest goes first.
+    pub(crate) turns: Vec<DeficitTurns>,
+    /// Links of each switch.
     ports_of: Vec<Vec<u32>>,
     ingress: Vec<Ingress>,
     asking: Vec<Asking>,
@@ -234,7 +261,7 @@ pub(crate) struct Engine<R: RateBased, const TCP: bool> {
     coins: Vec<Stream>,
     pub(crate) windows: Vec<QueueWindow>,
 
-    slots: Slots,
+    pub(crate) slots: Slots,
     /// Lists of events and of packets that wait; a number is that of a port, or of a packet after those.
     pub(crate) next: Vec<u32>,
     pub(crate) packets: Vec<Packet>,
@@ -255,8 +282,8 @@ pub(crate) struct Engine<R: RateBased, const TCP: bool> {
     /// Ways of the queue pairs, there and back.
     ways: Vec<u32>,
     half: usize,
-    /// Queue pairs whose turn it is, by host.
-    ready: Vec<VecDeque<u32>>,
+    /// Queue pairs whose turn it is, by the port of their host.
+    pub(crate) ready: Vec<VecDeque<u32>>,
 
     pub(crate) transfers: Vec<Transfer>,
     transports: Vec<u32>,
@@ -276,7 +303,7 @@ pub(crate) struct Engine<R: RateBased, const TCP: bool> {
     pub(crate) size_classes: Vec<u64>,
 }
 
-impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
+impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
     pub(crate) fn new(
         end: R,
         build: Build,
@@ -325,7 +352,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let transports = transports.collect();
         let (ports, transfers) = (build.ports.len(), build.transfers.len());
         let mut ports_of = vec![Vec::new(); scenario.switches.len()];
-        for (number, port) in build.ports.iter().enumerate() {
+        for (number, port) in build.ports[..build.lines as usize].iter().enumerate() {
             if port.switch != NONE {
                 ports_of[port.switch as usize].push(number as u32);
             }
@@ -356,7 +383,10 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             free_pairs: Vec::new(),
             ways: Vec::new(),
             half,
-            ready: vec![VecDeque::new(); build.topology.hosts as usize],
+            ready: vec![VecDeque::new(); ports],
+            turns: turns(scenario, &build.classes, build.lines),
+            lines: build.lines,
+            classes: build.classes,
             transports,
             begun: 0,
             left: transfers,
@@ -381,7 +411,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         if R::TELEMETRY {
             engine.telemetry = vec![[Hop::default(); MOST_LINKS]; ports];
         }
-        if TCP {
+        if MIXED {
             engine.carried = vec![Carried::Data(Segment::default()); ports];
         }
         engine.set_bound();
@@ -485,7 +515,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
                 pair.under_way -= 1;
                 if pair.timer == event {
                     pair.timer = NONE;
-                    if TCP && pair.connection.is_some() {
+                    if MIXED && pair.connection.is_some() {
                         return self.on_timer(packet.flow);
                     }
                     self.place(packet.flow);
@@ -517,7 +547,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         if R::TELEMETRY {
             self.telemetry.push([Hop::default(); MOST_LINKS]);
         }
-        if TCP {
+        if MIXED {
             self.carried.push(Carried::Data(Segment::default()));
         }
         (self.packets.len() - 1) as u32
@@ -532,7 +562,8 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
     /// A port sends a packet from `start` on, at which it is free.
     #[inline]
     fn launch(&mut self, number: u32, packet: u32, size: u32, start: u64) {
-        let port = &mut self.ports[number as usize];
+        let line = self.line(number);
+        let port = &mut self.ports[line as usize];
         let owed = if start == port.free_at { port.fraction } else { 0 };
         let time = u64::from(size) * port.per_byte + u64::from(owed);
         port.free_at = start + (time >> 32);
@@ -545,19 +576,20 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
     /// A port sends what goes before data, after the frame in transmission.
     #[inline]
     fn launch_first(&mut self, number: u32, packet: u32, size: u32) {
-        let start = self.ports[number as usize].free_at.max(self.slots.now);
+        let start = self.ports[self.line(number) as usize].free_at.max(self.slots.now);
         self.control_hops += 1;
         self.launch(number, packet, size, start);
     }
 
     /// A port has an event when it is free.
     #[inline]
-    fn await_free(&mut self, number: u32) {
+    pub(crate) fn await_free(&mut self, number: u32) {
         let now = self.slots.now;
-        let port = &mut self.ports[number as usize];
+        let line = self.line(number);
+        let port = &mut self.ports[line as usize];
         port.is_waiting = true;
         let time = port.free_at.max(now);
-        self.push(time, number);
+        self.push(time, line);
     }
 
     fn on_port(&mut self, number: u32) {
@@ -567,6 +599,8 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         if port.free_at > now {
             // Something that goes before data has come between.
             self.await_free(number);
+        } else if MIXED && self.classes.len() > 1 {
+            self.serve_classes(number);
         } else if port.switch == NONE {
             self.serve_host(number);
         } else if !port.is_paused && port.head != NONE {
@@ -590,9 +624,13 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             return self.launch_first(out, number, size);
         }
         let ingress = packet.link ^ 1;
+        let line = self.line(out);
+        // With several classes another one may be about to send.
+        let is_free = self.ports[line as usize].free_at <= now
+            && !(MIXED && self.ports[line as usize].is_waiting);
         let port = &mut self.ports[out as usize];
         let pauses = self.pauses[port.switch as usize];
-        if port.head == NONE && port.free_at <= now && !port.is_paused {
+        if port.head == NONE && is_free && !port.is_paused {
             port.was_paused = false;
             if is_data {
                 self.note(out, number, packet);
@@ -606,7 +644,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             return;
         }
         let before = port.queue;
-        if TCP && !self.rules.marks_at_departure && self.is_unmarkable(out, before, packet) {
+        if MIXED && !self.rules.marks_at_departure && self.is_unmarkable(out, before, packet) {
             return self.lose(out, number, packet.flow);
         }
         let port = &mut self.ports[out as usize];
@@ -620,11 +658,13 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             return self.lose(out, number, packet.flow);
         }
         port.append(&mut self.next, number, size);
-        let (is_waiting, is_paused) = (port.is_waiting, port.is_paused);
+        let is_paused = port.is_paused;
         if port.watched != NONE {
-            self.windows[port.watched as usize].change(now, port.queue);
+            self.watch(out);
         }
-        let marks_here = !self.rules.marks_at_departure && is_data && (!TCP || packet.capable);
+        self.join(out);
+        let is_waiting = self.ports[line as usize].is_waiting;
+        let marks_here = !self.rules.marks_at_departure && is_data && (!MIXED || packet.capable);
         if marks_here && self.is_marked(out, before) {
             self.packets[number as usize].marked = true;
         }
@@ -643,7 +683,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
     }
 
     /// The first packet that waits at a switch's port leaves.
-    fn depart(&mut self, out: u32) {
+    pub(crate) fn depart(&mut self, out: u32) -> u32 {
         let now = self.slots.now;
         let port = &mut self.ports[out as usize];
         let number = port.take(&self.next);
@@ -651,10 +691,10 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let size = u32::from(packet.size);
         port.queue -= size;
         let queue = port.queue;
-        if port.watched != NONE {
-            self.windows[port.watched as usize].change(now, queue);
-        }
         let switch = port.switch as usize;
+        if port.watched != NONE {
+            self.watch(out);
+        }
         let ingress = packet.link ^ 1;
         if self.pauses[switch] {
             self.buffers[switch].release(&mut self.ingress[ingress as usize], size);
@@ -664,11 +704,12 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         } else {
             self.buffers[switch].release_lossy(size);
         }
-        if TCP && self.rules.marks_at_departure && self.is_unmarkable(out, queue, packet) {
-            return self.lose(out, number, packet.flow);
+        if MIXED && self.rules.marks_at_departure && self.is_unmarkable(out, queue, packet) {
+            self.lose(out, number, packet.flow);
+            return 0;
         }
         if packet.kind == Kind::Data {
-            let marks_here = self.rules.marks_at_departure && (!TCP || packet.capable);
+            let marks_here = self.rules.marks_at_departure && (!MIXED || packet.capable);
             if marks_here && self.is_marked(out, queue) {
                 self.packets[number as usize].marked = true;
             }
@@ -677,6 +718,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             self.control_hops += 1;
         }
         self.launch(out, number, size, now);
+        size
     }
 
     /// A packet is lost at a port, for want of room, or because it cannot be marked.
@@ -691,17 +733,14 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
     /// A data packet begins to leave a switch: books, and telemetry.
     #[inline]
     fn note(&mut self, out: u32, number: u32, packet: Packet) {
-        let port = &mut self.ports[out as usize];
         if R::TELEMETRY {
+            let (sent_bytes, queue_bytes) = self.books_of(out);
+            let port = &self.ports[out as usize];
             let hop = &mut self.telemetry[number as usize]
                 [usize::from(self.packets[number as usize].hop) - 1];
-            *hop = Hop {
-                rate: port.rate,
-                time: self.slots.now,
-                sent_bytes: port.bytes,
-                queue_bytes: port.queue,
-            };
+            *hop = Hop { rate: port.rate, time: self.slots.now, sent_bytes, queue_bytes };
         }
+        let port = &mut self.ports[out as usize];
         port.packets += 1;
         port.bytes += u64::from(packet.size);
     }
@@ -731,8 +770,10 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
     fn blame(&mut self, ingress: u32) {
         let switch = self.ports[ingress as usize].switch;
         let ports = &self.ports_of[switch as usize];
-        let longest = ports.iter().max_by_key(|&&port| self.ports[port as usize].queue);
-        if let Some(&port) = longest
+        let class = ingress - self.line(ingress);
+        let ports = ports.iter().map(|&line| line + class);
+        let longest = ports.max_by_key(|&port| self.ports[port as usize].queue);
+        if let Some(port) = longest
             && !self.ports[port as usize].was_paused
         {
             self.ports[port as usize].congested_at = Some(self.slots.now);
@@ -778,7 +819,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             }
         } else if port.switch == NONE {
             self.wake_host(told);
-        } else if port.head != NONE && !port.is_waiting {
+        } else if port.head != NONE && !self.ports[self.line(told) as usize].is_waiting {
             self.await_free(told);
         }
     }
@@ -800,8 +841,8 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let now = self.slots.now;
         let pair = &mut self.pairs[packet.flow as usize];
         match packet.kind {
-            Kind::Data if TCP && pair.connection.is_some() => self.on_segment(number, packet),
-            Kind::Acknowledgement if TCP && pair.connection.is_some() => {
+            Kind::Data if MIXED && pair.connection.is_some() => self.on_segment(number, packet),
+            Kind::Acknowledgement if MIXED && pair.connection.is_some() => {
                 self.on_answer(number, packet);
             }
             Kind::Data => {
@@ -841,7 +882,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
                 let port = &mut self.ports[back as usize];
                 if !rules.acknowledgements_first && (port.is_paused || port.head != NONE) {
                     port.append(&mut self.next, number, u32::from(size));
-                    return;
+                    return self.join(back);
                 }
                 self.launch_first(back, number, u32::from(size));
             }
@@ -943,72 +984,83 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         if in_flight >= self.end.window(&mut pair.state, now) {
             return Mode::Blocked;
         }
-        let uplink = pair.uplink as usize;
+        let (next_at, uplink) = (pair.next_at, pair.uplink);
         // The NIC would not look before it is free.
-        if pair.next_at > now.max(self.ports[uplink].free_at) + 1 {
+        if next_at > now.max(self.ports[self.line(uplink) as usize].free_at) + 1 {
             return Mode::Timed;
         }
-        self.ready[self.topology.from[uplink] as usize].push_back(flow);
+        self.ready[uplink as usize].push_back(flow);
+        self.join(uplink);
         Mode::Ready
     }
 
     /// A NIC may have something to send.
     #[inline]
     fn wake_host(&mut self, uplink: u32) {
-        let port = &self.ports[uplink as usize];
-        if port.is_waiting || port.is_paused {
+        let line = self.line(uplink);
+        let port = &self.ports[line as usize];
+        if port.is_waiting || self.ports[uplink as usize].is_paused {
             return;
         }
-        if port.free_at <= self.slots.now {
-            self.serve_host(uplink);
+        if port.free_at > self.slots.now {
+            self.await_free(uplink);
+        } else if MIXED && self.classes.len() > 1 {
+            self.serve_classes(line);
         } else {
+            self.serve_host(uplink);
+        }
+    }
+
+    /// A NIC that is free sends the next packet, of the only class.
+    fn serve_host(&mut self, uplink: u32) {
+        if self.ports[uplink as usize].is_paused {
+            return;
+        }
+        self.serve(uplink);
+        if self.ports[uplink as usize].head != NONE || !self.ready[uplink as usize].is_empty() {
             self.await_free(uplink);
         }
     }
 
     /// A NIC that is free sends the next packet: of an acknowledgement that waits, or of the queue pair whose turn it is.
-    fn serve_host(&mut self, uplink: u32) {
+    /// Returns its size; 0 if none can be sent.
+    #[inline]
+    pub(crate) fn serve(&mut self, uplink: u32) -> u32 {
         let now = self.slots.now;
         let port = &mut self.ports[uplink as usize];
-        if port.is_paused {
-            return;
-        }
-        let host = self.topology.from[uplink as usize] as usize;
         if port.head != NONE {
             let number = port.take(&self.next);
             let size = u32::from(self.packets[number as usize].size);
             port.queue -= size;
             self.control_hops += 1;
             self.launch(uplink, number, size, now);
-        } else {
-            while let Some(flow) = self.ready[host].pop_front() {
-                let pair = &mut self.pairs[flow as usize];
-                if TCP && pair.connection.is_some() {
-                    if self.send_segment(flow) {
-                        break;
-                    }
-                    continue;
+            return size;
+        }
+        while let Some(flow) = self.ready[uplink as usize].pop_front() {
+            let pair = &mut self.pairs[flow as usize];
+            if MIXED && pair.connection.is_some() {
+                let size = self.send_segment(flow);
+                if size > 0 {
+                    return size;
                 }
-                let in_flight =
-                    u64::from(pair.next - pair.unacknowledged) * u64::from(self.rules.payload);
-                if pair.is_done || pair.next == pair.total {
-                    pair.mode = Mode::Sent;
-                    self.release(flow);
-                } else if in_flight >= self.end.window(&mut pair.state, now) {
-                    pair.mode = Mode::Blocked;
-                } else {
-                    self.send(flow);
-                    break;
-                }
+                continue;
+            }
+            let in_flight =
+                u64::from(pair.next - pair.unacknowledged) * u64::from(self.rules.payload);
+            if pair.is_done || pair.next == pair.total {
+                pair.mode = Mode::Sent;
+                self.release(flow);
+            } else if in_flight >= self.end.window(&mut pair.state, now) {
+                pair.mode = Mode::Blocked;
+            } else {
+                return self.send(flow);
             }
         }
-        if self.ports[uplink as usize].head != NONE || !self.ready[host].is_empty() {
-            self.await_free(uplink);
-        }
+        0
     }
 
     /// A queue pair sends its next packet, at a NIC that is free.
-    fn send(&mut self, flow: u32) {
+    fn send(&mut self, flow: u32) -> u32 {
         let now = self.slots.now;
         let pair = &mut self.pairs[flow as usize];
         let is_last = pair.next + 1 == pair.total;
@@ -1035,6 +1087,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             self.pairs[flow as usize].mode = Mode::Sent;
             self.place(flow);
         }
+        size
     }
 
     /// The next transfer begins.
@@ -1046,7 +1099,8 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let Transfer { source, destination, bytes, .. } = transfer;
         let payload = u64::from(self.rules.payload);
         let total = bytes.div_ceil(payload) as u32;
-        let uplink = self.topology.uplink[source as usize];
+        let class = self.class_of(transfer.class) * self.lines;
+        let uplink = self.topology.uplink[source as usize] + class;
         let flow = self.free_pairs.pop().unwrap_or(self.pairs.len() as u32);
         let way = flow as usize * 2 * self.half;
         if self.ways.len() <= way {
@@ -1055,13 +1109,13 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let transport = self.transports[number];
         let (ways, mut at) = (&mut self.ways, way);
         self.topology.way(source, destination, transport, |port| {
-            ways[at] = port;
+            ways[at] = port + class;
             at += 1;
         });
         let links = (at - way) as u8;
         at = way + self.half;
         self.topology.way(destination, source, transport.rotate_left(16), |port| {
-            ways[at] = port;
+            ways[at] = port + class;
             at += 1;
         });
         let pair = Pair {
@@ -1095,7 +1149,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         if self.pause_count > 0 {
             self.pairs[flow as usize].paused_before = self.paused_on_way(flow);
         }
-        if TCP && self.pairs[flow as usize].connection.is_some() {
+        if MIXED && self.pairs[flow as usize].connection.is_some() {
             return self.go_on(flow);
         }
         let timer = Packet { flow, number: number as u32, kind: Kind::Timeout, ..EMPTY };
@@ -1132,7 +1186,8 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let back = self.ways[flow as usize * 2 * self.half + self.half];
         let port = &mut self.ports[back as usize];
         if !self.rules.acknowledgements_first && (port.is_paused || port.head != NONE) {
-            return port.append(&mut self.next, number, u32::from(size));
+            port.append(&mut self.next, number, u32::from(size));
+            return self.join(back);
         }
         self.launch_first(back, number, u32::from(size));
     }
@@ -1179,7 +1234,8 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         if pair.mode != Mode::Ready {
             pair.mode = Mode::Ready;
             let uplink = pair.uplink;
-            self.ready[self.topology.from[uplink as usize] as usize].push_back(flow);
+            self.ready[uplink as usize].push_back(flow);
+            self.join(uplink);
             self.wake_host(uplink);
         }
         self.arm(flow);
@@ -1200,11 +1256,12 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         }
     }
 
-    /// It is a TCP connection's turn at a NIC that is free. False if it has nothing to send now.
-    fn send_segment(&mut self, flow: u32) -> bool {
+    /// It is a TCP connection's turn at a NIC that is free. Returns the size; 0 if it has nothing to
+    /// send now.
+    fn send_segment(&mut self, flow: u32) -> u32 {
         let now = self.slots.now;
         let pair = &mut self.pairs[flow as usize];
-        let Some(connection) = &mut pair.connection else { return false };
+        let Some(connection) = &mut pair.connection else { return 0 };
         let next = if pair.is_done { None } else { connection.sender.next_sequence(now) };
         let Some(sequence) = next else {
             pair.mode = Mode::Sent;
@@ -1213,7 +1270,7 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
             } else {
                 self.arm(flow);
             }
-            return false;
+            return 0;
         };
         let before = connection.sender.counters().retransmissions;
         let segment = connection.sender.send(sequence, now);
@@ -1234,8 +1291,9 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         port.packets += 1;
         port.bytes += u64::from(size);
         self.launch(uplink, number, size, now);
-        self.ready[self.topology.from[uplink as usize] as usize].push_back(flow);
-        true
+        self.ready[uplink as usize].push_back(flow);
+        self.join(uplink);
+        size
     }
 
     /// Time that the links of a queue pair's way have been paused so far.

@@ -6,6 +6,7 @@
 //! A packet costs one event at each node, and one more where it had to wait. What goes before data (acknowledgements,
 //! notifications, pauses) never waits but for the frame in transmission, so that its departure is known at its arrival.
 
+mod classes;
 mod connection;
 mod deadlock;
 mod engine;
@@ -42,7 +43,7 @@ trait Run {
     fn run(self: Box<Self>, stop: &AtomicBool) -> Result<(Results, Columns), Interrupted>;
 }
 
-impl<R: RateBased + Send, const TCP: bool> Run for Engine<R, TCP>
+impl<R: RateBased + Send, const MIXED: bool> Run for Engine<R, MIXED>
 where
     R::State: Send,
 {
@@ -63,7 +64,7 @@ impl Fabric {
             type Output = Fabric;
 
             fn visit<R: RateBased + Send + Sync + 'static>(self, end: R) -> Fabric {
-                Fabric(if self.2.iter().any(Option::is_some) {
+                Fabric(if self.0.has_classes() || self.2.iter().any(Option::is_some) {
                     Box::new(Engine::<_, true>::new(end, self.0, self.1, self.2))
                 } else {
                     Box::new(Engine::<_, false>::new(end, self.0, self.1, self.2))

@@ -76,6 +76,11 @@ impl QueueWindow {
         (self.since, self.bytes) = (now, bytes);
     }
 
+    /// The queue was as it is until now.
+    pub fn end(&mut self, now: u64) {
+        self.change(now, self.bytes);
+    }
+
     /// What was seen, `None` if nothing.
     #[must_use]
     pub fn summary(&self) -> Option<QueueBytes> {

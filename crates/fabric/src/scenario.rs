@@ -23,6 +23,13 @@ pub struct Scenario {
     /// Of each part of the traffic: 0 for `sender`, `n` for the `n`th of `further_senders`; 0 where the list ends.
     #[serde(default)]
     pub traffic_senders: Vec<u8>,
+    /// Of each part of the traffic: its class, as switches pause it; 0 where the list ends.
+    #[serde(default)]
+    pub traffic_classes: Vec<u8>,
+    /// Whose turn it is among the classes at a port: by deficits, each class by its weight; the highest first where there
+    /// are no weights.
+    #[serde(default)]
+    pub class_weights: Vec<f64>,
     /// How receivers answer.
     pub feedback: Feedback,
     /// Packets are marked as they leave a queue, not as they join it.

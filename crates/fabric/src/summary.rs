@@ -1,17 +1,18 @@
 use vermilion_rdma::RateBased;
 
 use crate::engine::{Engine, NEVER};
+use crate::port::Port;
 use crate::results::{Columns, LinkResult, Results, SizeClass, SwitchResult, Victims};
 use crate::slots::NONE;
 
-impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
+impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
     /// What came of the run that ends here.
     pub(crate) fn summary(&mut self) -> (Results, Columns) {
         let now = self.now();
         let seconds = |time: u64| time as f64 / 1e9;
         for port in &self.ports {
             if port.watched != NONE {
-                self.windows[port.watched as usize].change(now, port.queue);
+                self.windows[port.watched as usize].end(now);
             }
         }
         let mut columns = Columns::default();
@@ -45,23 +46,30 @@ impl<R: RateBased, const TCP: bool> Engine<R, TCP> {
         let not_done = classes.iter().map(|class| class.1).sum();
         let done = every.len();
         let bounds = std::iter::once(0).chain(self.size_classes.iter().copied());
-        let links: Vec<LinkResult> = self
-            .ports
-            .iter()
-            .enumerate()
-            .map(|(number, port)| LinkResult {
-                from: self.topology.from[number],
-                to: self.topology.to[number],
-                packets: port.packets,
-                utilisation: port.bytes as f64 * 8e9 / port.rate / (now.max(1)) as f64,
-                marks: port.marks,
-                drops: port.drops,
-                pauses: self.obeying[number].pauses,
-                paused_s: seconds(self.obeying[number].paused(now)),
-                deepest_bytes: port.deepest,
-                queue_bytes: (port.watched != NONE)
-                    .then(|| self.windows[port.watched as usize].summary())
-                    .flatten(),
+        let links: Vec<LinkResult> = (0..self.lines)
+            .map(|line| {
+                let classes = || self.classes_of(line);
+                let port = &self.ports[line as usize];
+                let sum = |of: fn(&Port) -> u64| classes().map(|it| of(&self.ports[it])).sum();
+                let bytes: u64 = sum(|port| port.bytes);
+                let paused = classes().map(|it| self.obeying[it].paused(now)).sum();
+                LinkResult {
+                    from: self.topology.from[line as usize],
+                    to: self.topology.to[line as usize],
+                    packets: sum(|port| port.packets),
+                    utilisation: bytes as f64 * 8e9 / port.rate / (now.max(1)) as f64,
+                    marks: sum(|port| port.marks),
+                    drops: sum(|port| port.drops),
+                    pauses: classes().map(|it| self.obeying[it].pauses).sum(),
+                    paused_s: seconds(paused),
+                    deepest_bytes: classes()
+                        .map(|it| self.ports[it].deepest)
+                        .max()
+                        .unwrap_or_default(),
+                    queue_bytes: (port.watched != NONE)
+                        .then(|| self.windows[port.watched as usize].summary())
+                        .flatten(),
+                }
             })
             .collect();
         let results = Results {

@@ -19,6 +19,8 @@ pub struct Transfer {
     pub start: u64,
     /// Its sender, by [`Scenario::traffic_senders`].
     pub sender: u8,
+    /// Its class, by [`Scenario::traffic_classes`].
+    pub class: u8,
 }
 
 /// Every transfer of a scenario, by their start.
@@ -30,6 +32,7 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let hosts = scenario.hosts;
         let sender = scenario.traffic_senders.get(number).copied().unwrap_or(0);
+        let class = scenario.traffic_classes.get(number).copied().unwrap_or(0);
         let stream =
             |purpose, part: u64| Stream::new(seed, purpose, ((number as u64) << 32) | part);
         match traffic {
@@ -46,7 +49,7 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                         let field = format!("traffic[{number}].transfers");
                         return Err(ParameterError::new(field, value, accepted));
                     }
-                    all.push(Transfer { source, destination, bytes, start, sender });
+                    all.push(Transfer { source, destination, bytes, start, sender, class });
                 }
             }
             Traffic::Poisson { sizes, load, from_ns, until_ns } => {
@@ -62,7 +65,14 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                         let other = draws.uniform_between(0, u64::from(hosts) - 2) as u32;
                         let destination = other + u32::from(other >= host);
                         let start = time as u64;
-                        all.push(Transfer { source: host, destination, bytes, start, sender });
+                        all.push(Transfer {
+                            source: host,
+                            destination,
+                            bytes,
+                            start,
+                            sender,
+                            class,
+                        });
                         time += gaps.exponential(gap);
                     }
                 }
@@ -98,6 +108,7 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                             bytes: *bytes,
                             start: time as u64,
                             sender,
+                            class,
                         });
                     }
                     order.push(destination);

@@ -33,7 +33,7 @@ settings! {
 /// queue that drops at its head. So a class may owe a part of a packet, as in RFC 8290; what it owes when it leaves
 /// the lists is forgotten there and here. A class that holds its packets back is passed over and keeps its deficit.
 #[derive(Clone, Debug)]
-pub(crate) struct DeficitTurns {
+pub struct DeficitTurns {
     prefers_new: bool,
     /// Bytes that each class gets in a turn.
     quanta: Vec<i64>,
@@ -44,8 +44,10 @@ pub(crate) struct DeficitTurns {
 }
 
 impl DeficitTurns {
-    /// Turns of empty classes with these weights.
-    pub(crate) fn new(prefers_new: bool, quantum: u32, weights: &[f64]) -> Self {
+    /// Turns of empty classes with these weights. `quantum`: bytes that a class of weight 1 may send in a turn;
+    /// `prefers_new`: DRR++.
+    #[must_use]
+    pub fn new(prefers_new: bool, quantum: u32, weights: &[f64]) -> Self {
         let classes = weights.len();
         let mut turns = Self {
             prefers_new,
@@ -60,14 +62,14 @@ impl DeficitTurns {
     }
 
     /// Takes another quantum and other weights.
-    pub(crate) fn set(&mut self, quantum: u32, weights: &[f64]) {
+    pub fn set(&mut self, quantum: u32, weights: &[f64]) {
         let of = |weight: &f64| ((f64::from(quantum) * weight) as i64).max(1);
         self.quanta = weights.iter().map(of).collect();
     }
 
     /// A packet has joined a class.
     #[inline]
-    pub(crate) fn join(&mut self, class: usize) {
+    pub fn join(&mut self, class: usize) {
         if std::mem::replace(&mut self.is_listed[class], true) {
             return;
         }
@@ -77,7 +79,7 @@ impl DeficitTurns {
 
     /// The class whose turn it is. `state` says of a class whether it has a packet and, if so, whether that may be sent.
     #[inline]
-    pub(crate) fn next(&mut self, state: impl Fn(usize) -> Option<bool>) -> Option<usize> {
+    pub fn next(&mut self, state: impl Fn(usize) -> Option<bool>) -> Option<usize> {
         let mut held = 0;
         while held < self.new.len() + self.old.len() {
             let is_new = !self.new.is_empty();
@@ -106,7 +108,7 @@ impl DeficitTurns {
 
     /// A class has sent so many bytes in its turn.
     #[inline]
-    pub(crate) fn charge(&mut self, class: usize, bytes: u32) {
+    pub fn charge(&mut self, class: usize, bytes: u32) {
         self.deficits[class] -= i64::from(bytes);
     }
 }

@@ -50,7 +50,7 @@ mod shaped;
 mod strict;
 
 pub use any_port::{AnyPort, Tree};
-pub use deficit_turns::{DrrPlusPlusSettings, DrrSettings};
+pub use deficit_turns::{DeficitTurns, DrrPlusPlusSettings, DrrSettings};
 pub use shape::{Class, Shape};
 pub use shaped::ShapedSettings;
 pub use strict::StrictSettings;

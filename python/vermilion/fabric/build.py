@@ -145,6 +145,7 @@ def poisson(
     start: str = "0 s",
     stop: str = "automatic",
     sender: object = None,
+    class_: int = 0,
 ) -> Part:
     """Transfers at random instants from each host to any other.
 
@@ -154,8 +155,9 @@ def poisson(
         start: when the first may begin.
         stop: when the last may begin (the end of the run).
         sender: its ends, if others than those of the fabric.
+        class_: as switches pause it, 0 to 7.
     """
-    return {"sizes": sizes, "load": load, "start": start, "stop": stop, **_of(sender)}
+    return {"sizes": sizes, "load": load, "start": start, "stop": stop, **_of(sender, class_)}
 
 
 def incast(
@@ -168,6 +170,7 @@ def incast(
     start: str = "0 s",
     stop: str = "automatic",
     sender: object = None,
+    class_: int = 0,
 ) -> Part:
     """Many hosts that send to one at once: once, or again and again at random instants.
 
@@ -180,32 +183,38 @@ def incast(
         start: when the first may begin.
         stop: when the last may begin (the end of the run).
         sender: its ends, if others than those of the fabric.
+        class_: as switches pause it, 0 to 7.
     """
     part: Part = {"senders": senders, "size": size, "interval": interval, "load": load}
     if receiver is not None:
         part["receiver"] = receiver
-    return {**part, "start": start, "stop": stop, **_of(sender)}
+    return {**part, "start": start, "stop": stop, **_of(sender, class_)}
 
 
-def transfers(rows: Iterable[tuple[object, object, str, str]], *, sender: object = None) -> Part:
+def transfers(
+    rows: Iterable[tuple[object, object, str, str]], *, sender: object = None, class_: int = 0
+) -> Part:
     """Transfers as they are listed: source, destination, size and start of each.
 
     Args:
         rows: the transfers.
         sender: their ends, if others than those of the fabric.
+        class_: as switches pause it, 0 to 7.
     """
-    return {"transfers": [list(row) for row in rows], **_of(sender)}
+    return {"transfers": [list(row) for row in rows], **_of(sender, class_)}
 
 
-def transfers_file(path: str, *, sender: object = None) -> Part:
+def transfers_file(path: str, *, sender: object = None, class_: int = 0) -> Part:
     """Transfers from a CSV file with the columns source, destination, bytes and start_s.
 
     Args:
         path: of the file.
         sender: their ends, if others than those of the fabric.
+        class_: as switches pause it, 0 to 7.
     """
-    return {"file": path, **_of(sender)}
+    return {"file": path, **_of(sender, class_)}
 
 
-def _of(sender: object) -> Part:
-    return {} if sender is None else {"sender": sender}
+def _of(sender: object, class_: int) -> Part:
+    part: Part = {} if sender is None else {"sender": sender}
+    return part if class_ == 0 else {**part, "class": class_}

@@ -74,6 +74,8 @@ def lowered(table: FabricTable, folder: Path) -> str:
         "sender": senders[0],
         "further_senders": senders[1:],
         "traffic_senders": places,
+        "traffic_classes": [part.class_ for part in table.traffic],
+        "class_weights": switch.weights if switch.scheduler == "drr" else (),
         "feedback": {
             "acknowledgements_first": table.receiver.acknowledgements == "first",
             "acknowledge_every": table.receiver.acknowledge_every,

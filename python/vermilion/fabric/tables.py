@@ -28,6 +28,8 @@ _TRANSFER: Final = Quantity(SIZE, 1.0, 1e12, integer=True)
 _INSTANT: Final = Quantity(TIME, 0.0, 1000.0)
 _SPAN: Final = Quantity(TIME, 0.0, 1000.0, minimum_excluded=True)
 _PART: Final = Quantity(RATIO, 0.0, 1.0)
+_WEIGHT: Final = Quantity(RATIO, 0.01, 100.0)
+_CLASS: Final = Quantity(RATIO, 0.0, 7.0, integer=True)
 _COUNT: Final = Quantity(RATIO, 1.0, float(MOST_HOSTS), integer=True)
 _LOAD: Final = Quantity(RATIO, 0.0, 2.0, minimum_excluded=True)
 
@@ -208,6 +210,15 @@ def _topology(value: object) -> object:
     return read(_TOPOLOGIES[kind], value)
 
 
+def _weights(value: object) -> tuple[float, ...]:
+    if not isinstance(value, list | tuple) or not 0 < len(value) <= 8:  # noqa: PLR2004 - classes
+        raise FieldError("", value, "a list of up to eight weights, that of class 0 first")
+    try:
+        return tuple(float(_WEIGHT.parse(each)) for each in value)
+    except QuantityError as error:
+        raise FieldError("", error.value, error.accepted) from None
+
+
 class Switch(Table):
     """Memory, marking and pauses of every switch.
 
@@ -226,6 +237,9 @@ class Switch(Table):
         thresholds_at: rate that ``kmin`` and ``kmax`` are for; other ports have them in proportion.
             automatic: they are the same at every port.
         marks_at: whether a packet is marked as it leaves the queue, or as it joins it.
+        scheduler: how classes take turns: "drr", by their weights in bytes, or "strict", the
+            highest first.
+        weights: of the classes 0, 1, ... in "drr"; 1 where the list ends.
     """
 
     buffer: Annotated[int, _SIZE] = 32 * 1024 * 1024
@@ -240,6 +254,8 @@ class Switch(Table):
     pmax: Annotated[float, _PART] = 0.2
     thresholds_at: Annotated[float | None, _automatic_or(_RATE)] = 25e9
     marks_at: Literal["departure", "arrival"] = "departure"
+    scheduler: Literal["drr", "strict"] = "drr"
+    weights: Annotated[tuple[float, ...], PlainValidator(_weights)] = (1.0,)
 
     @model_validator(mode="after")
     def _check_order(self) -> Switch:
@@ -374,6 +390,7 @@ class Poisson(Table):
         start: when the first may begin.
         stop: when the last may begin; automatic: at the end of the run.
         sender: its ends, if others than those of the fabric.
+        class_: its class, as switches pause it, 0 to 7; written ``class``.
     """
 
     sizes: Annotated[Points, PlainValidator(_sizes)]
@@ -381,6 +398,7 @@ class Poisson(Table):
     start: Annotated[float, _INSTANT] = 0.0
     stop: Annotated[float | None, _automatic_or(_SPAN)] = None
     sender: Annotated[Sender | None, _OWN_SENDER] = None
+    class_: Annotated[int, _CLASS] = Field(default=0, alias="class")
 
 
 class Incast(Table):
@@ -395,6 +413,7 @@ class Incast(Table):
         start: when the first may begin.
         stop: when the last may begin; automatic: at the end of the run.
         sender: its ends, if others than those of the fabric.
+        class_: its class, as switches pause it, 0 to 7; written ``class``.
     """
 
     senders: Annotated[int, _COUNT]
@@ -405,6 +424,7 @@ class Incast(Table):
     start: Annotated[float, _INSTANT] = 0.0
     stop: Annotated[float | None, _automatic_or(_SPAN)] = None
     sender: Annotated[Sender | None, _OWN_SENDER] = None
+    class_: Annotated[int, _CLASS] = Field(default=0, alias="class")
 
     @model_validator(mode="after")
     def _check_one(self) -> Incast:
@@ -437,12 +457,14 @@ class Listed(Table):
     Attributes:
         transfers: source, destination, size and start of each.
         sender: its ends, if others than those of the fabric.
+        class_: its class, as switches pause it, 0 to 7; written ``class``.
     """
 
     transfers: Annotated[
         tuple[tuple[str | int, str | int, int, float], ...], PlainValidator(_transfers)
     ]
     sender: Annotated[Sender | None, _OWN_SENDER] = None
+    class_: Annotated[int, _CLASS] = Field(default=0, alias="class")
 
 
 class FromFile(Table):
@@ -451,10 +473,12 @@ class FromFile(Table):
     Attributes:
         file: its path, from where the scenario is.
         sender: its ends, if others than those of the fabric.
+        class_: its class, as switches pause it, 0 to 7; written ``class``.
     """
 
     file: str
     sender: Annotated[Sender | None, _OWN_SENDER] = None
+    class_: Annotated[int, _CLASS] = Field(default=0, alias="class")
 
 
 Traffic = Poisson | Incast | Listed | FromFile
