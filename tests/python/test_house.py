@@ -103,7 +103,7 @@ CRATES_BELOW = {
     "tcp": {"parameters"},
     "rdma": {"parameters"},
     "netsim": {"port", "aqm", "tcp", "parameters"},
-    "fabric": {"netsim", "rdma", "parameters"},
+    "fabric": {"netsim", "rdma", "tcp", "port", "parameters"},
     "monitor": set(),
     "link": {"monitor", "netsim", "aqm", "parameters"},
     "link-io": {"link"},

@@ -2,8 +2,8 @@ use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
 use vermilion_tcp::{KeptAcknowledgement, Receiver, Segment, Sender};
 
-use crate::engine::NEVER;
 use crate::scenario;
+use crate::slots::NEVER;
 
 /// Both ends of a TCP connection, as they are in any network.
 #[derive(Clone, Debug)]

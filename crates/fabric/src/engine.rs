@@ -18,7 +18,7 @@ use crate::queue_window::QueueWindow;
 use crate::results::Deadlock;
 use crate::scenario::Scenario;
 use crate::shared_buffer::{Ingress, SharedBuffer};
-use crate::slots::{NONE, Slots};
+use crate::slots::{NEVER, NONE, Slots};
 use crate::topology::Topology;
 use crate::traffic::{Transfer, transfers};
 
@@ -30,8 +30,6 @@ const LOOK: u32 = 1 << 16;
 const CHECK_INTERVAL: u64 = 1_000_000;
 /// Smallest acknowledgement that carries telemetry, without it.
 const BARE_ACKNOWLEDGEMENT: u32 = 46;
-/// No instant.
-pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A run that was stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]

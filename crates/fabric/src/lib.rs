@@ -21,6 +21,7 @@ mod slots;
 mod summary;
 mod topology;
 mod traffic;
+mod turns;
 
 use std::sync::atomic::AtomicBool;
 

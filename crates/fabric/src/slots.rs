@@ -2,6 +2,8 @@
 
 /// In place of a number: none.
 pub const NONE: u32 = u32::MAX;
+/// No instant.
+pub(crate) const NEVER: u64 = u64::MAX;
 
 /// The entries of one nanosecond: the first and the last of a list through `next`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 use vermilion_rdma::RateBased;
 
-use crate::engine::{Engine, NEVER};
+use crate::engine::Engine;
 use crate::port::Port;
 use crate::results::{Columns, LinkResult, Results, SizeClass, SwitchResult, Victims};
-use crate::slots::NONE;
+use crate::slots::{NEVER, NONE};
 
 impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
     /// What came of the run that ends here.
