@@ -8,20 +8,33 @@ from vermilion.cli.output import cell, console
 from vermilion.cli.tables import encodable, grid
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from vermilion.simulate.comparison import Comparison
 
 
 _LINK: Final = {
-    "utilization": ("used (%)", 100.0),
-    "sojourn_ms.p50": ("delay p50 (ms)", 1.0),
-    "sojourn_ms.p95": ("p95 (ms)", 1.0),
-    "drop_rate": ("drops (%)", 100.0),
+    "utilization": ("used %", 100.0),
+    "sojourn_ms.p50": ("delay p50 ms", 1.0),
+    "sojourn_ms.p95": ("p95 ms", 1.0),
+    "drop_rate": ("drops %", 100.0),
 }
 _FLOWS: Final = {
-    "goodput_bit_per_s.total": ("goodput (Mbit/s)", 1e-6),
+    "goodput_bit_per_s.total": ("goodput Mbit/s", 1e-6),
     "jain_index": ("Jain", 1.0),
     "starved": ("starved", 1.0),
 }
+
+_LONGEST_NAME: Final = 20
+"""Characters of a variant's name that stand in one line."""
+
+
+def _short_names(names: Sequence[str]) -> list[str]:
+    """Variants without the part of the path that all of them share."""
+    paths = [name.partition("=")[0].rpartition(".")[0] for name in names]
+    if len(set(paths)) > 1 or not paths[0].startswith(("links.", "flows.")):
+        return list(names)
+    return [name.removeprefix(f"{paths[0]}.") for name in names]
 
 
 def print_summary(comparison: Comparison) -> None:
@@ -45,12 +58,14 @@ def print_summary(comparison: Comparison) -> None:
             star = entry.difference is not None and entry.difference.excludes(0.0)
             value = f"{entry.interval.mean * factor:.4g}"
             cells.setdefault((entry.variant, entry.metric), value + (" *" if star else "  "))
-        table = Table(box=None, pad_edge=False)
-        table.add_column("")
+        table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
+        names = _short_names(comparison.names)
+        widest = max(map(len, names))
+        table.add_column("", min_width=min(widest, _LONGEST_NAME), overflow="fold")
         columns = [name for name in shown if any(name == metric for _, metric in cells)]
         for name in columns:
-            table.add_column(shown[name][0] + "  ", justify="right", overflow="fold")
-        for number, variant in enumerate(comparison.names):
+            table.add_column(shown[name][0].replace("-", "- "), justify="right", max_width=10)
+        for number, variant in enumerate(names):
             table.add_row(cell(variant), *(cells.get((number, name), "") for name in columns))
         screen.print(table)
     screen.print(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import console
@@ -83,6 +84,8 @@ FLOW_ROWS: Sequence[Row] = (
 )
 
 
+_GOODPUT: Final[Row] = ("goodput (Mbit/s)", "goodput_bit_per_s.total", megabits)
+
 _DETAILS: Final = frozenset(
     {
         "sojourn_ms.p50", "sojourn_ms.p99", "queue_packets.p95",
@@ -118,8 +121,26 @@ def print_result(scenario: Scenario, result: Result, *, everything: bool = False
         )
         for name in result.links
     ]
-    sections += [_section(f"flows {name}", result.flows(name), flow_rows) for name in result.groups]
-    sections += _together(result, flow_rows)
+    together = _together(result, flow_rows)
+    bulk = () if everything or not together else _bulk_groups(result)
+    sections += [
+        _section(f"flows {name}", result.flows(name), flow_rows)
+        for name in result.groups
+        if name not in bulk
+    ]
+    sections += together
+    if bulk:
+        shares = [
+            (f"goodput of {name} (Mbit/s)", cells)
+            for name in bulk
+            for _, cells in _section("", result.flows(name), [_GOODPUT]).rows
+        ]
+        sections[-1] = replace(sections[-1], rows=[*sections[-1].rows, *shares])
+    if not everything:
+        sections = [
+            replace(each, rows=[row for row in each.rows if not _is_unmarked(row)])
+            for each in sections
+        ]
     screen.print(grid([heading for heading, _ in windows], sections, screen.width))
     data = result.data
     screen.print(
@@ -151,16 +172,27 @@ def _windows(entry: LinkResult | FlowsResult) -> list[tuple[str, Mapping[str, ob
 
 def _together(result: Result, rows: Sequence[Row]) -> list[Section]:
     """A section about the bulk flows of all groups, if several groups have any."""
-    measured = {
-        name: [window for _, window in _windows(result.flows(name))] for name in result.groups
-    }
-    groups = [
-        name for name, windows in measured.items() if any(STARVED in window for window in windows)
-    ]
+    groups = _bulk_groups(result)
     if len(groups) < 2:  # noqa: PLR2004 - one group alone says it itself
         return []
-    together = [bulk_flows(windows) for windows in zip(*measured.values(), strict=True)]
+    measured = [[window for _, window in _windows(result.flows(name))] for name in result.groups]
+    together = [bulk_flows(windows) for windows in zip(*measured, strict=True)]
     return [_rows(f"bulk flows together: {', '.join(groups)}", together, rows)]
+
+
+def _bulk_groups(result: Result) -> list[str]:
+    """Groups with bulk flows."""
+    return [
+        name
+        for name in result.groups
+        if any(STARVED in window for _, window in _windows(result.flows(name)))
+    ]
+
+
+def _is_unmarked(row: tuple[str, Sequence[str]]) -> bool:
+    """True of a rate of marks where nothing is marked."""
+    label, cells = row
+    return label == "mark rate" and not any(set(cell) & set("123456789") for cell in cells)
 
 
 def _section(title: str, entry: LinkResult | FlowsResult, rows: Sequence[Row]) -> Section:
