@@ -6,8 +6,9 @@ With ``--router`` the network is a real one: :mod:`vermilion.cli.online_router`.
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
@@ -18,7 +19,14 @@ from vermilion.cli.laboratory import registered_plant
 from vermilion.cli.online_figure import OnlineFigure
 from vermilion.cli.online_page import SimulatedPage
 from vermilion.cli.options import Plot
-from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
+from vermilion.cli.output import (
+    PIPE_WIDTH,
+    STANDARD_OUTPUT,
+    check_outputs,
+    note,
+    output_file,
+    say,
+)
 from vermilion.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
@@ -26,6 +34,9 @@ if TYPE_CHECKING:
     from vermilion.online.events import Command, Propose
     from vermilion.report.price_line import OtherQueue
     from vermilion.scenario import Scenario
+
+_REASON_AT: Final = 30
+"""Column in which the reasons of the log begin."""
 
 
 def online(
@@ -501,7 +512,8 @@ def _run(
     def show(decision: "Decision") -> None:
         if decision.kind == "start":
             say(f"{scenario.title or scenario.origin}  (seed {seed})")
-        say(f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}")
+        line = f"{decision.time_s:9.2f} s  {decision.kind:<15}  {decision.reason}"
+        say(fill(line, PIPE_WIDTH, subsequent_indent=" " * _REASON_AT, break_long_words=False))
 
     registered = None if freedom.plant == "simulator" else registered_plant(freedom.plant)
     errors: tuple[type[Exception], ...] = () if registered is None else (registered.error,)
