@@ -101,7 +101,7 @@ def test_a_scenario_without_a_policy_gets_the_knee_and_the_disciplines_parameter
     path.write_text(text[: text.index("[tuning]")])
     code, out, err = vermilion("online", path, *QUICK[2:], "--mode=observe")
     assert (code, err) == (0, "")
-    assert "minimise p95 delay (goodput at least 98 % of now) by" in out
+    assert "minimise p95 delay (goodput at least 98 % of now) by" in " ".join(out.split())
     assert " applied " not in out
 
 

@@ -255,7 +255,7 @@ def law_at_once(turn: Turn) -> bool:
 
 
 def answer_starvation(turn: Turn, words: str, details: dict[str, object]) -> bool:
-    """Replace a setting of this controller that starves newcomers, by the law or by the first one.
+    """Replace a setting of this controller that starves newcomers, by a rule or by the first one.
 
     ``False`` where what stands is the law, or not the controller's.
     """
@@ -265,14 +265,21 @@ def answer_starvation(turn: Turn, words: str, details: dict[str, object]) -> boo
     )
     if controller.policy.mode == "observe" or not ours or turn.law_stands(turn.picture):
         return False
-    law, why = turn.law(turn.picture), f"it starves newcomers; {words}"
-    if law is not None and controller.budget.allows(turn.now_s):
-        reason = f"{law.name}: the setting before starves newcomers; {words}"
-        change = RouterChange("answer", law.setting, reason, details, stale="newcomers starve")
-        make(turn, change, None)
-        return True
+    rules, why = turn.laws(turn.picture), f"it starves newcomers; {words}"
+    others = [each for each in rules if not each.stands(controller.in_force)]
+    rule = next((each for each in others if each.adapts), next(iter(others), None))
+    if rule is None:
+        setting = controller.way_back
+    else:
+        why = f"{rule.name}: the setting before starves newcomers; {words}"
+        if controller.budget.allows(turn.now_s):
+            change = RouterChange("answer", rule.setting, why, details, stale="newcomers starve")
+            make(turn, change, None)
+            return True
+        # One change in any case: a rule takes less from everybody than what stood at first.
+        setting = {**controller.in_force, **rule.setting}
     turn.change(proven=controller.way_back)
-    send(turn, RouterChange("roll back", controller.way_back, why, details))
+    send(turn, RouterChange("roll back", setting, why, details))
     return True
 
 
