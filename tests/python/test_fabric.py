@@ -376,5 +376,7 @@ def test_a_class_is_one_of_eight():
     assert fabric.parse_fabric(network.to_toml()).table == network.table
     with pytest.raises(ScenarioError, match=r"class.*7"):
         fabric.star(2, traffic=[{"transfers": rows, "class": 8}])
+    with pytest.raises(ScenarioError, match='did you mean "class"'):
+        fabric.star(2, traffic=[{"transfers": rows, "clas": 1}])
     with pytest.raises(ScenarioError, match="eight weights"):
         fabric.star(2, traffic=[{"transfers": rows}], weights=[])

@@ -45,7 +45,8 @@ def first_problem(error: ValidationError, kind: type[Table]) -> FieldError:
         if isinstance(raised, FieldError):
             return raised.under(path) if path else raised
     if detail["type"] == "extra_forbidden":
-        accepted = f"a key of this table: {did_you_mean(path, kind.model_fields)}"
+        keys = [each.alias or name for name, each in kind.model_fields.items()]
+        accepted = f"a key of this table: {did_you_mean(path, keys)}"
         return FieldError(path, detail["input"], accepted)
     if detail["type"] == "missing":
         metadata = kind.model_fields[path].metadata if path in kind.model_fields else []
