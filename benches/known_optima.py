@@ -121,7 +121,7 @@ class Truth:
     def fairness(self, setting: Mapping[str, Any]) -> float:
         """Jain's index as given."""
         [row] = run_many([self.scenario.with_values(dict(setting))], FRESH)
-        return statistics.fmean(min(FAIR.values(result)) for result in row if result)  # type: ignore[type-var]
+        return statistics.fmean(min(FAIR.values(result)) for result in row if result)  # type: ignore[type-var] # bulk flows have it
 
 
 def without(result: Result, added: tuple[str, ...]) -> Result:
@@ -143,7 +143,7 @@ def row(case: tuple[Any, ...], budget: int, seed: int) -> tuple[float, bool | No
     discipline = network.links["bottleneck"].queue.discipline
     for each in found.rivals:
         names = {path.rpartition(".")[2] for path in each.parameters}
-        ours = {path.rpartition(".")[2] for path in network.tuning.parameters}  # type: ignore[union-attr]
+        ours = {path.rpartition(".")[2] for path in network.tuning.parameters}  # type: ignore[union-attr] # each has a table
         if names <= ours and each.label.lower().startswith(discipline.replace("-", "-")):
             settings[each.label] = dict(each.parameters)
     values = {name: truth.values(setting) for name, setting in settings.items()}

@@ -44,7 +44,7 @@ NOTICEABLE: Final = 1.1
 
 
 class Reached(NamedTuple):
-    """What a queue came to with one seed."""
+    """Outcome of a queue with one seed."""
 
     value: float
     starved: float
@@ -97,7 +97,7 @@ def queues(network: Network) -> dict[str, dict[str, Any]]:
 
 
 def reached(network: Network, seed: int, queue: Mapping[str, Any]) -> Reached:
-    """What a queue comes to; of what is maximised the reciprocal."""
+    """Outcome of a queue; of what is maximised the reciprocal."""
     document = copy.deepcopy(dict(network.document))
     document["links"][LINK]["queue"] = dict(queue)
     document["tuning"] = {"objective": document["tuning"]["objective"]}

@@ -51,7 +51,7 @@ def incast(kmin, kmax, pmax, sender, acknowledgements):
 
 
 def settings(run):
-    """What the reference's file of settings says, in our words."""
+    """The reference's settings in our words."""
     theirs = run["settings"]
     thresholds = {
         "kmin": f"{theirs['KMIN_MAP'].split()[2]} kB",

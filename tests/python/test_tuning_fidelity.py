@@ -137,7 +137,7 @@ objective = { name = "queue-deviation", link = "bottleneck", target = "20 packet
 
 def test_a_tuning_measures_the_agreement_and_searches_with_less_time():
     scenario = parse_scenario(STEADY, "steady")
-    short = vermilion.tune(scenario, budget=60, harm=["none"], constraints=[])
+    short = vermilion.tune(scenario, budget=60, harm=["none"])
     assert short.fidelity.used
     assert short.fidelity.fraction == 0.25
     assert short.fidelity.agreement.count == 20

@@ -57,6 +57,10 @@ class Tuned(Protocol):
     def end(self) -> str:
         """Reason for the end."""
 
+    @property
+    def summary(self) -> str:
+        """A screen of text."""
+
     def to_json(self) -> str:
         """All of it."""
 
@@ -130,7 +134,7 @@ class Session:
             if self.target is not None:
                 file.write(f"{outcome.to_json()}\n")
         if self.target != STANDARD_OUTPUT:
-            say(str(outcome) if self.everything else getattr(outcome, "summary", str(outcome)))
+            say(str(outcome) if self.everything else outcome.summary)
             if self.study is not None:
                 say(self._words_about_the_study())
         return outcome

@@ -23,7 +23,7 @@ _PAPER_INTERVAL_S = 50e-6
 """Between notifications: Zhu et al., SIGCOMM 2015."""
 
 _CLOCK_TICK_S = 1e-6
-"""Of TCP senders, as Linux has it. By the default of other networks they would pace over 10 ms."""
+"""Clock of TCP senders, as Linux has it. By that of other networks they would pace over 10 ms."""
 
 
 def _ns(seconds: float) -> int:
@@ -111,7 +111,7 @@ def _parameters(sender: Sender) -> dict[str, Any]:
 
 
 def notes(table: FabricTable) -> list[str]:
-    """What a run should say before it starts: which packets are dropped where others are marked."""
+    """Notes before a run: which packets are dropped where others are marked."""
     named = {
         it.congestion_control: it for it in (part.sender or table.sender for part in table.traffic)
     }.values()

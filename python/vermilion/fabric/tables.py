@@ -278,7 +278,7 @@ class Sender(Table):
 
     @property
     def is_tcp(self) -> bool:
-        """Whether its ends are those of TCP."""
+        """True if its ends are those of TCP."""
         return self.congestion_control not in rate_based_senders()
 
 

@@ -204,8 +204,13 @@ class Comparison:
 
     def chosen_among(self, count: int) -> Comparison:
         """Return the same comparison, of the best of so many settings on these seeds."""
-        said = f"{self.reason}; the best of {count} on these seeds"
-        return replace(self, among=count, reason=said)
+        reason = self.reason.removesuffix(_among(self.among))
+        return replace(self, among=count, reason=f"{reason}{_among(count)}")
+
+
+def _among(count: int) -> str:
+    """Words about a choice by the seeds of the comparison."""
+    return f"; the best of {count} on these seeds"
 
 
 def compare(

@@ -328,6 +328,11 @@ class Front:
             tried=tuple((first * one, second * other) for one, other in self.tried),
         )
 
+    @property
+    def summary(self) -> str:
+        """The same page as of all: a front is short."""
+        return str(self)
+
     def __str__(self) -> str:
         """A page of text: the front with its intervals, and the incumbent."""
         shown = self.shown()

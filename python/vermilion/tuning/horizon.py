@@ -13,7 +13,7 @@ that of an ordinary one.
 A horizon may have further conditions (:mod:`vermilion.tuning.neighbourhood`), each a horizon of its
 own. What a setting reaches under each is divided by what the setting in force reaches there, and
 the value of a setting is the weighted geometric mean, or the arithmetic one of what may be
-negative. A search meets the one that asks most of a queue; what it has found meets all of them.
+negative. A search meets the two that ask most of a queue; what it has found meets all of them.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def half_width_per_deviation(seeds: int) -> float:
 
 
 def _root_mean_square(values: Sequence[float]) -> float:
-    """Of counts most deviations are 0, and those that are not matter."""
+    """Typical deviation: of counts most are 0, and those that are not matter."""
     return math.sqrt(math.fsum(each * each for each in values) / len(values))
 
 
@@ -152,14 +152,17 @@ def _deviation(values: Sequence[float]) -> float:
 PILOT_STREAM: Final = "vermilion.tuning.pilot.1"
 """Name and version of the random stream of the pilot set."""
 
-_IN_DOUBT: Final = PILOT // 10
+_IN_DOUBT: Final = PILOT // 4
 """Settings of the pilot that have to lie on either side of a bound for it to matter."""
+
+_HARM_IN_DOUBT: Final = PILOT // 10
+"""The same of a bound of harm, which answers lie on more often than settings of the whole box."""
 
 _PILOT_SHARE: Final = 0.15
 """Of the time left, what the pilot set may take."""
 
 
-SEARCHED_CONDITIONS: Final = 1
+SEARCHED_CONDITIONS: Final = 2
 """Conditions besides the given ones that a search meets."""
 
 NEARLY: Final = 0.1
@@ -563,10 +566,11 @@ def _agreement(
         ]
         for evaluations, incumbent in zip(pilots, incumbents, strict=True)
     ]
-    for number in range(len(constraints)):
+    for number, constraint in enumerate(constraints):
         margins = [[row[number] for row in length] for length in rows]
         broken = sum(margin < 0.0 for margin in margins[1])
-        if _IN_DOUBT <= broken <= len(margins[1]) - _IN_DOUBT:
+        fewest = _HARM_IN_DOUBT if constraint.of_harm else _IN_DOUBT
+        if fewest <= broken <= len(margins[1]) - fewest:
             found.append(rank_agreement(*margins))
     known = [each for each in found if each is not None]
     return min(known, key=lambda each: each.low) if len(known) == len(found) else None

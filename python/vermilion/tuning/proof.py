@@ -59,7 +59,7 @@ _EACH: Final = 2
 _GATE: Final = 10
 """Seeds after which those that are worse meet no more."""
 _DIGITS: Final = (2, 3)
-"""Of the numbers that a person would write."""
+"""Digits of numbers that a person would write."""
 
 
 class Proof:
@@ -112,9 +112,11 @@ class Proof:
             for digits in _DIGITS
             if accepted and (each := _rounded(tuning.space, best.setting, digits))
         ]
+        among = tuning.comparison.among
         for setting in settings:
             plain = tuning.full.incumbent.another(setting)
             [results] = tuning.meet(incumbent.seeds[:_GATE], [plain])
+            among += 1
             if accepted and self._compare(best.first(_GATE), plain, LATER_LOOKS).accepted:
                 continue
             if rest := incumbent.seeds[_GATE:]:
@@ -124,11 +126,13 @@ class Proof:
             comparison = self._compare(plain, incumbent, LATER_LOOKS)
             better = accepted and self._compare(best, plain, FIRST_LOOK).accepted
             if comparison.accepted and not better:
-                among = tuning.comparison.among
-                tuning.comparison = comparison.chosen_among(among) if among > 1 else comparison
+                was_chosen = tuning.comparison.among > 1
+                tuning.comparison = comparison.chosen_among(among) if was_chosen else comparison
                 tuning.best = plain
                 tuning.compared, tuning.results[0] = (plain, incumbent), results
                 return
+        if tuning.comparison.among > 1:
+            tuning.comparison = tuning.comparison.chosen_among(among)
 
     def _add_seeds(self, times: int) -> bool:
         """Lets both meet so many times the seeds of the comparison; whether that was possible."""
@@ -157,6 +161,7 @@ class Proof:
         best, incumbent = tuning.compared
         others = [tuning.full.incumbent.another(setting) for setting in settings]
         results = tuning.meet(incumbent.seeds[:_GATE], others)
+        count = 1 + sum(bool(each.seeds) for each in others)
         if tuning.comparison.accepted:  # those that a few seeds show to be worse meet no more
             most = best.first(_GATE).objective
             kept = [each.objective < most for each in others]
@@ -166,12 +171,11 @@ class Proof:
             for row, more in zip(results, tuning.meet(rest, others), strict=True):
                 row.extend(more)
         least = best.objective if tuning.comparison.accepted else math.inf
-        count, first = 1, tuning.comparison
+        first = tuning.comparison
         for evaluation, row in zip(others, results, strict=True):
             met = evaluation.refusal is None and len(evaluation.seeds) == len(incumbent.seeds)
             if not met or self._is_unmeasured((evaluation,)):
                 continue
-            count += 1
             if evaluation.objective >= least:
                 continue
             measured.append((evaluation, row))

@@ -107,9 +107,16 @@ WIDTH: Final = 100
 """Characters of a line."""
 
 
-def wrapped(text: str) -> list[str]:
+def wrapped(text: str, indent: str = "") -> list[str]:
     """Lines of a text."""
-    return wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False) or [""]
+    return wrap(
+        text,
+        WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [""]
 
 
 def summary_table(
@@ -384,7 +391,7 @@ class Recommendation:
             kept = kept_lines(comparison.best_verdicts)
             if kept:
                 lines += ["of the best found"]
-                lines += [f"  {line}" for each in kept for line in wrapped(each)]
+                lines += [line for each in kept for line in wrapped(each, "  ")]
                 lines += [""]
         if self.robustness is not None:
             lines += [str(self.robustness), ""]
