@@ -103,6 +103,9 @@ _SCREEN: Final = {
 }
 """Columns of a summary, besides the objective."""
 
+_LONGEST_GOAL: Final = 16
+"""Characters of an objective's name as a heading; the reason has a longer one."""
+
 WIDTH: Final = 100
 """Characters of a line."""
 
@@ -136,7 +139,8 @@ def summary_table(
         for row in PRICE
         if row.metric in _SCREEN and any(row.metric in price for *_, price in settings)
     ]
-    names = [objective[0], *(_SCREEN[row.metric] for row in columns)]
+    goal = objective[0] if len(objective[0]) <= _LONGEST_GOAL else "goal"
+    names = [goal, *(_SCREEN[row.metric] for row in columns)]
     units = [objective[1], *(row.unit for row in columns)]
     rows = [(heading, *names), ("", *units)]
     for name, reached, price in settings:
@@ -341,6 +345,8 @@ class Recommendation:
         lines += ["", *aligned(self._setting_rows()), ""]
         if self.comparison is not None:
             lines += [*self._summary_table(self.comparison), ""]
+            if any(each.missed for each in self._other_baselines):
+                lines += ["* breaks a constraint or a bound of harm: --all says which"]
             broken = [each for each in self.comparison.best_verdicts if each.holds != "met"]
             kept = "; ".join(map(str, broken)) or "kept: every constraint and every bound of harm"
             if self.robustness is not None:
