@@ -1,4 +1,4 @@
-"""Ten tunings whose optimum is known: how far a default `tune` stays from it.
+"""Tunings whose optimum is known: how far a default `tune` stays from it.
 
 The optimum is the best of a long search (six times the settings, the whole length, more seeds), of
 the tuning itself, and of what an engineer would set (`vermilion.tuning.baselines`) in the same
@@ -16,6 +16,7 @@ shares noticeably more fairly within a tenth of the goal.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import statistics
 from pathlib import Path
@@ -43,6 +44,7 @@ FAIRER: Final = 0.03
 DEVIATION: Final = '{ name = "queue-deviation", link = "bottleneck", target = "30 packets" }'
 POWER: Final = '{ name = "power", link = "bottleneck", base_delay = "28 ms" }'
 P95: Final = '{ name = "sojourn-percentile", link = "bottleneck", percentile = 95 }'
+GOODPUT: Final = '{ name = "goodput" }'
 
 CASES: Final = (
     ("RED, 16 flows", 16, 28, 'discipline = "red"', ("min_threshold", "max_threshold"), DEVIATION),
@@ -55,12 +57,40 @@ CASES: Final = (
     ("PIE, power", 8, 40, 'discipline = "pie"', ("target",), POWER),
     ("CoDel, p95", 16, 28, 'discipline = "codel"', ("target",), P95),
     ("RED, p95", 16, 60, 'discipline = "red"', ("max_threshold",), P95),
+    (
+        "RED, p95 at 9.3 Mbit/s",
+        32,
+        60,
+        'discipline = "red", limit = "200 packets"',
+        ("max_threshold", "max_probability", "weight"),
+        P95,
+        "flows.*.goodput_bit_per_s.total >= 9.3 Mbit/s",
+    ),
+    (
+        "RED, goodput within 30 ms",
+        16,
+        28,
+        'discipline = "red", limit = "200 packets"',
+        ("min_threshold", "max_threshold", "max_probability", "weight"),
+        GOODPUT,
+        "links.bottleneck.sojourn_ms.p95 <= 30 ms",
+    ),
+    (
+        "CoDel, p95 at 97 %",
+        16,
+        100,
+        'discipline = "codel"',
+        ("target", "interval"),
+        P95,
+        "links.bottleneck.utilization >= 0.97",
+    ),
 )
+"""Name, flows, round trip in ms, queue, what is searched, goal, and what must hold."""
 
 
 def scenario(case: tuple[Any, ...]) -> Scenario:
-    """One of the ten networks."""
-    name, flows, trip, queue, parameters, objective = case
+    """One of the networks."""
+    name, flows, trip, queue, parameters, objective, *bounds = case
     listed = ", ".join(f'"{QUEUE}.{each}"' for each in parameters)
     return vermilion.parse_scenario(
         f"""
@@ -81,6 +111,7 @@ def scenario(case: tuple[Any, ...]) -> Scenario:
         [tuning]
         parameters = [{listed}]
         objective = {objective}
+        constraints = {json.dumps(bounds)}
         """
     )
 

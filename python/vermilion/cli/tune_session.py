@@ -43,7 +43,6 @@ EXIT_CODES: Final[Mapping[Conclusion, int]] = {"recommended": 0, "kept": 10, "re
 
 
 _IN_WORDS: Final[Mapping[str, str]] = {
-    "refinement": "refining along the edge",
     "rivals": "measuring the baselines",
     "neighbourhood": "checking the neighbourhood",
 }

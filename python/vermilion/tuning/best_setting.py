@@ -80,7 +80,6 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         workers=session.workers,
         progress=session.progress,
         memory=session.study,
-        refines=True,
         **_conditions(tuning, session),
     )
     scenario = case.scenario

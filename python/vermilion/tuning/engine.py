@@ -38,7 +38,7 @@ from vermilion.tuning.horizon import SEARCHED_CONDITIONS, MarginNoise
 from vermilion.tuning.memory import Used
 from vermilion.tuning.proof import Proof
 from vermilion.tuning.race import Race
-from vermilion.tuning.state import Length, TuningState, is_at_edge, refined_settings
+from vermilion.tuning.state import TuningState
 from vermilion.tuning.verdict import mean_violation
 
 if TYPE_CHECKING:
@@ -69,9 +69,6 @@ _MOST_RACE = 0.15
 example networks a race of half the simulations chooses no worse a setting, and a search has better
 use for the time."""
 
-_MOST_REFINEMENT = 0.15
-"""The same for further settings along the constraints' edge."""
-
 _TURNS = 8
 """Settings for each core that are simulated together, where none depends on another's value. At the
 end of every batch the cores wait for the last of them, and for what is made of it."""
@@ -81,9 +78,6 @@ _SHORT = 3
 
 _FAR: Final = 0.25
 """Part of the best by which a setting is worse that meets no further conditions in the search."""
-
-LEAST_SECONDS_TO_REFINE = 5.0
-"""Deadlines from which on they are tried: modelling takes some tenths of a second."""
 
 
 def complete(setting: Setting) -> list[dict[str, float]]:
@@ -160,11 +154,9 @@ class Tuning(TuningState):
         self.horizon.meet_conditions([], seeds.search[:1], self.until, SEARCHED_CONDITIONS)
         self.search_start = time.monotonic()
         self._try_earlier()
-        self._search_all(budget)
+        self._search(budget)
         if self.best is None:
             return
-        if self.refines:
-            self._refine(budget)
         leaders = self._leaders()
         self.full.meet_conditions(leaders, seeds.search[:1], self.until)
         self._re_evaluate(leaders)
@@ -205,18 +197,6 @@ class Tuning(TuningState):
             self.memory.keep_fidelity(report)
         return report
 
-    def _search_all(self, budget: int) -> None:
-        """The search, in all the time that no later stage needs."""
-        self._search(budget)
-        if (
-            self.end == "deadline"
-            and self._may_refine(budget)
-            and not is_at_edge(self._fully_evaluated())
-        ):
-            # No constraint stands in the way: the time set aside for its edge is the search's.
-            self.refines, self.end = False, "budget"
-            self._search(budget)
-
     def _search(self, budget: int) -> None:
         """Asks, simulates and tells until the budget or the time is spent.
 
@@ -239,7 +219,7 @@ class Tuning(TuningState):
         # Of a search that is gone on with, the first points have been asked for already.
         points = self.search.outstanding()
         while points or self.evaluations < budget:
-            until = self._search_deadline(budget)
+            until = self._search_deadline()
             # Something is tried in any case: the first simulations may have met a busy machine.
             runs = len(seeds) + min(len(self.horizon.conditions), SEARCHED_CONDITIONS)
             each = 0.0 if self.best is None else simulations.least_seconds_each * runs
@@ -334,12 +314,12 @@ class Tuning(TuningState):
             expected += self.horizon.joined(best, best.objective) - best.objective
         return self.horizon.value(first, expected)
 
-    def _search_deadline(self, budget: int) -> float | None:
+    def _search_deadline(self) -> float | None:
         """The moment when the search must end for the later stages to fit in."""
         if self.until is None:
             return None
         earliest = self.search_start + LEAST_SEARCH * (self.until - self.search_start)
-        later = self._refinement_seconds(budget) + self._climb_seconds() + self._race_seconds()
+        later = self._climb_seconds() + self._race_seconds()
         return max(earliest, self.until - later)
 
     def _race_seconds(self) -> float:
@@ -362,63 +342,6 @@ class Tuning(TuningState):
         runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
         each = self.full.simulations.seconds_each
         return RESERVE * each * runs * self.shortlist * len(self.seeds.search)
-
-    def _refinement_seconds(self, budget: int) -> float:
-        """Wall seconds set aside for further settings along the constraints' edge."""
-        if not self._may_refine(budget) or self.until is None:
-            return 0.0
-        settings = refined_settings(budget) + (0 if self.horizon is self.full else self.shortlist)
-        runs = settings * len(self.seeds.search)
-        seconds = RESERVE * self.full.simulations.seconds_each * runs
-        return min(seconds, _MOST_REFINEMENT * (self.until - self.search_start))
-
-    def _may_refine(self, budget: int) -> bool:
-        """True if further settings may be tried, should the best lie on an edge."""
-        in_time = self.until is None or self.until - self.start >= LEAST_SECONDS_TO_REFINE
-        return self.refines and in_time and refined_settings(budget) > 0
-
-    def _refine(self, budget: int) -> None:
-        """Tries further settings along the constraints' edge, if the best lies there."""
-        known = self._fully_evaluated()
-        if not self._may_refine(budget) or not is_at_edge(known):
-            return
-        from vermilion.tuning.edge_refinement import (
-            EdgeRefinement,  # with numpy, which takes time
-        )
-
-        until = None if self.until is None else self.until - self._race_seconds()
-        count = refined_settings(budget)
-        further = EdgeRefinement(
-            self.space,
-            self.seeds.search,
-            self.seeds.search[0],
-            until,
-            self.report("refinement", count),
-        )
-        if self.horizon is self.full:
-            self._rank_extra(further.run(known, count))
-        else:
-            self._rank_extra(further.run(known, count // _SHORT))
-            known, leaders = self._fully_evaluated(), self._leaders()
-            self.full.simulations.run(
-                leaders, self.seeds.search, until=until, made_for="refinement"
-            )
-            met = [each for each in leaders if each.is_complete(self.seeds.search)]
-            if met and len(met) == len(leaders):
-                first = self.seeds.search[:1]
-                self.full.meet_conditions(met, first, until, SEARCHED_CONDITIONS)
-                # From here on only what was simulated at the whole length counts.
-                self.horizon, self.ranking, self.ranked = self.full, [], set()
-                self._rank_extra(met)
-                count -= further.count
-                self._rank_extra(further.run(Length(self.full, met), count, [known]))
-        self.refinement = further.count
-
-    def _fully_evaluated(self) -> Length:
-        """Settings that have met all seeds of the search."""
-        seeds = self.seeds.search
-        met = [each for _, _, each in self.ranking if each.is_complete(seeds)]
-        return Length(self.horizon, met)
 
     def _rank_extra(self, evaluations: Sequence[Evaluation]) -> None:
         """Ranks settings that no search has asked for."""

@@ -357,18 +357,6 @@ class Horizon:
             return around
         return around + mean_violation(self.constraints, evaluation, self.incumbent, allowances)
 
-    def breaks_what_was_asked(self, evaluation: Evaluation) -> bool:
-        """True if a constraint is broken, or nearly, that is no bound of harm."""
-        margins = mean_margins(self.constraints, evaluation, self.incumbent)
-        allowances = None if self.noise is None else self.noise.allowances()
-        rows = allowances or [None] * len(margins)
-        return any(
-            margin < (0.0 if allowed is None else allowed[place])
-            for constraint, phases, allowed in zip(self.constraints, margins, rows, strict=True)
-            if not constraint.of_harm
-            for place, margin in enumerate(phases)
-        )
-
     def value(
         self, evaluation: Evaluation, objective: float | None = None, *, inside: float = 1.0
     ) -> float:

@@ -56,7 +56,6 @@ class SearchOutcome:
         search_state: of the search, to go on from, and the settings that raced as ``leaders``.
         race: how the re-evaluation went; ``None`` if it did not come to that.
         fidelity: whether short simulations were used; ``None`` if that was not asked for.
-        refinement: settings tried besides along a constraint's edge.
         around: the best under the conditions around; ``None`` where it has met none.
     """
 
@@ -74,7 +73,6 @@ class SearchOutcome:
     search_state: Mapping[str, Any]
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
-    refinement: int = 0
     around: Around | None = None
 
 
@@ -104,7 +102,6 @@ def search_best(
     workers: Runner | None = None,
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
-    refines: bool = False,
     conditions: Sequence[Neighbour] = (),
     conditions_in_force: Mapping[str, Scenario] | None = None,
     condition_workers: Runner | None = None,
@@ -145,8 +142,6 @@ def search_best(
         progress: called now and then.
         memory: what an earlier call with the same arguments has simulated (another budget or
             deadline apart), and keeps what this one does.
-        refines: whether further settings, up to a tenth of the budget, are tried along the edge of
-            a constraint that the best lies on (:mod:`vermilion.tuning.edge_refinement`).
         conditions: around the model's, under which a setting has to do as well; they share half
             of the weight.
         conditions_in_force: by key the network with what is in force, where that is
@@ -236,7 +231,6 @@ def search_best(
         shorter=Shorter(full, space, threads, workers),
         memory=memory,
         compare=compared,
-        refines=refines,
         screening=Screening(crosses_zero=objective.least_size > 0.0),
         rules=rules,
         earlier=[] if search_state is None else _leaders_of(search_state, searcher, space),
@@ -258,7 +252,6 @@ def search_best(
         search_state={**searcher.state(), "leaders": _current_leaders(tuning)},
         race=tuning.race,
         fidelity=tuning.fidelity,
-        refinement=tuning.refinement,
         around=tuning.around,
     )
 

@@ -10,8 +10,8 @@ where one thing differs:
   excluded by whoever wrote it.
 
 The conditions as given weigh half, the others share the other half equally. In the others a bound
-of harm has twice its margin, and a constraint that the setting in force breaks there has to be
-broken no worse. A neighbour that is the scenario itself is left out, and so is one that is no
+of harm has twice its margin, and a constraint may be missed by a twentieth more than the setting in
+force misses it there. A neighbour that is the scenario itself is left out, and so is one that is no
 network (round trips of more than an hour, more flows than a scenario may have).
 """
 
@@ -114,7 +114,11 @@ def neighbours(scenario: Scenario, links: Sequence[str] | None = None) -> tuple[
 
 @dataclass(frozen=True, slots=True)
 class NoWorse(Constraint):
-    """A constraint that holds where the setting in force keeps it, and is broken no worse."""
+    """A constraint that is broken no worse than by the setting in force, but for a relevant loss.
+
+    Without that slack a bound that just holds as asked would forbid every gain: nothing else would
+    be left than settings that have it by far where twice as many share the link.
+    """
 
     def bounds(
         self, values: Sequence[float | None], reference: Sequence[float | None] | None = None
@@ -122,8 +126,9 @@ class NoWorse(Constraint):
         """The looser of the bound and what the setting in force reaches, in each phase."""
         own = Constraint.bounds(self, values, reference)
         loosest = min if self.at_least else max
+        slack = 1.0 - RELEVANT_LOSS if self.at_least else 1.0 + RELEVANT_LOSS
         return [
-            bound if bound is None or now is None else loosest(bound, now)
+            bound if bound is None or now is None else slack * loosest(bound, now)
             for bound, now in zip(own, reference or own, strict=True)
         ]
 

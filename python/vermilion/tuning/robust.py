@@ -100,7 +100,6 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         until=_search_deadline(prepared, session),
         shorter=Shorter(full, space, session.threads, session.workers),
         memory=session.study,
-        refines=True,
         screening=Screening(crosses_zero=full.least_size > 0.0),
     )
     tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)

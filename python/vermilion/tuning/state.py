@@ -1,14 +1,11 @@
-"""State of a tuning under way, its progress, and the edge of its constraints.
-
-A best setting on an edge is refined (:mod:`vermilion.tuning.edge_refinement`).
-"""
+"""State of a tuning under way, and its progress."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives.constraint import BROKEN
 from vermilion.simulate.statistics import mean_interval
@@ -33,7 +30,6 @@ if TYPE_CHECKING:
 
 Stage = Literal[
     "search",
-    "refinement",
     "re-evaluation",
     "comparison",
     "rivals",
@@ -70,47 +66,6 @@ class TuningProgress:
 ProgressReport = Callable[[TuningProgress], object]
 
 
-AT_ONCE: Final = 6
-"""Settings of a round of the refinement."""
-
-_MOST_REFINED: Final = 36
-_PART: Final = 10
-"""One further setting for so many of the search, up to the most."""
-
-
-@dataclass(frozen=True, slots=True)
-class Length:
-    """Simulated settings of one length.
-
-    Attributes:
-        horizon: the length.
-        evaluations: that have met all seeds of the search.
-    """
-
-    horizon: Horizon
-    evaluations: Sequence[Evaluation]
-
-
-def refined_settings(budget: int) -> int:
-    """Number of further settings that a search of so many is worth; 0 for a search of a few."""
-    count = min(_MOST_REFINED, budget // _PART)
-    return count if count >= AT_ONCE else 0
-
-
-def is_at_edge(here: Length) -> bool:
-    """True if a user's constraint stands in the way of something better than the best."""
-    horizon = here.horizon
-    if all(each.of_harm for each in horizon.constraints) or not here.evaluations:
-        return False
-    best = min(here.evaluations, key=horizon.value)
-    if horizon.value(best) >= BROKEN:
-        return True
-    return any(
-        each.objective < best.objective and horizon.breaks_what_was_asked(each)
-        for each in here.evaluations
-    )
-
-
 End = Literal["budget", "deadline", "interrupted"]
 """What ended a tuning."""
 
@@ -143,10 +98,7 @@ class TuningState:
         compared: the best and the incumbent on fresh seeds, and their ``results``.
         compare: decides between two settings at a confidence; without it the fresh seeds are met
             and nothing is decided.
-        refines: whether further settings are tried along the constraints' edge, if the best
-            lies there.
         comparison: what it has come to.
-        refinement: how many settings those were.
         unsaved: settings whose values the search has used since the memory was last told.
         leaders: the settings that raced; none before that.
         raced: the same, the likely best first.
@@ -168,9 +120,7 @@ class TuningState:
     shorter: Shorter
     memory: Memory | None
     compare: Compare | None = None
-    refines: bool = False
     comparison: Comparison | None = None
-    refinement: int = 0
     horizon: Horizon = field(init=False)
     search_start: float = 0.0
     end: End = "budget"
