@@ -24,6 +24,7 @@ __all__ = [
     "ParameterError",
     "PassingPacket",
     "Queue",
+    "RateLaw",
     "Reduction",
     "Sent",
     "Simulation",
@@ -36,6 +37,7 @@ __all__ = [
     "disciplines",
     "predicates",
     "rate_based_senders",
+    "rate_laws",
     "register_discipline",
     "register_predicate",
     "register_sender",
@@ -507,6 +509,9 @@ def run_many(
 def rate_based_senders() -> str:
     """Return every rate-based end of a fabric with its parameter table, as a JSON list."""
 
+def rate_laws() -> str:
+    """Return every law that sets a shaper's rate, as JSON."""
+
 def check_fabric(text: str) -> None:
     """Build a fabric and run nothing.
 
@@ -688,6 +693,51 @@ class Kept:
 
     def result(self) -> str:
         """Return the metrics of a run that ends here, as a JSON object."""
+
+@final
+class RateLaw:
+    """A law that keeps a shaper at the rate of a line that nobody knows.
+
+    ``settings`` is a JSON object of the values that differ from the law's table
+    (:func:`rate_laws`). Times are nanoseconds of one clock. ``bytes_out`` are all bytes that have
+    crossed the interface next to the line so far: let out by the shaper upwards, come in from the
+    line downwards.
+
+    Raises:
+        ParameterError: A law that there is not, or a value that its table refuses.
+    """
+
+    def __new__(cls, name: str, settings: str = "{}") -> RateLaw: ...
+    def probe_sent(self, sent_ns: int, bytes_out: int) -> None:
+        """Take note of a probe."""
+
+    def answered(
+        self,
+        reflector: int,
+        sent_ns: int,
+        received_ns: int,
+        one_way_ns: int | None = None,
+        own_wait_ns: int = 0,
+    ) -> None:
+        """Take the answer to the probe that was sent then.
+
+        ``one_way_ns`` is the delay in the direction that is shaped, if it is known, by clocks that
+        need not agree. ``own_wait_ns`` is the part of the delay that passed in one's own shaper.
+        """
+
+    def lost(self, sent_ns: int) -> None:
+        """Give up the probe that was sent then."""
+
+    def rate(self, now_ns: int, bytes_out: int) -> float:
+        """Return the shaper's rate from now on, in bit/s; to be asked every 20 to 50 ms."""
+
+    def state(self) -> dict[str, Any]:
+        """Return facts as of the last rate; what is unknown is ``None``.
+
+        ``rate_bit_per_s``, ``capacity_bit_per_s`` and its ``doubt`` (relative standard error),
+        ``wait_here_s`` (in one's own shaper), ``wait_behind_s`` (in the line), and ``waiting``:
+        ``here``, ``behind`` or ``nowhere``.
+        """
 
 @final
 class Simulation:

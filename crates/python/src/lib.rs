@@ -20,6 +20,7 @@ mod own_predicate;
 mod registered;
 mod run;
 mod session;
+mod shaping;
 mod shown;
 mod simulation;
 mod tables;
@@ -56,6 +57,8 @@ mod _core {
     };
     #[pymodule_export]
     use super::run::{check, run, run_many};
+    #[pymodule_export]
+    use super::shaping::{RateLaw, rate_laws};
     #[pymodule_export]
     use super::simulation::Simulation;
     #[pymodule_export]

@@ -1,0 +1,19 @@
+//! Laws that keep a shaper at the rate of a line that nobody knows, as pure state machines.
+//!
+//! A shaper helps where the queue it replaces stands: before a modem whose own queue nobody can set, it has to be a
+//! little slower than the line. A [`RateLaw`] is told of probes and of the bytes that pass, and says how fast the
+//! shaper may be. Each law is one file and one line of the [`registry`].
+
+mod autorate;
+mod base_delay;
+mod fixed;
+mod law;
+mod passed;
+pub mod registry;
+mod service_curve;
+
+pub use autorate::{Autorate, AutorateSettings};
+pub use fixed::{Fixed, FixedSettings};
+pub use law::{Answer, Direction, RateLaw, State, Waiting};
+pub use registry::AnyLaw;
+pub use service_curve::{ServiceCurve, ServiceCurveSettings};
