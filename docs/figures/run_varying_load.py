@@ -20,7 +20,9 @@ HERE = Path(__file__).parent
 def main() -> None:
     """Write both."""
     scenario = vermilion.load_scenario("varying-load")
-    result = vermilion.run(scenario, seed=1, probe_interval_s=probe_interval_s(scenario))
+    flows = vermilion.FlowSeries(interval_s=scenario.duration / 400)
+    interval_s = probe_interval_s(scenario)
+    result = vermilion.run(scenario, 1, interval_s, flow_delays=True, instruments=[flows])
     drawn = vermilion.run_figure(scenario, result)
     for name, narrow in (("run_varying_load", False), ("run_varying_load_phone", True)):
         (HERE / f"{name}.svg").write_bytes(picture(drawn.figure(narrow=narrow), "svg"))

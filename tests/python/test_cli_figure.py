@@ -140,7 +140,7 @@ def test_run_draws_what_it_has_run(vermilion, tmp_path, ending):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--figure=out.gif"], "expected a name ending in .html, .svg or .png"),
+        (["--figure=out.gif"], "expected a name ending in .html, .svg, .png or .pdf"),
         (["--link=bottleneck"], "expected --figure FILE or --plot beside it"),
         (["--figure={folder}/f.svg", "--link=nowhere"], 'expected "bottleneck"'),
         (["--figure=-", "--json=-"], 'cannot both be "-"'),

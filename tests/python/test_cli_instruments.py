@@ -68,7 +68,7 @@ def test_changes_and_the_number_of_records(vermilion, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--flows", "early"), "--flows needs --flow-series, --packets or --windows"),
+        (("--flows", "early"), "--flows needs --flow-series, --packets, --figure or --flent"),
         (("--flow-probe", "1s"), "--flow-probe needs --flow-series FILE"),
         (("--packets-at", "links"), "--packets-at needs --packets FILE"),
         (("--packets-time", "1s .. 2s"), "--packets-time needs --packets FILE"),

@@ -11,7 +11,6 @@ from vermilion.cli.json_output import write_json
 from vermilion.cli.output import (
     STANDARD_OUTPUT,
     binary_output_file,
-    figure_format,
     note,
     output_file,
 )
@@ -61,7 +60,7 @@ def compare(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw delay against goodput, and delay distributions: .svg, .png, or .html.",
+            help="Draw delay against goodput, and delay distributions: .svg, .png, .pdf or .html.",
             show_default=False,
         ),
     ] = None,
@@ -82,6 +81,7 @@ def compare(
             show_default=False,
         ),
     ] = None,
+    style: options.Style = "page",
     everything: Annotated[
         bool, typer.Option("--all", help="Show phases, groups of flows, and intervals.")
     ] = False,
@@ -100,7 +100,7 @@ def compare(
     if figure is None and (link is not None or phase is not None):
         message = "--link and --phase need --figure FILE"
         raise UserError(message)
-    kind = "" if figure is None else figure_format(figure)
+    kind = options.figure_options(figure, style=style)
     chosen = range(first_seed, first_seed + seeds)
     options.load_plugins(plugins)
     variants, notes = _variants(scenario, disciplines or (), overrides or ())
@@ -134,7 +134,7 @@ def compare(
             document = {**outcome.to_dict(), "notes": notes}
             write_json(json_file, document)
         if drawing:
-            drawing.write(outcome.rendered(kind, link, phase))
+            drawing.write(outcome.rendered(kind, link, phase, look=style))
     if target != STANDARD_OUTPUT:
         from vermilion.cli.compare_tables import print_comparison, print_summary
 

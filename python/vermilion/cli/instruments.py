@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 CHANGES: Final = "changes"
 
+_DRAWN_READINGS: Final = 400
+"""Readings of flows for a figure, which has fewer points."""
+
 
 def _option(name: str, metavar: str, words: str, **more: Any) -> Any:  # noqa: ANN401 - typer's
     """An option that is off unless it is given."""
@@ -108,7 +111,9 @@ FlentFile = Annotated[
 ]
 Windows = Annotated[
     bool,
-    typer.Option("--windows", help="Draw the windows of --flows below --figure."),
+    typer.Option(
+        "--windows", help="Draw congestion windows below --figure, like --panels ...,window."
+    ),
 ]
 
 
@@ -145,8 +150,8 @@ class InstrumentOptions:
         """
         packets = self.packets is not None
         for option, given, needed, there in (
-            ("--flows", self.flows, "--flow-series, --packets or --windows, or --flent",
-             self._has_series or packets),
+            ("--flows", self.flows, "--flow-series, --packets, --figure or --flent",
+             self._has_series or packets or figure),
             ("--flow-probe", self.flow_probe, "--flow-series FILE", self._has_series),
             ("--packets-at", self.packets_at, "--packets FILE", packets),
             ("--packets-time", self.packets_time, "--packets FILE", packets),
@@ -186,8 +191,13 @@ class InstrumentOptions:
             message = f"{option}: {error.value} is not accepted; expected {error.accepted}"
             raise UserError(message) from None
 
-    def instruments(self, scenario: Scenario, outputs: ExitStack) -> list[Any]:
+    def instruments(self, scenario: Scenario, outputs: ExitStack, *, drawn: bool) -> list[Any]:
         """Make the instruments and open their files.
+
+        Args:
+            scenario: that is run.
+            outputs: closes the files.
+            drawn: whether there is a figure, which shows flows over time.
 
         Raises:
             UserError: a file that cannot be written, a package that is missing.
@@ -206,8 +216,9 @@ class InstrumentOptions:
 
         chosen: list[Any] = []
         trace = None
-        if self._has_series:
-            chosen.append(FlowSeries(self.flows, self._interval(scenario)))
+        if self._has_series or drawn:
+            interval = self._interval(scenario, drawn=drawn and not self._has_series)
+            chosen.append(FlowSeries(self.flows, interval))
         if self.packets is not None:
             trace = PacketTrace(
                 file=self.packets,
@@ -266,7 +277,7 @@ class InstrumentOptions:
                 raise UserError(message) from None
             if not result.transfers.complete:
                 note(f"--transfers ended after {len(result.transfers):,} transfers")
-        if series is not None and not series.complete:
+        if series is not None and not series.complete and self._has_series:
             note(f"--flow-series ended after {len(series):,} rows; choose fewer flows")
         if packets is not None and not packets.complete:
             note(f"--packets ended after {packets.records:,} records; --most-packets sets the most")
@@ -289,12 +300,12 @@ class InstrumentOptions:
     def _has_series(self) -> bool:
         return self.flow_series is not None or self.windows or self.flent is not None
 
-    def _interval(self, scenario: Scenario) -> float | Literal["automatic"] | None:
+    def _interval(self, scenario: Scenario, *, drawn: bool) -> float | Literal["automatic"] | None:
         from vermilion.cli import options
         from vermilion.scenario.lowering import SHORTEST_S
 
         if self.flow_probe is None:
-            return "automatic"
+            return scenario.duration / _DRAWN_READINGS if drawn else "automatic"
         if self.flow_probe == CHANGES:
             return None
         return options.interval("--flow-probe", self.flow_probe, SHORTEST_S, scenario.duration)

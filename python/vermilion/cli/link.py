@@ -182,7 +182,7 @@ def link(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw delay, throughput, drops and marks of the busier way: .svg, .png or .html.",
+            help="Draw delay, throughput and drops of the busier way: .svg, .png, .pdf or .html.",
             show_default=False,
         ),
     ] = None,

@@ -249,7 +249,7 @@ def online(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the queue alone and tuned: .svg, .png or .html.",
+            help="Draw the queue alone and tuned: .svg, .png, .pdf or .html.",
             show_default=False,
         ),
     ] = None,

@@ -9,7 +9,7 @@ import typer
 
 from vermilion.cli import completion
 from vermilion.cli.endings import UserError
-from vermilion.cli.output import note
+from vermilion.cli.output import figure_format, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -97,6 +97,11 @@ Plot = Annotated[
     typer.Option("--plot", help="Draw queueing delays in the terminal."),
 ]
 
+Style = Annotated[
+    Literal["page", "paper", "paper-wide", "slides"],
+    typer.Option(help="Look of --figure: a page, a paper's column (3.3 in) or width, slides."),
+]
+
 Json = Annotated[
     str | None,
     typer.Option(
@@ -106,6 +111,33 @@ Json = Annotated[
         show_default=False,
     ),
 ]
+
+
+def figure_options(figure: str | None, *, panels: str | None = None, style: str = "page") -> str:
+    """Format of ``--figure``; "" where there is none.
+
+    Raises:
+        UserError: another ending, a panel that there is not, or a choice of panels or a style
+            without a figure.
+    """
+    if figure is None:
+        for option, given in (("--panels", panels), ("--style", style != "page")):
+            if given:
+                message = f"{option} needs --figure FILE"
+                raise UserError(message)
+        return ""
+    kind = figure_format(figure)
+    if kind == "html" and style != "page":
+        message = f"--style: {style} is not accepted for .html; expected page"
+        raise UserError(message)
+    if panels is not None:
+        from vermilion.report.run_figure import PANELS
+
+        for panel in panels.split(","):
+            if panel.strip() not in PANELS:
+                message = f'--panels: "{panel}" is not accepted; expected {", ".join(PANELS)}'
+                raise UserError(message)
+    return kind
 
 
 def load_plugins(files: list[str] | None) -> None:

@@ -13,7 +13,6 @@ from vermilion.cli.output import (
     STANDARD_OUTPUT,
     binary_output_file,
     check_outputs,
-    figure_format,
     note,
     output_file,
     series_output,
@@ -64,10 +63,19 @@ def run(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw delays, goodput, drops and marks over time: .svg, .png or .html.",
+            help="Draw goodput, queue, drops and more over time: .svg, .png, .pdf or .html.",
             show_default=False,
         ),
     ] = None,
+    panels: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIST",
+            help="Panels of --figure, from above: throughput, round-trip, window, queue, drops.",
+            show_default=False,
+        ),
+    ] = None,
+    style: options.Style = "page",
     plot: Plot = False,
     everything: Annotated[bool, typer.Option("--all", help="Show all rows.")] = False,
     link: Annotated[
@@ -127,6 +135,7 @@ def run(
                 "--plant": plant != "simulator",
                 "--series": series,
                 "--figure": figure,
+                "--panels": panels,
                 "--plot": plot,
                 "--link": link,
                 "--probe": probe,
@@ -168,7 +177,7 @@ def run(
     )
     wanted.check(figure=figure is not None, plant=plant)
     registered = None if plant == "simulator" else registered_plant(plant)
-    kind = "" if figure is None else figure_format(figure)
+    kind = options.figure_options(figure, panels=panels, style=style)
     options.load_plugins(plugins)
     loaded = _loaded(scenario, overrides or (), discipline)
     if plot and STANDARD_OUTPUT in {target, series, figure}:
@@ -185,9 +194,8 @@ def run(
         write_series = series and outputs.enter_context(series_output("--series/--trace", series))
         with ProgressBar("simulating" if plant == "simulator" else "running", 1.0) as bar:
             if registered is None:
-                result = _simulated(
-                    loaded, seed, interval, wanted.instruments(loaded, outputs), bar.callback
-                )
+                chosen = wanted.instruments(loaded, outputs, drawn=figure is not None)
+                result = _simulated(loaded, seed, interval, chosen, bar.callback)
             else:
                 result = _run_on_plant(plant, registered, loaded, seed, interval, bar.callback)
         if json_file:
@@ -199,7 +207,9 @@ def run(
         if drawing:
             from vermilion.report.run_figure import run_figure
 
-            drawing.write(run_figure(loaded, result, link, windows=windows).rendered(kind))
+            shown = [each.strip() for each in (panels or "").split(",") if each.strip()]
+            drawn = run_figure(loaded, result, link, windows=windows, panels=shown, look=style)
+            drawing.write(drawn.rendered(kind))
     if STANDARD_OUTPUT not in {target, series, figure, flow_series}:
         from vermilion.cli.run_tables import print_result
 

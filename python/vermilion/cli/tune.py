@@ -156,7 +156,7 @@ def tune(
         str | None,
         typer.Option(
             metavar="FILE",
-            help="Draw the queue now and tuned, or the front: .svg, .png or .html.",
+            help="Draw the queue now and tuned, or the front: .svg, .png, .pdf or .html.",
             show_default=False,
         ),
     ] = None,

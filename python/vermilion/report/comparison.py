@@ -52,7 +52,9 @@ class ComparisonReport(Comparison):
     notes: tuple[str, ...] = ()
     command: str = ""
 
-    def figure(self, link: str | None = None, phase: int | None = None) -> Figure:
+    def figure(
+        self, link: str | None = None, phase: int | None = None, *, look: str = "page"
+    ) -> Figure:
         """The trade-off of delay and goodput, and the distribution of the queueing delay.
 
         Eight variants or more have a line each instead: delay, goodput and drops.
@@ -61,36 +63,44 @@ class ComparisonReport(Comparison):
             link: the link; by default the one that the scenario's objective is of, or its first.
             phase: only this one, 0 being the whole run; by default all of them, one below the
                 other, or the whole run if there is one or more than six.
+            look: "page", "paper" (a column), "paper-wide" (two) or "slides".
 
         Raises:
-            ScenarioError: there is no such link or phase.
+            ScenarioError: there is no such link, phase or look.
         """
-        return self._draw(link, phase, narrow=False)
+        return self._draw(link, phase, narrow=False, look=look)
 
     def save_figure(
-        self, path: str | os.PathLike[str], link: str | None = None, phase: int | None = None
+        self,
+        path: str | os.PathLike[str],
+        link: str | None = None,
+        phase: int | None = None,
+        *,
+        look: str = "page",
     ) -> None:
-        """Write the figure as ``.svg`` or ``.png``, or with the tables as a page, ``.html``.
+        """Write the figure as ``.svg``, ``.pdf`` or ``.png``, or as a page with tables, ``.html``.
 
         The file appears under its name when it is complete.
 
         Raises:
             ValueError: a name with another ending.
-            ScenarioError: there is no such link or phase.
+            ScenarioError: there is no such link, phase or look.
             OSError: the file cannot be written.
         """
-        content = self.rendered(figure_format(path), link, phase)
+        content = self.rendered(figure_format(path), link, phase, look=look)
         with whole_file(Path(path), binary=True) as file:
             file.write(content)
 
-    def rendered(self, kind: str, link: str | None = None, phase: int | None = None) -> bytes:
+    def rendered(
+        self, kind: str, link: str | None = None, phase: int | None = None, *, look: str = "page"
+    ) -> bytes:
         """Content that :meth:`save_figure` writes; ``kind`` is a format of a figure's file.
 
         The same comparison gives the same bytes.
         """
         if kind == "html":
             return self.page(link, phase).encode()
-        return picture(self.figure(link, phase), kind)
+        return picture(self.figure(link, phase, look=look), kind, look)
 
     def page(self, link: str | None = None, phase: int | None = None) -> str:
         """One self-contained HTML page: the figure and all tables."""
@@ -135,10 +145,12 @@ class ComparisonReport(Comparison):
         explain = many_variants_caption if self._has_many_variants else comparison_caption
         return f"Link {link}. {explain(self, self._rows(link, phase))}"
 
-    def _draw(self, link: str | None, phase: int | None, *, narrow: bool) -> Figure:
+    def _draw(
+        self, link: str | None, phase: int | None, *, narrow: bool, look: str = "page"
+    ) -> Figure:
         link = self._link(link)
         draw = many_variants_figure if self._has_many_variants else comparison_figure
-        return draw(self, link, self._rows(link, phase), narrow=narrow)
+        return draw(self, link, self._rows(link, phase), narrow=narrow, look=look)
 
     def _name(self) -> str:
         """Prefix of the figure's identifiers; a notebook may show several comparisons."""

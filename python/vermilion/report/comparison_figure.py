@@ -70,7 +70,12 @@ _MARGIN = 0.08
 
 
 def comparison_figure(
-    comparison: Comparison, link: str, windows: Sequence[int], *, narrow: bool = False
+    comparison: Comparison,
+    link: str,
+    windows: Sequence[int],
+    *,
+    narrow: bool = False,
+    look: str = "page",
 ) -> Figure:
     """Draw a comparison whose runs were made with ``distributions``.
 
@@ -79,9 +84,11 @@ def comparison_figure(
         link: whose queueing delay, and the goodput of the flows across it.
         windows: numbers of the windows, one row each.
         narrow: for a screen that is not as wide as a page: one panel below the other.
+        look: what it is drawn for, of :data:`vermilion.report.drawing.LOOKS`.
     """
-    with drawing.style():
-        figure, grid = _sheet(comparison.names, len(windows), narrow=narrow)
+    narrow = narrow or drawing.look_named(look).narrow
+    with drawing.style(look):
+        figure, grid = _sheet(comparison.names, len(windows), narrow=narrow, look=look)
         points = [
             [_points(comparison, variant, link, window) for variant in _variants(comparison)]
             for window in windows
@@ -96,7 +103,7 @@ def comparison_figure(
             for axes in (left, right) if narrow else (left,):
                 axes.set_title(f"{name}: {stretch(measured[window])}")
             for variant, cloud in enumerate(points[row]):
-                _draw_points(left, cloud, variant, logarithmic=logarithmic)
+                draw_points(left, cloud, variant, logarithmic=logarithmic)
             for variant in _variants(comparison):
                 _draw_distribution(right, comparison, variant, link, window)
             left.set_ylabel("goodput (Mbit/s)")
@@ -105,25 +112,27 @@ def comparison_figure(
         drawn = [
             point
             for cloud in clouds
-            for point in (*cloud, *_contour(cloud, logarithmic=logarithmic))
+            for point in (*cloud, *trade_off_shape(cloud, logarithmic=logarithmic))
         ]
-        _scale_trade_off(grid[0][0], drawn, logarithmic=logarithmic)
+        scale_trade_off(grid[0][0], drawn, logarithmic=logarithmic)
         _scale_distribution(grid[0][1], comparison, link, windows)
         grid[-1][0].set_xlabel(
             f"mean queueing delay (ms{', log' if logarithmic else ''}); better: left and up"
         )
         scale = ", log" if grid[0][1].get_xscale() == "log" else ""
         grid[-1][1].set_xlabel(f"queueing delay of a packet (ms{scale})")
-        _add_legend(figure, comparison.names, _columns(comparison.names, narrow=narrow))
+        _add_legend(figure, comparison.names, _columns(comparison.names, narrow=narrow, look=look))
     return figure
 
 
-def _sheet(names: Sequence[str], rows: int, *, narrow: bool) -> tuple[Figure, list[list[Axes]]]:
+def _sheet(
+    names: Sequence[str], rows: int, *, narrow: bool, look: str
+) -> tuple[Figure, list[list[Axes]]]:
     """An empty figure, and its panels: a row of two for each window."""
-    lines = -(-len(names) // _columns(names, narrow=narrow))
+    lines = -(-len(names) // _columns(names, narrow=narrow, look=look))
     panels = 2 * rows if narrow else rows
     height = _REST_IN + _LINE_IN * lines + _ROW_IN * panels
-    figure = drawing.sheet(height, narrow=narrow)
+    figure = drawing.sheet(height, narrow=narrow, look=look)
     if not narrow:
         wide = figure.subplots(rows, 2, sharex="col", sharey="col", squeeze=False)
         return figure, [[*row] for row in wide]
@@ -186,7 +195,7 @@ def _points(comparison: Comparison, variant: int, link: str, window: int) -> Poi
     return [(delay, goodput / 1e6) for delay, goodput in zip(delays, goodputs, strict=True)]
 
 
-def _contour(points: Points, *, logarithmic: bool) -> Points:
+def trade_off_shape(points: Points, *, logarithmic: bool) -> Points:
     """The ellipse around the points of a variant, an ellipse on the axes that are drawn."""
     if not logarithmic:
         return one_sigma_ellipse(points)
@@ -203,7 +212,8 @@ def _centre(points: Points, *, logarithmic: bool) -> tuple[float, float]:
     return middle, fmean(goodput for _, goodput in points)
 
 
-def _line_style(variant: int) -> dict[str, Any]:
+def line_style(variant: int) -> dict[str, Any]:
+    """Colour, dashes and width of a variant's line."""
     return {
         "color": _COLOURS[variant % len(_COLOURS)],
         "linestyle": _LINES[variant % len(_LINES)],
@@ -211,15 +221,17 @@ def _line_style(variant: int) -> dict[str, Any]:
     }
 
 
-def _marker(variant: int) -> str:
+def marker(variant: int) -> str:
+    """Sign of a variant."""
     return _MARKERS[variant % len(_MARKERS)]
 
 
-def _draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool) -> None:
+def draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool) -> None:
+    """Draw the runs of a variant, their mean and their ellipse."""
     if not points:
         return
-    look = _line_style(variant)
-    line = _contour(points, logarithmic=logarithmic)
+    look = line_style(variant)
+    line = trade_off_shape(points, logarithmic=logarithmic)
     if line:
         delays, goodputs = zip(*line, strict=True)
         axes.fill(delays, goodputs, color=look["color"], alpha=0.2, linewidth=0)
@@ -227,9 +239,9 @@ def _draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool)
     axes.plot(
         [delay for delay, _ in points],
         [goodput for _, goodput in points],
-        _marker(variant),
+        marker(variant),
         color=look["color"],
-        markersize=3.5,
+        markersize=drawing.letters(3.5),
         markeredgewidth=0,
         alpha=0.45,
     )
@@ -237,9 +249,9 @@ def _draw_points(axes: Axes, points: Points, variant: int, *, logarithmic: bool)
     axes.plot(
         delay,
         goodput,
-        _marker(variant),
+        marker(variant),
         color=look["color"],
-        markersize=9,
+        markersize=drawing.letters(9),
         markeredgecolor="white",
         markeredgewidth=1.0,
         zorder=4,
@@ -253,14 +265,15 @@ def _draw_distribution(
     if distribution is None:
         return
     percent, quantiles = distribution
-    look = _line_style(variant)
+    look = line_style(variant)
     axes.plot([interval.mean for interval in quantiles], percent, **look)
     low = [interval.mean if interval.low is None else interval.low for interval in quantiles]
     high = [interval.mean if interval.high is None else interval.high for interval in quantiles]
     axes.fill_betweenx(percent, low, high, color=look["color"], alpha=0.16, linewidth=0)
 
 
-def _scale_trade_off(axes: Axes, points: Points, *, logarithmic: bool) -> None:
+def scale_trade_off(axes: Axes, points: Points, *, logarithmic: bool) -> None:
+    """Scale the plane so that differences nobody would notice look like none."""
     if not points:
         return
     delays = [delay for delay, _ in points]
@@ -314,7 +327,7 @@ def _add_legend(figure: Figure, names: Sequence[str], columns: int) -> None:
     from matplotlib.lines import Line2D
 
     handles = [
-        Line2D([], [], marker=_marker(variant), markersize=5, label=name, **_line_style(variant))
+        Line2D([], [], marker=marker(variant), markersize=5, label=name, **line_style(variant))
         for variant, name in enumerate(names)
     ]
     figure.legend(
@@ -322,15 +335,16 @@ def _add_legend(figure: Figure, names: Sequence[str], columns: int) -> None:
         loc="outside upper left",
         ncols=columns,
         handlelength=3.2,
-        fontsize=11,
+        fontsize=drawing.letters(11),
     )
 
 
-def _columns(names: Sequence[str], *, narrow: bool) -> int:
+def _columns(names: Sequence[str], *, narrow: bool, look: str = "page") -> int:
     """Number of columns in which the legend's names fit above the panels."""
-    letters = _LETTERS_IN_A_LINE
-    if narrow:
-        letters = int(letters * drawing.NARROW_IN / drawing.WIDE_IN)
+    share = drawing.NARROW_IN / drawing.WIDE_IN if narrow else 1.0
+    if look != "page":
+        share = drawing.look_named(look).letters_in_a_line
+    letters = int(_LETTERS_IN_A_LINE * share)
     if sum(len(name) + _LETTERS_OF_A_SIGN for name in names) <= letters:
         return len(names)
     longest = max(len(name) for name in names)
@@ -352,7 +366,12 @@ _PANELS: Final = (
 
 
 def many_variants_figure(
-    comparison: Comparison, link: str, windows: Sequence[int], *, narrow: bool = False
+    comparison: Comparison,
+    link: str,
+    windows: Sequence[int],
+    *,
+    narrow: bool = False,
+    look: str = "page",
 ) -> Figure:
     """Draw a comparison with a line for each variant, a block of lines for each window.
 
@@ -361,10 +380,12 @@ def many_variants_figure(
         link: whose queueing delay and drops, and the goodput of the flows across it.
         windows: numbers of the windows, one block each.
         narrow: for a screen that is not as wide as a page: one panel below the other.
+        look: as of :func:`comparison_figure`.
     """
-    with drawing.style():
+    narrow = narrow or drawing.look_named(look).narrow
+    with drawing.style(look):
         lines = len(comparison.names)
-        figure, grid = _lines_sheet(lines, len(windows), narrow=narrow)
+        figure, grid = _lines_sheet(lines, len(windows), narrow=narrow, look=look)
         measured = comparison.windows(link)
         for row, window in zip(grid, windows, strict=True):
             last = window == len(measured) - 1
@@ -391,12 +412,14 @@ def many_variants_figure(
     return figure
 
 
-def _lines_sheet(lines: int, rows: int, *, narrow: bool) -> tuple[Figure, list[list[Axes]]]:
+def _lines_sheet(
+    lines: int, rows: int, *, narrow: bool, look: str
+) -> tuple[Figure, list[list[Axes]]]:
     """An empty figure, and its panels: a row of three for each window."""
     panels = len(_PANELS)
     height = (_BLOCK_REST_IN + _VARIANT_IN * lines) * rows
     if not narrow:
-        figure = drawing.sheet(height, wide_in=_LINES_WIDTH_IN)
+        figure = drawing.sheet(height, wide_in=_LINES_WIDTH_IN, look=look)
         wide = figure.subplots(
             rows,
             panels,
@@ -406,7 +429,7 @@ def _lines_sheet(lines: int, rows: int, *, narrow: bool) -> tuple[Figure, list[l
             gridspec_kw={"width_ratios": (1.5, 1, 1)},
         )
         return figure, [[*row] for row in wide]
-    figure = drawing.sheet(panels * height, narrow=True)
+    figure = drawing.sheet(panels * height, narrow=True, look=look)
     column = [axes for (axes,) in figure.subplots(panels * rows, 1, sharey=True, squeeze=False)]
     grid = [column[first : first + panels] for first in range(0, panels * rows, panels)]
     for row in grid[1:]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -51,6 +52,56 @@ NARROW_IN: Final = 4.6
 WIDE_IN: Final = 9.6
 """The width of a figure for a page."""
 
+_LETTERS_PT: Final = 10.5
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Size and type of figures for one use.
+
+    Attributes:
+        width_in: of a figure, inches.
+        letters_pt: size of its letters, points.
+        narrow: whether panels stand one below the other, with the legend below them.
+        titled: whether a panel has a title; else its axis says what it shows.
+    """
+
+    width_in: float
+    letters_pt: float
+    narrow: bool = False
+    titled: bool = True
+
+    @property
+    def letters_in_a_line(self) -> float:
+        """Letters that fit beside each other, in proportion to those of a page."""
+        return self.width_in / WIDE_IN * _LETTERS_PT / self.letters_pt
+
+    def high(self, height_in: float, *, narrow: bool) -> float:
+        """Height of what is so high on a page (or a phone), inches."""
+        height = height_in * self.width_in / (NARROW_IN if narrow else WIDE_IN)
+        return min(height, self.width_in * 9 / 16) if self is LOOKS["slides"] else height
+
+
+LOOKS: Final = {
+    "page": Look(WIDE_IN, _LETTERS_PT),
+    "paper": Look(3.3, 7.5, narrow=True, titled=False),
+    "paper-wide": Look(7.0, 8.0, titled=False),
+    "slides": Look(12.0, 16.0),
+}
+"""Looks by name: "paper" is as wide as a column, "paper-wide" as two."""
+
+
+def look_named(name: str) -> Look:
+    """The look of this name.
+
+    Raises:
+        ScenarioError: there is none.
+    """
+    if name not in LOOKS:
+        raise ScenarioError("style", name, one_of(LOOKS))
+    return LOOKS[name]
+
+
 _STYLE: Final[Any] = {
     "axes.axisbelow": True,
     "axes.edgecolor": GREY,
@@ -83,19 +134,64 @@ _MOST_POINTS: Final = 2400
 """More points than a page's width has pixels at twice its resolution cannot be told apart."""
 
 
-def style() -> AbstractContextManager[None]:
-    """The settings under which a report's figures are drawn."""
+def style(look: str = "page") -> AbstractContextManager[None]:
+    """The settings under which a figure of this look is drawn.
+
+    Beside a page's, letters are text that a reader can search and an editor can change.
+
+    Raises:
+        ScenarioError: there is no such look.
+    """
     import matplotlib as mpl
 
-    return mpl.rc_context(_STYLE)
+    chosen = look_named(look)
+    if look == "page":
+        return mpl.rc_context(_STYLE)
+    factor = chosen.letters_pt / _LETTERS_PT
+    sizes = {
+        "axes.titlesize": 11.5,
+        "font.size": _LETTERS_PT,
+        "legend.fontsize": 10.0,
+        "lines.markersize": 6.0,
+        "xtick.major.size": 3.5,
+        "ytick.major.size": 3.5,
+        "axes.labelpad": 4.0,
+    }
+    changed: Any = {name: factor * size for name, size in sizes.items()}
+    return mpl.rc_context(_STYLE | changed | {"svg.fonttype": "none", "pdf.fonttype": 42})
 
 
-def sheet(height_in: float, *, narrow: bool = False, wide_in: float = WIDE_IN) -> Figure:
-    """An empty figure for a page, or for a screen that is not as wide."""
+def fine(width: float, look: str) -> float:
+    """Width of a line that is so wide on a page, in points."""
+    return width * (0.75 if look.startswith("paper") else 1.6 if look == "slides" else 1.0)
+
+
+def letters(points: float) -> float:
+    """Size of letters that have so many points on a page, in the look that is being drawn."""
+    import matplotlib as mpl
+
+    return points * float(mpl.rcParams["font.size"]) / _LETTERS_PT
+
+
+def sheet(
+    height_in: float, *, narrow: bool = False, wide_in: float = WIDE_IN, look: str = "page"
+) -> Figure:
+    """An empty figure for a page, or for a screen that is not as wide.
+
+    Args:
+        height_in: of it on a page.
+        narrow: for a screen that is not as wide.
+        wide_in: width on a page.
+        look: for another use than a page.
+    """
     from matplotlib.figure import Figure
 
-    width = NARROW_IN if narrow else wide_in
-    return Figure(figsize=(width, height_in), layout="constrained")
+    if look != "page":
+        chosen = look_named(look)
+        size = (chosen.width_in, chosen.high(height_in, narrow=narrow))
+    else:
+        size = (NARROW_IN if narrow else wide_in, height_in)
+    return Figure(figsize=size, layout="constrained")
 
 
 def legend_above(figure: Figure, axes: Axes, *, narrow: bool) -> None:
@@ -103,6 +199,26 @@ def legend_above(figure: Figure, axes: Axes, *, narrow: bool) -> None:
     handles, labels = axes.get_legend_handles_labels()
     columns = 1 if narrow else len(labels)
     figure.legend(handles, labels, loc="outside upper right", ncols=columns)
+
+
+def legend_on_top(figure: Figure, panels: Sequence[Axes], columns: int = 0) -> None:
+    """One line of names above all panels, each name once; none where there is one name."""
+    named: dict[str, Any] = {}
+    for axes in panels:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            named.setdefault(label, handle)
+    if len(named) > 1:
+        room = int(figure.get_figwidth() * 72 / float(letters(5.5)))
+        wide = max(map(len, named)) + 7
+        figure.legend(
+            [*named.values()],
+            [*named],
+            loc="outside upper center",
+            ncols=columns or max(1, min(len(named), room // wide)),
+            handlelength=1.6,
+            columnspacing=1.2,
+            borderpad=0.1,
+        )
 
 
 def draw_target(axes: Axes, level: float, label: str) -> None:
@@ -213,10 +329,11 @@ def _steps(factor: float) -> Sequence[float]:
     return (1.0, 2.0, 5.0)
 
 
-FORMATS: Final = ("html", "svg", "png")
+FORMATS: Final = ("html", "svg", "png", "pdf")
 """Formats of a figure, by the end of its file's name."""
 
 _DOTS_PER_INCH: Final = 200
+_DOTS_PER_INCH_OF_PAPER: Final = 300
 
 
 def figure_format(path: str | os.PathLike[str]) -> str:
@@ -227,21 +344,27 @@ def figure_format(path: str | os.PathLike[str]) -> str:
     """
     suffix = Path(path).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:
-        message = (
-            f'"{Path(path).name}" is not accepted; expected a name ending in .html, .svg or .png'
-        )
+        accepted = "a name ending in .html, .svg, .png or .pdf"
+        message = f'"{Path(path).name}" is not accepted; expected {accepted}'
         raise ValueError(message)
     return suffix
 
 
-def picture(figure: Figure, kind: str) -> bytes:
-    """The bytes of a figure as "svg" or "png"; the same figure gives the same bytes."""
+def picture(figure: Figure, kind: str, look: str = "page") -> bytes:
+    """The bytes of a figure as "svg", "pdf" or "png"; the same figure gives the same bytes.
+
+    Raises:
+        ScenarioError: there is no such look.
+    """
     target = io.BytesIO()
-    with style():
-        if kind == "svg":
-            figure.savefig(target, format="svg", metadata={"Date": None})
-        else:
-            figure.savefig(target, format="png", dpi=_DOTS_PER_INCH)
+    undated: dict[str, dict[str, Any]] = {
+        "svg": {"Date": None},
+        "pdf": {"CreationDate": None},
+        "png": {},
+    }
+    with style(look):
+        dots = _DOTS_PER_INCH if look == "page" else _DOTS_PER_INCH_OF_PAPER
+        figure.savefig(target, format=kind, dpi=dots, metadata=undated[kind])
     return target.getvalue()
 
 

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.report import drawing
 from vermilion.report.drawing import check_link, picture
+from vermilion.scenario.errors import ScenarioError, one_of
 from vermilion.simulate.accepted import given_scenario
+from vermilion.simulate.flow_curves import MOST_FLOWS, curves_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
     from vermilion.report.braille import Panel
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
+    from vermilion.simulate.flow_curves import Curve
 
     Values = NDArray[np.float64]
 
@@ -33,37 +36,18 @@ _COLOURS: Final = (
     drawing.SKY_BLUE,
 )
 
-MOST_LINES: Final = 6
-"""More windows in one panel cannot be told apart."""
+PANELS: Final = ("queue", "throughput", "round-trip", "window", "drops")
+"""What a panel may show over time."""
 
+_USUAL_PANELS: Final = ("queue", "throughput", "drops")
+_PANELS_OF_PAPER: Final = ("throughput", "round-trip", "window", "queue")
+_PANELS_OF_SLIDES: Final = ("throughput", "queue")
+_FLATTER: Final = 0.72
+"""Height of a panel without a title, as a part of that with one."""
 
-def draw_windows(axes: Axes, result: Result) -> None:
-    """Draw the windows of a result's flow series, of the first flows if there are too many.
+_RATIOS: Final = {"queue": 1.3, "throughput": 1.0, "round-trip": 1.0, "window": 1.2, "drops": 0.8}
 
-    Raises:
-        ValueError: it has no flow series.
-    """
-    series = result.flow_series
-    if series is None:
-        message = "no windows to draw: the run had no FlowSeries"
-        raise ValueError(message)
-    flows = series.flows()
-    shown = flows[:MOST_LINES]
-    more = f", the first {len(shown)} of {len(flows)} flows" if len(flows) > len(shown) else ""
-    axes.set_title(f"Windows{more}")
-    axes.set_ylabel("packets")
-    for colour, (group, flow) in zip(_COLOURS, shown, strict=False):
-        columns = series.of(group, flow)
-        axes.step(
-            *drawing.thinned(columns["time_s"], columns["window_packets"]),
-            where="post",
-            color=colour,
-            lw=1.2,
-            label=f"{group}:{flow}",
-        )
-
-
-_HEIGHT_IN: Final = 7.2
+_HEIGHT_IN: Final = 7.2 / 3.1  # of a panel of the ratio 1
 _POINTS: Final = 1000
 _BINS: Final = 160
 """Shares of packets need some packets to be shares of."""
@@ -84,6 +68,40 @@ _MOST_GROUPS: Final = 12
 """More lines in one panel cannot be told apart: the others are added up."""
 
 
+_SHORT_NAMES: Final = {
+    ("queue", "ms"): "Queueing delay (ms)",
+    ("queue", ""): "Queue",
+    ("queue", "packets that wait"): "Queue (packets)",
+    ("throughput", ""): "Goodput",
+    ("round-trip", ""): "Round trip",
+    ("window", ""): "Window",
+    ("drops", "% of packets"): "Dropped (%)",
+}
+"""Names of axes where a panel has no title, by panel and unit."""
+
+
+_OF_FLOWS: Final = ("throughput", "round-trip", "window")
+
+
+def _draw_curves(
+    axes: Axes, curves: Sequence[tuple[str, Values, Values]], width: float = 1.3
+) -> None:
+    """Draw lines in the colours that the same names have in other panels."""
+    for number, (name, time, values) in enumerate(curves[: 2 * _MOST_GROUPS]):
+        axes.plot(
+            time,
+            values,
+            color=_COLOURS[number % len(_COLOURS)],
+            # so that equal lines do not hide each other
+            linestyle=_LINES[number // len(_COLOURS) % len(_LINES)]
+            if width < 2  # noqa: PLR2004 - curves that move show each other
+            else _LINES[number % len(_LINES)],
+            lw=width,
+            solid_capstyle="butt",
+            label=name,
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class RunFigure:
     """Figure of a run.
@@ -93,49 +111,107 @@ class RunFigure:
         result: with time series.
         link: whose queue is drawn.
         windows: whether the windows of the flow series are drawn too.
+        shown: what is drawn, from above, of :data:`PANELS`; none for what is usual.
+        look: what it is drawn for, of :data:`vermilion.report.drawing.LOOKS`.
     """
 
     scenario: Scenario
     result: Result
     link: str
     windows: bool = False
+    shown: tuple[str, ...] = ()
+    look: str = "page"
+
+    def panel_names(self) -> tuple[str, ...]:
+        """Panels from above; without flow series there is neither window nor round trip."""
+        usual = {"page": _USUAL_PANELS, "slides": _PANELS_OF_SLIDES}
+        chosen = self.shown or usual.get(self.look, _PANELS_OF_PAPER)
+        if self.windows and "window" not in chosen:
+            chosen = (*chosen, "window")
+        if self.result.flow_series is None:
+            chosen = tuple(each for each in chosen if each not in {"window", "round-trip"})
+        return chosen
 
     def figure(self, *, narrow: bool = False) -> Figure:
-        """Panels over the same time: waiting, goodput of each group, drops and marks, windows.
+        """Panels over the same time.
 
         Args:
             narrow: for a phone, where what the lines mean stands below all panels.
         """
-        with drawing.style():
-            ratios, height = [1.3, 1.0, 0.8], _HEIGHT_IN
-            if self.windows:
-                ratios, height = [*ratios, 1.2], _HEIGHT_IN * 4.3 / 3.1
-            figure = drawing.sheet(height, narrow=narrow)
-            panels = figure.subplots(
-                len(ratios), 1, sharex=True, gridspec_kw={"height_ratios": ratios}
+        look = drawing.look_named(self.look)
+        narrow = narrow or look.narrow
+        chosen = self.panel_names()
+        with drawing.style(self.look):
+            ratios = [_RATIOS[each] for each in chosen]
+            height = _HEIGHT_IN * sum(ratios) * (1.0 if look.titled else _FLATTER)
+            figure = drawing.sheet(height, narrow=narrow, look=self.look)
+            column = figure.subplots(
+                len(chosen), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": ratios}
             )
-            waiting, goodput, lost = panels[:3]
-            if not narrow:
+            panels: list[Axes] = [axes for (axes,) in column]
+            if not narrow and look.titled:
                 title = self.scenario.title or self.scenario.origin
                 figure.suptitle(title, x=0.01, ha="left", weight="bold")
-            self.draw_waiting(waiting)
-            self._draw_goodput(goodput)
-            self._draw_losses(lost)
-            if self.windows:
-                draw_windows(panels[3], self.result)
-            for axes in panels:
-                self.shade_phases(axes)
+            curves = self._curves()
+            explained = False
+            for name, axes in zip(chosen, panels, strict=True):
+                self._draw(name, axes, curves)
+                if name in _OF_FLOWS:
+                    for line in axes.lines if explained else ():
+                        line.set_label("_")  # a panel above names the flows
+                    explained = True
+                if look.titled:
+                    self.shade_phases(axes)
                 axes.set_ylim(bottom=0)
-            explain(figure, list(panels), narrow=narrow)
-            self.number_phases(waiting)
+            if look.titled:
+                explain(figure, panels, narrow=narrow)
+                self.number_phases(panels[0])
+            else:
+                drawing.legend_on_top(figure, panels)
+                figure.align_ylabels(panels)
             panels[-1].set_xlim(0, self.scenario.duration)
             panels[-1].set_xlabel("time (s)")
             settle(figure)
         return figure
 
+    def _draw(self, name: str, axes: Axes, curves: Sequence[Curve]) -> None:
+        if name == "queue":
+            self.draw_waiting(axes)
+        elif name == "throughput":
+            self._draw_goodput(axes, curves)
+        elif name == "drops":
+            self._draw_losses(axes)
+        elif name == "window":
+            of = "each flow" if self._draws_flows else "each group, mean of its flows"
+            axes.set_title(f"Congestion window of {of}")
+            axes.set_ylabel("packets")
+            _draw_curves(axes, [(each.name, each.time_s, each.window_packets) for each in curves])
+        else:
+            axes.set_title("Smoothed round trip")
+            axes.set_ylabel("ms")
+            _draw_curves(axes, [(each.name, each.time_s, each.round_trip_ms) for each in curves])
+        for line in axes.lines:
+            line.set_linewidth(drawing.fine(line.get_linewidth(), self.look))
+        if not drawing.look_named(self.look).titled:
+            axes.set_title("")
+            unit = axes.get_ylabel().rpartition("(")[2].rstrip(")")
+            axes.set_ylabel(_SHORT_NAMES.get((name, unit), f"{_SHORT_NAMES[name, '']} ({unit})"))
+
+    def _curves(self) -> list[Curve]:
+        """Curves of flows or groups; none without flow series, or where they end early."""
+        series = self.result.flow_series
+        return [] if series is None or not series.complete else curves_of(series)
+
+    @property
+    def _draws_flows(self) -> bool:
+        series = self.result.flow_series
+        return series is not None and len(series.flows()) <= MOST_FLOWS
+
     def rendered(self, kind: str) -> bytes:
-        """The figure as "svg" or "png", or with the tables as a page, "html"."""
-        return self.page().encode() if kind == "html" else picture(self.figure(), kind)
+        """The figure as "svg", "pdf" or "png", or with the tables as a page, "html"."""
+        if kind == "html":
+            return self.page().encode()
+        return picture(self.figure(), kind, self.look)
 
     def page(self) -> str:
         """One self-contained HTML page: the figure and the tables."""
@@ -156,16 +232,17 @@ class RunFigure:
         )
 
     def _caption(self) -> str:
-        return (
-            (
-                f"Link {self.link}. Above: its queue. In the middle: goodput of each group "
-                "over each phase, and the link's rate. Below: the share of packets dropped "
-                "or marked. "
-            )
-            + ("At the bottom, the windows of single flows. " if self.windows else "")
-            + "Shaded: the measured part of each phase."
-            + self._interruption()
-        )
+        over = "over time" if self._curves() else "over each phase"
+        words = {
+            "queue": f"the queue of {self.link}",
+            "throughput": f"goodput of each flow or group {over}, and what the link carries",
+            "round-trip": "smoothed round trips",
+            "window": "congestion windows",
+            "drops": "the share of packets dropped or marked",
+        }
+        shown = "; ".join(words[each] for each in self.panel_names())
+        phases = "" if self.look != "page" else " Shaded: the measured part of each phase."
+        return f"Link {self.link}. From above: {shown}.{phases}{self._interruption()}"
 
     def _interruption(self) -> str:
         """Mark the time at which the run ended early."""
@@ -219,20 +296,27 @@ class RunFigure:
             *drawing.thinned(time, waiting), color=drawing.BLUE, lw=1.0, label="queueing delay"
         )
         mean = self.result.link(self.link).total.get("sojourn_ms")
-        if mean is not None:
+        if not drawing.look_named(self.look).titled:
+            axes.lines[-1].set_label("_")
+        elif mean is not None:
             axes.axhline(mean["p95"], color=drawing.INK, lw=1.2, ls=(0, (5, 3)), zorder=3)
             axes.lines[-1].set_label(f"95 % of packets\nwait less: {mean['p95']:.3g} ms")
 
-    def _draw_goodput(self, axes: Axes) -> None:
+    def _draw_goodput(self, axes: Axes, curves: Sequence[Curve]) -> None:
         import numpy as np
 
         series = self.result.series(self.link)
         edges, carried = _bin_values(series["time_s"], series["throughput_bit_per_s"], np.nanmean)
-        axes.stairs(
-            carried / 1e6, edges, color=_THROUGHPUT_COLOUR, fill=True, label="the link carries"
-        )
-        axes.set_title("Goodput of each group")
+        if drawing.look_named(self.look).titled:
+            axes.stairs(
+                carried / 1e6, edges, color=_THROUGHPUT_COLOUR, fill=True, label="the link carries"
+            )
+        axes.set_title(f"Goodput of each {'flow' if curves and self._draws_flows else 'group'}")
         axes.set_ylabel("Mbit/s")
+        if curves:
+            drawn = [(each.name, each.time_s, each.goodput_bit_per_s / 1e6) for each in curves]
+            _draw_curves(axes, drawn)
+            return
         lines: dict[str, tuple[list[float], list[float]]] = {}
         for number, group in enumerate(self.result.groups):
             name = group if number < _MOST_GROUPS - 1 else "all others"
@@ -243,18 +327,11 @@ class RunFigure:
                 times, values = lines.setdefault(name, ([], []))
                 times += [window["start_s"], window["end_s"], np.nan]
                 values += [goodput["total"] / 1e6, goodput["total"] / 1e6, np.nan]
-        for number, (name, (times, values)) in enumerate(lines.items()):
-            axes.plot(
-                times,
-                values,
-                color=_COLOURS[number % len(_COLOURS)],
-                linestyle=_LINES[
-                    number % len(_LINES)
-                ],  # so that equal lines do not hide each other
-                lw=2.0,
-                solid_capstyle="butt",
-                label=name,
-            )
+        _draw_curves(
+            axes,
+            [(name, np.array(times), np.array(each)) for name, (times, each) in lines.items()],
+            width=2.0,
+        )
 
     def _draw_losses(self, axes: Axes) -> None:
         axes.set_title("Dropped and marked")
@@ -311,7 +388,7 @@ class RunFigure:
                 textcoords="offset points",
                 ha="center",
                 va="top",
-                fontsize=9.5,
+                fontsize=drawing.letters(9.5),
             )
 
     def _rate(self) -> float | None:
@@ -324,8 +401,15 @@ def run_figure(
     link: str | None = None,
     *,
     windows: bool = False,
+    panels: Sequence[str] = (),
+    look: str = "page",
 ) -> RunFigure:
     """The figure of a run that has time series.
+
+        >>> result = vermilion.run(
+        ...     scenario, probe_interval_s=0.1, instruments=[vermilion.FlowSeries()]
+        ... )
+        >>> vermilion.run_figure(scenario, result, look="paper").figure().savefig("run.pdf")
 
     Args:
         scenario: what was run, or the name or path from which it was loaded.
@@ -333,11 +417,18 @@ def run_figure(
         link: whose queue is drawn; by default the one that the scenario's objective is of, or the
             one at which packets wait longest.
         windows: whether the windows of its flow series are drawn too.
+        panels: of :data:`PANELS`, from above; by default queue, throughput and drops on a page,
+            and throughput, round trips, windows and queue elsewhere.
+        look: "page", "paper" (a column), "paper-wide" (two) or "slides".
 
     Raises:
-        ScenarioError: there is no such link.
+        ScenarioError: there is no such link, panel or look.
     """
     scenario = given_scenario(scenario)
+    for panel in panels:
+        if panel not in PANELS:
+            raise ScenarioError("panels", panel, one_of(PANELS), scenario.origin)
+    drawing.look_named(look)
     if link is None:
         tuning = scenario.tuning
         link = None if tuning is None else tuning.objective.link
@@ -348,7 +439,7 @@ def run_figure(
             result.links,
             key=lambda name: result.link(name).total.get("sojourn_ms", {}).get("mean", 0.0),
         )
-    return RunFigure(scenario, result, link, windows)
+    return RunFigure(scenario, result, link, windows, tuple(panels), look)
 
 
 def probe_interval_s(scenario: Scenario) -> float:
@@ -369,7 +460,8 @@ def explain(
     """
     if not narrow:
         for axes in panels:
-            axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
+            if axes.get_legend_handles_labels()[0]:
+                axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
         return
     legends = [axes.get_legend_handles_labels() for axes in panels]
     named: dict[str, Any] = {}
