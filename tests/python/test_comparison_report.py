@@ -3,6 +3,7 @@
 import json
 import math
 import re
+from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
@@ -14,7 +15,13 @@ import vermilion
 from html_page import Page
 from vermilion.cli import main
 from vermilion.report.comparison_figure import one_sigma_ellipse
-from vermilion.scenario import ScenarioError, disciplines, load_scenario, parse_scenario
+from vermilion.scenario import (
+    ScenarioError,
+    disciplines,
+    load_scenario,
+    parse_scenario,
+    scenario_from_document,
+)
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 
@@ -105,6 +112,62 @@ def test_a_discipline_may_have_parameters_of_its_own():
 def test_a_discipline_that_is_none_is_refused(discipline, words):
     with pytest.raises(ScenarioError, match=words):
         vermilion.compare("varying-load", [discipline], seeds=2)
+
+
+def test_senders_and_disciplines_make_a_grid_with_labels():
+    comparison = vermilion.compare(
+        "varying-load",
+        ["red", "codel:target=10 ms=tight"],
+        senders=["cubic=CUBIC", "cubic:hystart=false=plain", "bbr"],
+        settings=SHORT,
+        seeds=1,
+    )
+    assert comparison.names == tuple(
+        f"{queue}, {sender}" for queue in ("red", "tight") for sender in ("CUBIC", "plain", "bbr")
+    )
+    plain = comparison.scenarios[4]
+    assert plain.get("links.bottleneck.queue.target") == 0.01
+    assert plain.get("flows.late.sender.hystart") is False
+    assert "--sender cubic=CUBIC" in comparison.command
+    with pytest.raises(ScenarioError, match='variants: "x" is not accepted'):
+        vermilion.compare("varying-load", senders=["cubic=x", "bbr=x"], seeds=1)
+    with pytest.raises(ScenarioError, match='did you mean "cubic"'):
+        vermilion.compare("varying-load", senders=["cubik"], seeds=1)
+
+
+def test_json_of_a_comparison_holds_what_it_takes_to_run_it_again(tmp_path, capsys):
+    target = tmp_path / "compared.json"
+    plugin = Path(__file__).parents[2] / "docs" / "examples" / "square_root_increase.py"
+    shorter = [word for setting in SHORT for word in ("--set", setting)]
+    options = ["--sender=cubic", "--sender=square-root-increase=mine", "--seeds=2", *shorter]
+    scenarios = ["varying-load", "oscillating-red"]
+    code = main(["compare", *scenarios[:1], f"--plugin={plugin}", *options, f"--json={target}"])
+    vermilion.unregister_congestion_control("square-root-increase")
+    capsys.readouterr()
+    assert code == 0
+    document = json.loads(target.read_text(encoding="utf-8"))
+    assert document["plugins"][-1]["source"] == plugin.read_text(encoding="utf-8")
+    assert f"--plugin {plugin}" in document["command"]
+    first = document["variants"][0]
+    again = scenario_from_document(first["scenario"], document["origin"])
+    result = vermilion.run(again, document["seeds"][0])
+    other = vermilion.run(again, document["seeds"][1])
+    mean = sum(each.link("bottleneck").total["utilization"] for each in (result, other)) / 2
+    assert mean == pytest.approx(first["links"]["bottleneck"]["total"]["utilization"]["mean"])
+
+
+def test_several_scenarios_are_compared_one_by_one(tmp_path, capsys):
+    target, figure = tmp_path / "all.json", tmp_path / "figure.svg"
+    options = ["--sender=cubic", "--sender=bbr", "--seeds=2", "--set=duration=30 s"]
+    names = ["varying-load", "oscillating-red"]
+    assert main(["compare", *names, *options, f"--json={target}", f"--figure={figure}"]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in names)
+    document = json.loads(target.read_text(encoding="utf-8"))
+    assert [each["origin"] for each in document["comparisons"]] == names
+    assert {each.name for each in tmp_path.glob("*.svg")} == {
+        f"figure-{name}.svg" for name in names
+    }
 
 
 def test_a_grid_over_disciplines_converts_as_a_comparison_does():
@@ -495,6 +558,9 @@ def test_the_command_is_the_function(tmp_path, capsys, outcome):
     assert main([*arguments, *options, *outputs]) == 0
     document = json.loads(target.read_text())
     assert document.pop("notes") == list(outcome.notes)
+    to_repeat = {name: document.pop(name) for name in ("origin", "command", "plugins")}
+    assert to_repeat["command"] == outcome.command
+    assert document.pop("flow_delays") is False
     assert document == json.loads(json.dumps(outcome.to_dict()))
     assert figure.read_bytes() == outcome.rendered("svg")
     assert "means over 4 seeds" in capsys.readouterr().out

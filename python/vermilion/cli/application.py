@@ -51,6 +51,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     ),
     "compare": (
         "vermilion compare varying-load --discipline red --discipline pie",
+        "vermilion compare varying-load --sender newreno --sender cubic --sender bbr=BBR",
         "vermilion compare varying-load --set flows.late.count=16 --set flows.late.count=96",
         "vermilion compare varying-load --discipline all --seeds 20 --figure compared.html",
     ),

@@ -96,9 +96,18 @@ class VariantDocument(TypedDict):
 
     name: str
     same_for_all_seeds: bool
+    scenario: NotRequired[dict[str, Any]]
     links: dict[str, ComparedEntry]
     flows: dict[str, ComparedEntry]
     bulk_flows: NotRequired[ComparedEntry]
+
+
+class PluginDocument(TypedDict):
+    """A plug-in that was loaded: where it was, and all of it."""
+
+    file: str
+    sha256: str
+    source: str
 
 
 class CompareDocument(TypedDict):
@@ -108,6 +117,16 @@ class CompareDocument(TypedDict):
     version: str
     variants: list[VariantDocument]
     notes: list[str]
+    origin: str
+    command: str
+    plugins: list[PluginDocument]
+    flow_delays: bool
+
+
+class CompareSeveralDocument(TypedDict):
+    """Comparisons of several scenarios."""
+
+    comparisons: list[CompareDocument]
 
 
 class MonitorDocument(TypedDict):
@@ -151,7 +170,7 @@ DOCUMENTS: dict[str, Any] = {
     for command, kind in {
         "advise": Advice,
         "autorate": AutorateDocument,
-        "compare": CompareDocument,
+        "compare": CompareDocument | CompareSeveralDocument,
         "disciplines": list[Algorithm] | Algorithm,
         "link": LinkDocument,
         "monitor": MonitorDocument,

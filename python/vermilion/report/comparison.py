@@ -190,6 +190,7 @@ def compare(
     disciplines: Sequence[str] = (),
     *,
     settings: Sequence[str] = (),
+    senders: Sequence[str] = (),
     seeds: int | Sequence[int] = 10,
     flow_delays: bool = False,
     threads: int | None = None,
@@ -210,6 +211,8 @@ def compare(
             defaults for the rest. None at all: the scenario as it is.
         settings: texts "path=value". The same path given several times makes a variant of
             each of its values; a path given once is set in all variants.
+        senders: of all flows that have one, in the same words as disciplines. Like theirs, a label
+            may follow an equals sign: "cubic=CUBIC", "cubic:hystart=false=plain".
         seeds: how many, counted from 1, or which. At least two, for intervals.
         flow_delays: whether to compare the one-way delay, the jitter and the losses of each
             group's packets too: what a call feels. Simulating takes about half as long again.
@@ -226,7 +229,7 @@ def compare(
     """
     chosen = chosen_seeds(seeds)
     if isinstance(scenario, Mapping):
-        if disciplines or settings:
+        if disciplines or settings or senders:
             message = "scenarios given by name are compared as they are, without further variants"
             raise ValueError(message)
         return compare_variants(
@@ -236,12 +239,16 @@ def compare(
             threads=threads,
             progress=progress,
         )
-    for field, given in (("disciplines", disciplines), ("settings", settings)):
+    for field, given in (
+        ("disciplines", disciplines),
+        ("settings", settings),
+        ("senders", senders),
+    ):
         if not isinstance(given, Sequence):
             raise ScenarioError(field, given, "a list of them")
-    variants, notes = make_variants(scenario, disciplines, settings)
+    variants, notes = make_variants(scenario, disciplines, settings, senders)
     command = command_to_repeat(
-        _origin(variants), disciplines, settings, chosen, flow_delays=flow_delays
+        _origin(variants), disciplines, settings, chosen, senders=senders, flow_delays=flow_delays
     )
     return compare_variants(
         variants,
@@ -333,13 +340,20 @@ def command_to_repeat(
     settings: Sequence[str],
     seeds: Sequence[int],
     *,
+    senders: Sequence[str] = (),
+    plugins: Sequence[str] = (),
     flow_delays: bool = False,
 ) -> str:
     """The command that makes this comparison; "" if its seeds do not follow each other."""
     if list(seeds) != list(range(seeds[0], seeds[0] + len(seeds))):
         return ""
     words = ["vermilion", "compare", origin]
-    for option, values in (("--discipline", disciplines), ("--set", settings)):
+    for option, values in (
+        ("--plugin", plugins),
+        ("--discipline", disciplines),
+        ("--sender", senders),
+        ("--set", settings),
+    ):
         words += [word for value in values for word in (option, value)]
     words += ["--seeds", str(len(seeds))]
     if seeds[0] != 1:

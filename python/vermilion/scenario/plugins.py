@@ -7,6 +7,7 @@ that are decorated with :func:`packet_predicate` register themselves.
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import traceback
 from importlib.util import module_from_spec, spec_from_file_location
@@ -42,6 +43,20 @@ _loaded: list[Path] = []
 def loaded_files() -> tuple[Path, ...]:
     """The files that were loaded so far, for another process to load."""
     return tuple(_loaded)
+
+
+def plugin_sources() -> list[dict[str, str]]:
+    """File, SHA-256 and text of each file that was loaded, for whoever repeats a run.
+
+    Raises:
+        OSError: one is not there any more.
+    """
+    found = []
+    for path in dict.fromkeys(_loaded):
+        content = path.read_bytes()
+        digest = hashlib.sha256(content).hexdigest()
+        found.append({"file": str(path), "sha256": digest, "source": content.decode("utf-8")})
+    return found
 
 
 def load_plugins(files: Iterable[str | Path]) -> list[str]:

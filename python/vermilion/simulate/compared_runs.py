@@ -271,7 +271,8 @@ class ComparedRuns:
         like a single run, where each number is an object: ``mean``, ``low`` and ``high`` (the
         95 % interval), ``replications``, and for all but the first variant ``difference`` from
         the first. So does ``variants[].bulk_flows``, which is all bulk flows together, if there
-        are any. ``variants[].same_for_all_seeds`` tells whether no seed changed anything.
+        are any. ``variants[].same_for_all_seeds`` tells whether no seed changed anything, and
+        ``variants[].scenario`` is what was run, as its file would have it.
         """
         same = self.same_for_all_seeds
         return {
@@ -281,6 +282,7 @@ class ComparedRuns:
                 {
                     "name": name,
                     "same_for_all_seeds": same[variant],
+                    **({"scenario": self.scenarios[variant].document} if self.scenarios else {}),
                     "links": {
                         link: self._to_document(variant, "links", link) for link in self.links
                     },

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.scenario import disciplines as known_disciplines
 from vermilion.scenario import load_scenario, scenario_from_document
+from vermilion.scenario import senders as known_senders
 from vermilion.scenario.errors import ScenarioError, errors_of
 from vermilion.scenario.other_values import with_discipline, with_sender
 from vermilion.scenario.overrides import apply_overrides
@@ -41,18 +42,23 @@ SENDER: Final = "sender"
 
 
 def make_variants(
-    scenario: Scenario | str | Path, disciplines: Sequence[str] = (), settings: Sequence[str] = ()
+    scenario: Scenario | str | Path,
+    disciplines: Sequence[str] = (),
+    settings: Sequence[str] = (),
+    senders: Sequence[str] = (),
 ) -> tuple[dict[str, Scenario], list[str]]:
-    """Every combination of the disciplines and of the values of paths that are set repeatedly.
+    """Every combination of disciplines, senders, and values of paths that are set repeatedly.
 
     Args:
         scenario: itself, or the name or path from which it is loaded.
         disciplines: the name of each, and after a colon parameters of its own if it is to have
             any: "codel" or "codel:target=10 ms,interval=50 ms". The scenario's own discipline
             keeps its parameters; others take over those that they share with it, and have
-            their defaults for the rest. "all" means every discipline there is.
+            their defaults for the rest. "all" means every discipline there is. A label may follow
+            an equals sign: "codel=CoDel", "codel:target=10 ms=tight".
         settings: texts "path=value". The same path given several times makes a variant of each
             of its values; a path given once is set in all variants.
+        senders: likewise, of all flows that have one.
 
     Returns:
         The scenarios by what sets them apart, and remarks: one for each discipline replaced, and
@@ -61,7 +67,11 @@ def make_variants(
     Raises:
         ScenarioError: a variant that is not accepted.
     """
-    for field, given in (("disciplines", disciplines), ("settings", settings)):
+    for field, given in (
+        ("disciplines", disciplines),
+        ("settings", settings),
+        ("senders", senders),
+    ):
         if isinstance(given, str):
             raise ScenarioError(field, given, f'a list of them, like ["{given}"]')
     by_path: dict[str, list[str]] = {}
@@ -72,23 +82,45 @@ def make_variants(
 
     variants: dict[str, Scenario] = {}
     remarks: dict[str, None] = {}
+    queues = _labelled(disciplines, known_disciplines())
+    ends = _labelled(senders, known_senders())
     for choice in product(*repeated):
         changed = _with_settings(scenario, [*common, *choice])
-        if not disciplines:
-            variants[", ".join(choice) or "as written"] = changed
-        for discipline in _expand_disciplines(disciplines):
-            variant, reports = with_discipline(changed, discipline)
-            variants[", ".join([discipline, *choice])] = variant
+        for (queue, discipline), (end, sender) in product(queues or [("", "")], ends or [("", "")]):
+            variant, reports = with_discipline(changed, discipline) if discipline else (changed, [])
+            if sender:
+                variant = with_sender(variant, sender)
+            name = ", ".join(filter(None, [queue, end, *choice])) or "as written"
+            if name in variants:
+                raise ScenarioError("variants", name, "a label for each, like codel=mine")
+            variants[name] = variant
             remarks.update((str(report), None) for report in reports)
-        if disciplines:
-            remarks.update(dict.fromkeys(_missing_queue_remark(changed, disciplines)))
+        if queues:
+            remarks.update(dict.fromkeys(_missing_queue_remark(changed, queues)))
     return variants, list(remarks)
 
 
-def _missing_queue_remark(scenario: Scenario, disciplines: Iterable[str]) -> list[str]:
+def _labelled(choices: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:
+    """Label and algorithm of each choice, each choice once, with all known ones for "all"."""
+    found: dict[tuple[str, str], None] = {}
+    for choice in dict.fromkeys(choices):
+        name, colon, settings = choice.partition(":")
+        *before, last = settings.split(",")
+        label = name.partition("=")[2].strip() if not colon else ""
+        if not colon:
+            name = name.partition("=")[0].strip()
+        elif last.count("=") > 1:
+            last, _, label = last.rpartition("=")
+        algorithm = f"{name}{colon}{','.join([*before, last])}"
+        several = known if algorithm == ALL else [algorithm]
+        found.update({(label.strip() or each, each): None for each in several})
+    return list(found)
+
+
+def _missing_queue_remark(scenario: Scenario, queues: Iterable[tuple[str, str]]) -> list[str]:
     """Remark that the scenario's own queue is none of the variants; none if it is."""
     own = dict.fromkeys(link.queue.discipline for link in scenario.links.values())
-    named = {each.partition(":")[0] for each in _expand_disciplines(disciplines)}
+    named = {each.partition(":")[0] for _, each in queues}
     if named & set(own):
         return []
     if len(own) > 1:
@@ -180,14 +212,6 @@ def _expand_links(scenario: Scenario, chosen: Mapping[str, object]) -> dict[str,
         else:
             values[path] = value
     return values
-
-
-def _expand_disciplines(choices: Iterable[str]) -> list[str]:
-    """List each discipline once, with all known ones in place of "all"."""
-    named: dict[str, None] = {}
-    for choice in choices:
-        named.update(dict.fromkeys(known_disciplines() if choice == ALL else [choice]))
-    return list(named)
 
 
 def _with_settings(scenario: Scenario | str | Path, settings: Sequence[str]) -> Scenario:
