@@ -16,6 +16,7 @@ from vermilion.routers import RouterError
 from vermilion.routers.linux import LinuxRouter, RouteSocket, discover
 from vermilion.routers.linux.change import change_body
 from vermilion.routers.linux.message import NEW_QUEUE, request
+from vermilion.routers.linux.shaper_rate import LinuxShaper
 
 _HEADER_BYTES = 16
 _NOBODY = 65534
@@ -141,6 +142,46 @@ def sleep(seconds):
     time.sleep(seconds)
 
 
+def set_rate(address, rates, *kind):
+    """The rate of a shaper, what tc says of each that is set, and the way back."""
+    made = LinuxShaper.of_arrivals(address) if kind else LinuxShaper(address)
+    device = made.address.interface
+    found, undo = made.parameters()["bandwidth"], made.undo_command()
+    shown = []
+    for rate in rates:
+        made.apply({"bandwidth": rate})
+        shown.append([made.parameters()["bandwidth"], _tc_rate(device)])
+    again = LinuxShaper.rebuild_undo_command(str(made.address), {"bandwidth": found}, undo)
+    refused = ""
+    try:
+        made.apply({"bandwidth": 1.0})
+    except RouterError as error:
+        refused = str(error)
+    after = call(*again.split())
+    return {
+        "found": found,
+        "undo": undo,
+        "again": again,
+        "shown": shown,
+        "refused": refused,
+        "undone": [after["error"], made.parameters()["bandwidth"], _tc_rate(device)],
+        "address": str(made.address),
+    }
+
+
+def _tc_rate(device):
+    """What tc says, as a judge that shares no code."""
+    queues = json.loads(call("tc", "-s", "-d", "-j", "qdisc", "show", "dev", device)["out"])
+    text = call("tc", "-s", "-d", "class", "show", "dev", device)["out"]
+    options = queues[0]["options"]
+    return {
+        "rate": options.get("bandwidth") or options.get("rate"),
+        "burst": options.get("burst"),
+        "class": text.splitlines()[0] if text else "",
+        "drops": queues[0].get("drops"),
+    }
+
+
 def kernel():
     return {"release": os.uname().release, "version": os.uname().version}
 
@@ -159,6 +200,7 @@ VERBS = {
         dump,
         send,
         sleep,
+        set_rate,
         kernel,
     )
 }

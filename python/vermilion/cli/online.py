@@ -30,6 +30,7 @@ from vermilion.cli.output import (
 from vermilion.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
+    from vermilion.cli.online_router import RouterRequest
     from vermilion.online.entries import Decision, OnlineRun
     from vermilion.online.events import Command, Propose
     from vermilion.report.price_line import OtherQueue
@@ -57,6 +58,33 @@ def online(
             metavar="ADDRESS",
             help="Queue to control: linux:eth0, linux:eth0/1:10, snmp:192.0.2.1/eth0 or "
             "link:NAME (see: vermilion routers). Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
+    line: Annotated[
+        Literal["auto"] | None,
+        typer.Option(
+            help="Keep the rate of the router's shaper at that of its line, which nobody "
+            "has to know.",
+            show_default=False,
+        ),
+    ] = None,
+    direction: Annotated[
+        Literal["up", "down", "both"],
+        typer.Option(help="With --line: packets that are held back."),
+    ] = "up",
+    excess: Annotated[
+        str,
+        typer.Option(
+            metavar="TIME", help="With --line: longest wait wanted in the line's own queue."
+        ),
+    ] = "10 ms",
+    reflectors: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--reflector",
+            metavar="ADDRESS",
+            help="With --line: host to probe, instead of public ones. Repeatable.",
             show_default=False,
         ),
     ] = None,
@@ -284,25 +312,27 @@ def online(
         answers=answers,
     )
     if router or (policy is not None and not scenarios):
-        from vermilion.cli.online_router import RouterRequest, online_router
-
         _refuse_given(context, _OF_SIMULATIONS, "needs a simulation; leave it out with --router")
-        online_router(
-            RouterRequest(
-                addresses=tuple(router or ()),
-                paths=_paths(paths),
-                credentials=credentials,
-                policy=policy,
-                mode=mode,
-                changes_per_minute=changes_per_minute,
-                at_exit=at_exit,
-                deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
-                for_s=None if for_ is None else options.seconds("--for", for_),
-                json=target,
-                service=service,
-            )
+        from vermilion.cli.online_router import RouterRequest
+
+        request = RouterRequest(
+            addresses=tuple(router or ()),
+            paths=_paths(paths),
+            credentials=credentials,
+            policy=policy,
+            mode=mode,
+            changes_per_minute=changes_per_minute,
+            at_exit=at_exit,
+            deadline_s=None if deadline is None else options.seconds("--deadline", deadline),
+            for_s=None if for_ is None else options.seconds("--for", for_),
+            json=target,
+            service=service,
         )
+        _on_router(context, request, line, direction, excess, reflectors)
         return 0
+    _refuse_given(
+        context, {"line": "--line", **_OF_LINES}, "needs a real router; expected --router beside it"
+    )
     _refuse_given(context, _OF_ROUTERS, "needs a real router; expected --router beside it")
     if not scenarios:
         message = "SCENARIO is missing; expected a scenario or --router; see vermilion online -h"
@@ -358,6 +388,28 @@ def online(
     return _exit_code(len(runs), seeds * len(loaded))
 
 
+def _on_router(
+    context: typer.Context,
+    request: "RouterRequest",
+    line: str | None,
+    direction: Literal["up", "down", "both"],
+    excess: str,
+    reflectors: list[str] | None,
+) -> None:
+    """Control a queue's parameters, or with --line the rate of a shaper."""
+    if line is None:
+        from vermilion.cli.online_router import online_router
+
+        _refuse_given(context, _OF_LINES, "needs --line auto; expected it beside it")
+        online_router(request)
+        return
+    from vermilion.cli.online_line import LineRequest, online_line
+
+    _refuse_given(context, _NOT_OF_LINES, "has no effect with --line; leave it out")
+    wait_s = options.seconds("--excess", excess)
+    online_line(request, LineRequest(direction, wait_s, tuple(reflectors or ())))
+
+
 def _exit_code(done: int, wanted: int) -> int:
     """0, or after Ctrl-C what says so; then it is also said how much there is."""
     if done == wanted:
@@ -403,6 +455,17 @@ _OF_SIMULATIONS = {
     "figure": "--figure",
     "plot": "--plot",
     "everything": "--all",
+}
+_OF_LINES = {"direction": "--direction", "excess": "--excess", "reflectors": "--reflector"}
+_NOT_OF_LINES = {
+    "credentials": "--credentials",
+    "policy": "--policy",
+    "monitor": "--monitor",
+    "entrances": "--entrance",
+    "metrics": "--metrics",
+    "paths": "--path",
+    "changes_per_minute": "--changes-per-minute",
+    "deadline": "--deadline",
 }
 _OF_ROUTERS = {
     "credentials": "--credentials",

@@ -10,7 +10,7 @@ import sys
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import typer
 
@@ -28,13 +28,14 @@ from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from queue import SimpleQueue
 
     from vermilion.cli.online_terminal import Terminal
     from vermilion.monitor import InterfaceWatch
     from vermilion.online.drive.real_router import RouterRun
     from vermilion.online.drive.wall_clock import WallClockDriver
     from vermilion.online.entries import Decision
-    from vermilion.online.events import Propose
+    from vermilion.online.events import Command, Propose
     from vermilion.online.policy import AtExit, Mode, Policy
     from vermilion.online.router_policy import Freedom, ManagedLink, PolicyFile
     from vermilion.routers.base import Observation, OperatedRouter
@@ -149,7 +150,7 @@ def _control(
     deadline_s = DEADLINE_S if request.deadline_s is None else request.deadline_s
     policy = _policy(router, file, freedom, request.paths, deadline_s)
     _check_privileges(router, policy)
-    journal = _default_journal(router) if service.journal is None else Path(service.journal)
+    journal = default_journal(router) if service.journal is None else Path(service.journal)
     metrics = controller_metrics(service, router, policy, watch)
     page = open_page(
         service, journal, verbs_of(policy.mode), opened, metrics=metrics, to_stderr=True
@@ -160,7 +161,7 @@ def _control(
         json_file = request.json and outputs.enter_context(output_file("--json", request.json))
         beginning = _beginning(address, policy.mode, policy.at_exit, journal)
         as_json = service.log_format == "json"
-        attendance = _Attendance(
+        attendance = Attendance(
             beginning if shown and not as_json else None,
             asks=policy.mode == "propose",
             others_answer=bool(service.answers),
@@ -286,7 +287,13 @@ def _unseen(_: Observation) -> None:
     """Nobody asks for metrics."""
 
 
-class _Attendance:
+class Commanded(Protocol):
+    """A driver that takes commands of people."""
+
+    commands: SimpleQueue[Command]
+
+
+class Attendance:
     """The people around a controller: who reads along, who is asked, who says stop."""
 
     def __init__(self, beginning: str | None, *, asks: bool, others_answer: bool) -> None:
@@ -320,7 +327,7 @@ class _Attendance:
             self._terminal.ask(proposal)
 
     @contextmanager
-    def attend(self, driver: WallClockDriver) -> Iterator[None]:
+    def attend(self, driver: Commanded) -> Iterator[None]:
         """While the controller runs: signals say stop, and the terminal is listened to."""
         from vermilion.cli.online_terminal import Terminal
 
@@ -335,7 +342,7 @@ class _Attendance:
 
 
 @contextmanager
-def _stopped_by_signals(driver: WallClockDriver) -> Iterator[None]:
+def _stopped_by_signals(driver: Commanded) -> Iterator[None]:
     """Ctrl-C, SIGTERM and SIGHUP end the run in order; a second Ctrl-C ends it at once."""
     from vermilion.online.events import Command
 
@@ -374,7 +381,7 @@ def _read_policy(path: Path) -> PolicyFile:
         raise ScenarioError("", problem, accepted, origin) from None
 
 
-def _default_journal(router: OperatedRouter) -> Path:
+def default_journal(router: OperatedRouter) -> Path:
     """Return the default path of a queue's journal.
 
     Raises:

@@ -16,7 +16,7 @@ from vermilion.files.document import document
 from vermilion.objectives.interface import NotMeasuredError
 from vermilion.routers.queue_set import by_queue, joint_name
 from vermilion.scenario import disciplines
-from vermilion.scenario.quantities import RATIO, format_quantity
+from vermilion.scenario.quantities import RATE, RATIO, format_quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -297,8 +297,9 @@ def format_value(
 def _value(discipline: str, name: str, value: ParameterValue, *, exact: bool) -> str:
     text = f"{value:.{_DIGITS}g}" if isinstance(value, float) and not exact else str(value)
     known = disciplines().get(discipline)
-    if known is None:  # a discipline of the user's own that this process has not loaded
-        return text
+    if known is None:  # a shaper, or a discipline of the user's own that is not loaded here
+        is_rate = name == "bandwidth" and isinstance(value, float)
+        return format_quantity(float(text), RATE) if is_rate else text
     parameter = known.parameters.get(name)
     if parameter is None:  # the switch of a law beside the queue
         return "on" if value is True else text

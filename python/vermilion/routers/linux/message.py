@@ -131,6 +131,9 @@ NEW_LINK: Final = 16
 GET_LINK: Final = 18
 NEW_QUEUE: Final = 36
 GET_QUEUE: Final = 38
+NEW_CLASS: Final = 40
+GET_CLASS: Final = 42
+GET_FILTER: Final = 46
 
 ERROR: Final = 2
 DONE: Final = 3

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import struct
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
 from vermilion.routers.base import RouterError, RouterSilent
@@ -17,6 +18,8 @@ from vermilion.routers.linux.message import (
     DUMP,
     DUMP_INVISIBLE,
     ERROR,
+    GET_CLASS,
+    GET_FILTER,
     GET_LINK,
     GET_QUEUE,
     AnswerError,
@@ -24,9 +27,11 @@ from vermilion.routers.linux.message import (
     QueueMessage,
     Refusal,
     attribute_bytes,
+    check_length,
     link_body,
     links_body,
     parse_end,
+    parse_link,
     parse_messages,
     parse_queue,
     parse_refusal,
@@ -59,6 +64,10 @@ _INTERRUPTED: Final = 0x10
 _RECEIVE_BYTES: Final = 1 << 18
 _KERNEL: Final = 0
 """The port of the kernel itself."""
+
+_LINK_STATISTICS: Final = 23
+_TRAFFIC: Final = struct.Struct("=16xQQ")
+"""Bytes received and sent in ``rtnl_link_stats64``."""
 
 _TIMEOUT_S: Final = 5.0
 _MOST_ATTEMPTS: Final = 5
@@ -189,6 +198,40 @@ class RouteSocket:
         # least; so all are asked for, as tc does.
         body = queue_body(0, 0, 0) + attribute_bytes(DUMP_INVISIBLE, b"")
         return [parse_queue(each.payload) for each in self._dump(GET_QUEUE, body)]
+
+    def shapers(self, interface: int) -> tuple[list[QueueMessage], list[QueueMessage]]:
+        """Queues of all interfaces, and the classes of one.
+
+        Raises:
+            RouterError: the kernel does not say them.
+        """
+        body = queue_body(interface, 0, 0)
+        return self._queues(), [parse_queue(each.payload) for each in self._dump(GET_CLASS, body)]
+
+    def filters(self, interface: int, parent: int) -> list[QueueMessage]:
+        """Filters of one interface below a queue; none where there is no such queue."""
+        try:
+            told = self._dump(GET_FILTER, queue_body(interface, 0, parent))
+        except KernelError:
+            return []
+        return [parse_queue(each.payload) for each in told]
+
+    def traffic(self, name: str) -> tuple[int, int]:
+        """Bytes that the interface of a name has received and sent.
+
+        Raises:
+            KernelError: there is none.
+            RouterError: the kernel does not answer.
+        """
+        self._send(GET_LINK, 0, link_body(name))
+        told = next(self._answers())
+        refusal = parse_refusal(told) if told.type == ERROR else None
+        if refusal is not None:
+            raise KernelError(refusal)
+        counted = parse_link(told.payload).attributes.get(_LINK_STATISTICS, b"")
+        check_length(counted, _TRAFFIC.size, "interface statistics")
+        received, sent = _TRAFFIC.unpack_from(counted)
+        return int(received), int(sent)
 
     def tell(self, kind: int, flags: int, body: bytes) -> None:
         """Send a request and wait for its acknowledgement.

@@ -306,9 +306,12 @@ class LinuxRouter(OperatedRouter):
         cls, address: str, parameters: Mapping[str, ParameterValue], recorded: str
     ) -> str | None:
         """The call of tc with the recorded kind, handle and rate, and these parameters."""
+        from vermilion.routers.linux.shaper import rebuilt_rate_command
         from vermilion.routers.linux.tc_command import rebuilt_tc_command
 
-        return rebuilt_tc_command(parse_address(address), parameters, recorded)
+        queue = parse_address(address)
+        rate = rebuilt_rate_command(queue, parameters, recorded)
+        return rate or rebuilt_tc_command(queue, parameters, recorded)
 
     def apply(self, parameters: Mapping[str, ParameterValue]) -> None:
         """Put ``parameters`` in force, merged over the present ones: all of them or none.

@@ -1,0 +1,381 @@
+"""Probes of a line: when to send which, what their answers say, whom not to ask any more. Pure.
+
+ICMP echo (RFC 792) gives round trips; ICMP timestamps give either direction alone, to a millisecond
+and but for the difference of two clocks, which a minimum over time removes. A reflector is asked
+for both first. Times are nanoseconds of one clock that never goes back.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import struct
+from collections import deque
+from dataclasses import dataclass, field
+from statistics import median
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+REFLECTORS: Final = (
+    *("1.1.1.1", "8.8.8.8", "9.9.9.9", "208.67.222.222", "94.140.14.14", "1.0.0.1"),
+    *("8.8.4.4", "9.9.9.10", "208.67.220.220", "94.140.15.15", "149.112.112.10", "64.6.64.6"),
+)
+"""Public resolvers that many people ask already."""
+
+Kind = Literal["echo", "timestamp"]
+
+_ECHO, _ECHO_REPLY, _STAMP, _STAMP_REPLY = 8, 0, 13, 14
+_HEADER: Final = struct.Struct("!BBHHH")
+_STAMPS: Final = struct.Struct("!III")
+_PADDING: Final = b"vermilion line.."
+_DAY_MS: Final = 86_400_000
+_MS: Final = 1_000_000
+SECOND: Final = 1_000_000_000
+PROBE_BYTES: Final = 60
+"""Of one probe on the line, about."""
+
+_INTERVAL: Final = 50 * _MS
+_IDLE_INTERVAL: Final = 250 * _MS
+_BUDGET: Final = 0.02
+_ASKED_AT_ONCE: Final = 6
+_TRIALS: Final = 4
+_GIVEN_UP: Final = 1500 * _MS
+_OVERTAKEN: Final = 100 * _MS
+_DEAD_AFTER: Final = 3
+_BASE_SPAN: Final = 30 * SECOND
+_KEPT: Final = 40
+_ENOUGH: Final = 20
+_CLEAR_WAIT: Final = 20 * _MS
+_OWN_TROUBLE: Final = 15 * _MS
+_STRANGE: Final = 3
+_SUSPECTED_S: Final = 5
+_AGAIN_AFTER: Final = 600 * SECOND
+_CLOCK_JUMP: Final = 60 * SECOND
+
+
+def checksum(data: bytes) -> int:
+    """Return the Internet checksum (RFC 1071)."""
+    words = struct.unpack(f"!{len(data) // 2}H", data)
+    total = int(sum(words))
+    total = (total & 0xFFFF) + (total >> 16)
+    return 0xFFFF ^ (total + (total >> 16) & 0xFFFF)
+
+
+def request(kind: Kind, identifier: int, sequence: int, wall_ns: int) -> bytes:
+    """Return an ICMP message that asks for an answer.
+
+    Args:
+        kind: for an echo, or for times.
+        identifier: tells this process's probes from others.
+        sequence: of the probe.
+        wall_ns: the wall clock.
+    """
+    number, body = _ECHO, _PADDING
+    if kind == "timestamp":
+        number, body = _STAMP, _STAMPS.pack(wall_ns // _MS % _DAY_MS, 0, 0)
+    text = _HEADER.pack(number, 0, 0, identifier, sequence) + body
+    return text[:2] + struct.pack("!H", checksum(text)) + text[4:]
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """A probe or an answer that was seen on the wire.
+
+    Attributes:
+        sequence: of the probe.
+        is_answer: whether it comes back.
+        kind: of the probe.
+        source: address of the sender.
+        stamps: milliseconds of the day when it came to the reflector, and when it left there.
+    """
+
+    sequence: int
+    is_answer: bool
+    kind: Kind
+    source: str
+    stamps: tuple[int, int] | None = None
+
+
+def parse_packet(packet: bytes, identifier: int) -> Heard | None:
+    """Return the probe or answer in an IPv4 packet; ``None``: it is none of ours."""
+    if len(packet) < 28 or packet[0] >> 4 != 4 or packet[9] != 1:  # noqa: PLR2004 - as RFC 791 has it
+        return None
+    return parse_icmp(packet[4 * (packet[0] & 15) :], identifier, packet[12:16])
+
+
+def parse_icmp(message: bytes, identifier: int, source: bytes) -> Heard | None:
+    """Return the probe or answer in an ICMP message; ``None``: it is none of ours."""
+    if len(message) < _HEADER.size:
+        return None
+    number, _, _, own, sequence = _HEADER.unpack_from(message)
+    if own != identifier or number not in {_ECHO, _ECHO_REPLY, _STAMP, _STAMP_REPLY}:
+        return None
+    kind: Kind = "echo" if number in {_ECHO, _ECHO_REPLY} else "timestamp"
+    stamps = None
+    if number == _STAMP_REPLY and len(message) >= _HEADER.size + _STAMPS.size:
+        _, came, went = _STAMPS.unpack_from(message, _HEADER.size)
+        if came < _DAY_MS and went < _DAY_MS:  # else the reflector has no clock of that kind
+            stamps = came, went
+    address = str(ipaddress.IPv4Address(source))
+    return Heard(sequence, number in {_ECHO_REPLY, _STAMP_REPLY}, kind, address, stamps)
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe to be sent now."""
+
+    sequence: int
+    address: str
+    kind: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """An answer that makes sense.
+
+    Attributes:
+        reflector: number of the reflector and the kind of the probe.
+        sent: when the probe left the interface.
+        received: when the answer came to it.
+        up: delay there, but for the difference of the clocks; ``None``: not known.
+        down: delay back, likewise.
+        wait: delay of the round trip above its least of the last half minute.
+        here: the part of the delay before it left the interface.
+    """
+
+    reflector: int
+    sent: int
+    received: int
+    up: int | None
+    down: int | None
+    wait: int
+    here: int
+
+
+@dataclass(slots=True)
+class _Base:
+    """Least of the last half minute to minute."""
+
+    since: int = 0
+    now: int | None = None
+    before: int | None = None
+
+    def take(self, at: int, value: int) -> int:
+        if self.now is None or at - self.since > _BASE_SPAN:
+            self.since, self.before, self.now = at, self.now, value
+        self.now = min(self.now, value)
+        return self.now if self.before is None else min(self.now, self.before)
+
+
+@dataclass(slots=True)
+class _Reflector:
+    address: str
+    kind: Kind | None = None
+    sent: int = 0
+    unanswered: int = 0
+    answered_kinds: set[Kind] = field(default_factory=set)
+    strange: int = 0
+    suspected: int = 0
+    waits: deque[int] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    base: _Base = field(default_factory=_Base)
+    offset: int | None = None
+    first: int | None = None
+    dropped_at: int | None = None
+    why: str = ""
+
+    def next_kind(self) -> Kind:
+        if self.kind is None and self.sent >= _TRIALS:
+            self.kind = "timestamp" if "timestamp" in self.answered_kinds else "echo"
+        return self.kind or ("timestamp" if self.sent % 2 else "echo")
+
+
+@dataclass(slots=True)
+class _Outstanding:
+    reflector: int
+    kind: Kind
+    handed: int
+    left: int | None = None
+
+
+class Prober:
+    """State of all probes and reflectors.
+
+    Args:
+        reflectors: addresses to ask, the first of them at once, the others in their place.
+        hears_departures: whether it is seen when a probe leaves the interface. Else it is taken to
+            leave when it is handed over.
+    """
+
+    def __init__(self, reflectors: Sequence[str], *, hears_departures: bool = True) -> None:
+        self._all = [_Reflector(each) for each in reflectors]
+        self._out: dict[int, _Outstanding] = {}
+        self._sequence = 0
+        self._turn = 0
+        self._next = 0
+        self._hears = hears_departures
+        self._last_busy: int | None = None
+        self.interval = _INTERVAL
+        self.last_answer: int | None = None
+        self.sent = self.answered = 0
+        self.said: list[str] = []
+
+    @property
+    def next(self) -> int:
+        """When the next probe is due."""
+        return self._next
+
+    @property
+    def asked(self) -> list[str]:
+        """Addresses of the reflectors that are asked now."""
+        return [self._all[each].address for each in self._active()]
+
+    def pace(self, now: int, rate_bit_per_s: float, *, busy: bool) -> None:
+        """Set the interval: seldom on an idle line, and never more than 2 % of the rate."""
+        if busy or self._last_busy is None:
+            self._last_busy = now
+        idle = now - self._last_busy > 10 * SECOND
+        least = 8 * PROBE_BYTES * SECOND / (_BUDGET * max(rate_bit_per_s, 1.0))
+        self.interval = max(_IDLE_INTERVAL if idle else _INTERVAL, round(min(least, SECOND)))
+        self._next = min(self._next, now + self.interval)
+
+    def due(self, now: int) -> Probe | None:
+        """Return the probe to be sent now; ``None``: none yet."""
+        active = self._active()
+        if now < self._next or not active:
+            return None
+        self._next = max(self._next + self.interval, now + self.interval // 2)
+        self._turn += 1
+        index = active[self._turn % len(active)]
+        own = self._all[index]
+        kind = own.next_kind()
+        own.sent += 1
+        self.sent += 1
+        self._sequence = (self._sequence + 1) & 0xFFFF
+        left = None if self._hears else now
+        self._out[self._sequence] = _Outstanding(index, kind, now, left)
+        return Probe(self._sequence, own.address, kind)
+
+    def left(self, heard: Heard, at: int) -> int | None:
+        """Take in that a probe left the interface; when, or ``None`` if it is not known."""
+        probe = self._out.get(heard.sequence)
+        if probe is None or probe.left is not None:
+            return None
+        probe.left = max(at, probe.handed)
+        return probe.left
+
+    def take(self, heard: Heard, at: int, wall_offset: int) -> Answer | None:
+        """Take in an answer; ``None`` if it makes no sense.
+
+        Args:
+            heard: what came.
+            at: when.
+            wall_offset: the wall clock less the clock of ``at``.
+        """
+        probe = self._out.get(heard.sequence)
+        own = None if probe is None else self._all[probe.reflector]
+        if probe is None or own is None or own.address != heard.source or probe.kind != heard.kind:
+            for each in self._all:
+                each.strange += each.address == heard.source
+            return None
+        del self._out[heard.sequence]
+        sent = probe.handed if probe.left is None else probe.left
+        trip = at - sent
+        if trip <= 0:
+            own.strange += 1
+            return None
+        own.unanswered = 0
+        own.first = at if own.first is None else own.first
+        up = down = None
+        if heard.stamps is not None:
+            up = _of_day(heard.stamps[0] * _MS - (sent + wall_offset))
+            down = _of_day(at + wall_offset - heard.stamps[1] * _MS)
+            if own.offset is not None and abs(up - own.offset) > _CLOCK_JUMP:
+                own.strange += 1
+                up = down = None
+            else:
+                own.offset = up
+        if probe.kind == "echo" or up is not None:
+            own.answered_kinds.add(probe.kind)
+        wait = trip - own.base.take(at, trip)
+        own.waits.append(wait)
+        self.last_answer = at
+        self.answered += 1
+        number = 2 * probe.reflector + (probe.kind == "timestamp")
+        return Answer(number, sent, at, up, down, wait, sent - probe.handed)
+
+    def expire(self, now: int) -> list[int]:
+        """Give up probes that will not be answered any more; when those had left.
+
+        One is given up early where an answer has come to a later one, on the same way through the
+        line: only an outage keeps all of them, and that must not be taken for deaf reflectors.
+        """
+        lost = []
+        for sequence, probe in list(self._out.items()):
+            since = probe.handed if probe.left is None else probe.left
+            base = self._all[probe.reflector].base.now or 0
+            late = since + base + _OVERTAKEN
+            overtaken = self.last_answer is not None and self.last_answer > late + _OVERTAKEN
+            if now - since > _GIVEN_UP or (overtaken and now > late and probe.left is not None):
+                del self._out[sequence]
+                self._all[probe.reflector].unanswered += 1
+                if probe.left is not None:
+                    lost.append(probe.left)
+        return lost
+
+    def stuck_here(self, now: int) -> int:
+        """Longest time that a probe has waited in one's own shaper up to now."""
+        return max(
+            (now - each.handed for each in self._out.values() if each.left is None), default=0
+        )
+
+    def check_reflectors(self, now: int) -> None:
+        """Drop the dead, the lying, the prioritised and those with trouble of their own.
+
+        Nobody is dropped while nobody answers: then it is the line.
+        """
+        active = self._active()
+        fresh = self.last_answer is not None and now - self.last_answer < SECOND
+        waits = {n: median(self._all[n].waits) for n in active if self._enough(n, now)}
+        for each in active:
+            own = self._all[each]
+            others = [wait for index, wait in waits.items() if index != each]
+            why = ""
+            if fresh and own.unanswered >= _DEAD_AFTER:
+                why = "does not answer"
+            elif own.strange >= _STRANGE:
+                why = "answers what nobody asked"
+            elif each in waits and len(others) >= 2:  # noqa: PLR2004 - one other may be wrong itself
+                typical = median(others)
+                if typical > _CLEAR_WAIT and waits[each] < typical / 4:
+                    why = "is answered before everybody else, so that it sees no queue"
+                elif waits[each] > typical + _OWN_TROUBLE and typical < _CLEAR_WAIT:
+                    why = "waits elsewhere"
+                # Not all medians move at once when a queue comes or goes.
+                own.suspected = own.suspected + 1 if why else 0
+                why = why if own.suspected > _SUSPECTED_S else ""
+            if why:
+                own.dropped_at, own.why = now, why
+                self.said.append(f"{own.address} {why}, and is not asked any more")
+
+        for index, own in enumerate(self._all):
+            if own.dropped_at is not None and now - own.dropped_at > _AGAIN_AFTER:
+                self._all[index] = _Reflector(own.address)
+
+    def _enough(self, index: int, now: int) -> bool:
+        """Whether a reflector can be judged: one that is new may have known a queue alone."""
+        own = self._all[index]
+        known = own.first is not None and now - own.first > _BASE_SPAN / 3
+        return known and len(own.waits) >= _ENOUGH
+
+    def _active(self) -> list[int]:
+        usable = [n for n, each in enumerate(self._all) if each.dropped_at is None]
+        if not usable:  # better doubtful answers than none
+            usable = list(range(len(self._all)))
+        return usable[:_ASKED_AT_ONCE]
+
+
+def _of_day(difference: int) -> int:
+    """Return a difference of two times of day, at most half a day."""
+    day = _DAY_MS * _MS
+    return (difference + day // 2) % day - day // 2

@@ -1,0 +1,358 @@
+"""A shaper at the rate of its line: probes, where packets wait, decisions, netlink."""
+
+from __future__ import annotations
+
+import random
+import struct
+
+import pytest
+
+from vermilion.line.finding import WaitWindow
+from vermilion.line.keeper import Keeper, Sight
+from vermilion.line.probes import SECOND, Heard, Prober, checksum, parse_packet, request
+from vermilion.routers.base import RouterError
+from vermilion.routers.linux.discovery import parse_address
+from vermilion.routers.linux.message import (
+    OPTIONS,
+    ROOT,
+    QueueMessage,
+    attribute_bytes,
+    by_type,
+    parse_attributes,
+    parse_queue,
+    queue_settings,
+)
+from vermilion.routers.linux.shaper import (
+    parse_shaper,
+    rate_request,
+    rebuilt_rate_command,
+    redirect_target,
+    shaper_at,
+)
+
+MS = 1_000_000
+DAY = 86_400_000
+LEFT, ANSWER = False, True
+
+
+def packet_of(message, source="192.0.2.1", kind=0):
+    """An answer to a message as it comes in: an IPv4 packet."""
+    body = bytes([kind]) + message[1:]
+    header = struct.pack("!BBHHHBBH", 0x45, 0, 20 + len(body), 0, 0, 64, 1, 0)
+    return header + bytes(map(int, source.split("."))) + bytes([10, 0, 0, 1]) + body
+
+
+class World:
+    """Reflectors behind a line whose queue is told."""
+
+    def __init__(self, addresses, trip_ms=20):
+        self.prober = Prober(addresses)
+        self.now = SECOND
+        self.trips = dict.fromkeys(addresses, trip_ms)
+        self.queue_ms = 0.0
+        self.deaf = set()
+        self.first = set()
+        self.stamps = False
+        self.clock_ms = 12_345
+        self.answers = []
+
+    def go(self, seconds):
+        pending = []
+        end = self.now + round(seconds * SECOND)
+        lost = []
+        while self.now < end:
+            self.now += 5 * MS
+            probe = self.prober.due(self.now)
+            if probe is not None:
+                heard = Heard(probe.sequence, LEFT, probe.kind, probe.address)
+                self.prober.left(heard, self.now)
+                deaf = probe.address in self.deaf or (probe.kind == "timestamp" and not self.stamps)
+                if not deaf:
+                    wait = 0 if probe.address in self.first else self.queue_ms
+                    there = self.now + round(wait * MS) + self.trips[probe.address] * MS // 2
+                    back = there + self.trips[probe.address] * MS // 2
+                    stamp = (there // MS + self.clock_ms) % DAY
+                    stamps = (stamp, stamp) if probe.kind == "timestamp" else None
+                    pending.append(
+                        (back, Heard(probe.sequence, ANSWER, probe.kind, probe.address, stamps))
+                    )
+            for at, heard in sorted(pending, key=lambda each: each[0]):
+                if at <= self.now:
+                    pending.remove((at, heard))
+                    answer = self.prober.take(heard, at, 0)
+                    if answer is not None:
+                        self.answers.append(answer)
+            lost += self.prober.expire(self.now)
+            if self.now % SECOND < 5 * MS:
+                self.prober.check_reflectors(self.now)
+        return lost
+
+
+ADDRESSES = [f"192.0.2.{n}" for n in range(1, 9)]
+
+
+def test_a_request_is_as_rfc_792_has_it():
+    echo = request("echo", 0x1234, 7, 0)
+    assert echo[:2] == b"\x08\x00"
+    assert checksum(echo) == 0
+    stamp = request("timestamp", 0x1234, 7, 5_000 * MS + DAY * MS)
+    assert stamp[:2] == b"\x0d\x00"
+    assert struct.unpack_from("!I", stamp, 8) == (5_000,)
+    assert checksum(stamp) == 0
+
+
+def test_answers_are_read_and_strange_packets_are_not():
+    heard = parse_packet(packet_of(request("echo", 0x1234, 7, 0)), 0x1234)
+    assert (heard.sequence, heard.is_answer, heard.source) == (7, True, "192.0.2.1")
+    stamps = request("timestamp", 1, 2, 0)[:12] + struct.pack("!II", 11, 12)
+    assert parse_packet(packet_of(stamps, kind=14), 1).stamps == (11, 12)
+    assert parse_packet(packet_of(request("echo", 0x1234, 7, 0)), 0x1235) is None
+    noise = random.Random(1)
+    for _ in range(500):
+        parse_packet(noise.randbytes(noise.randrange(60)), 1)
+    for cut in range(48):
+        parse_packet(packet_of(stamps, kind=14)[:cut], 1)
+
+
+def test_probes_are_paced_and_cost_at_most_a_fiftieth_of_the_rate():
+    world = World(ADDRESSES)
+    world.go(10)
+    assert world.prober.sent == pytest.approx(200, abs=3)
+    world.prober.pace(world.now, 100e3, busy=True)
+    assert 8 * 60 * SECOND / world.prober.interval <= 0.02 * 100e3
+    world.prober.pace(world.now + 11 * SECOND, 10e6, busy=False)
+    assert world.prober.interval >= 200 * MS
+
+
+def test_a_wait_is_what_lies_above_the_least_round_trip():
+    world = World(ADDRESSES)
+    world.go(5)
+    world.queue_ms = 40
+    world.go(5)
+    assert max(each.wait for each in world.answers[:80]) < 6 * MS
+    assert world.answers[-1].wait == pytest.approx(40 * MS, abs=6 * MS)
+
+
+def test_times_of_reflectors_tell_the_directions_apart():
+    world = World(ADDRESSES)
+    world.stamps = True
+    world.go(5)
+    before = world.answers[-1].up, world.answers[-1].down
+    world.queue_ms = 40
+    world.go(5)
+    after = world.answers[-1]
+    assert after.up - before[0] == pytest.approx(40 * MS, abs=2 * MS)
+    assert after.down - before[1] == pytest.approx(0, abs=6 * MS)
+
+
+def test_a_dead_reflector_is_replaced_and_its_probes_are_given_up_early():
+    world = World(ADDRESSES)
+    world.go(5)
+    world.deaf.add(ADDRESSES[2])
+    lost = world.go(5)
+    assert ADDRESSES[2] not in world.prober.asked
+    assert ADDRESSES[6] in world.prober.asked
+    assert "does not answer" in world.prober.said[0]
+    assert len(lost) >= 3
+    world.deaf = set(ADDRESSES)
+    world.go(10)
+    assert len(world.prober.said) == 1  # an outage is nobody's fault
+
+
+def test_a_prioritised_reflector_is_not_asked_any_more():
+    world = World(ADDRESSES)
+    world.first.add(ADDRESSES[0])
+    world.go(20)
+    world.queue_ms = 60
+    world.go(20)
+    assert ADDRESSES[0] not in world.prober.asked
+    assert "sees no queue" in world.prober.said[0]
+    assert len(world.prober.said) == 1
+
+
+def test_answers_that_nobody_asked_for_drop_a_reflector():
+    world = World(ADDRESSES)
+    world.go(2)
+    for number in range(5):
+        assert (
+            world.prober.take(Heard(40_000 + number, ANSWER, "echo", ADDRESSES[1]), world.now, 0)
+            is None
+        )
+    world.go(2)
+    assert ADDRESSES[1] not in world.prober.asked
+
+
+def test_a_jump_of_a_reflectors_clock_is_not_a_wait():
+    world = World(ADDRESSES)
+    world.stamps = True
+    world.go(5)
+    world.clock_ms += 3_600_000
+    world.go(0.3)
+    assert world.answers[-1].up is None or abs(world.answers[-1].up) < SECOND * 60
+
+
+@pytest.mark.parametrize(("direction", "place"), [("up", "behind"), ("down", "before")])
+def test_where_packets_wait(direction, place):
+    window = WaitWindow(direction)
+    assert window.finding(0.0).place == "unseen"
+    for each in range(40):
+        window.probe(each / 20, 0.08)
+    found = window.finding(2.0)
+    assert (found.place, found.line_s) == (place, 0.08)
+    assert "80 ms" in found.words()
+    for each in range(40):
+        window.probe(4 + each / 20, 0.001)
+        window.backlog(4 + each / 20, 0.03)
+    assert window.finding(6.0).place == "here"
+    for each in range(40):
+        window.probe(8 + each / 20, 0.001)
+    assert window.finding(10.0).place == "nowhere"
+
+
+def sight(wanted=10e6, unanswered_s=0.0, *, carries=True, answers=100):
+    return Sight(wanted, 10e6, answers, unanswered_s, carries=carries)
+
+
+def kept(mode="control"):
+    """A keeper after some good seconds at 10 Mbit/s."""
+    keeper = Keeper("linux:eth0", "up", 5e6, mode)
+    finding = WaitWindow("up").finding(0.0)
+    keeper.step(0.0, sight())
+    for second in range(1, 20):
+        step = keeper.step(second, sight())
+        if step.rate is not None:
+            keeper.was_set(second, step.rate, sight())
+        keeper.each_second(second, sight(), keeper.in_force, finding)
+    return keeper, finding
+
+
+def test_the_rate_follows_the_law_once_there_are_answers():
+    keeper = Keeper("linux:eth0", "up", 5e6, "control")
+    assert keeper.step(0.0, sight(answers=0)).rate is None
+    assert keeper.step(10.0, sight(answers=3)).rate is None
+    assert keeper.step(10.0, sight()).rate == 10e6
+    keeper.was_set(10.0, 10e6, sight())
+    assert keeper.step(10.1, sight(wanted=10.1e6)).rate is None
+    assert keeper.step(10.1, sight(wanted=9.8e6)).rate == 9.8e6
+
+
+def test_nothing_is_changed_in_mode_observe_and_a_person_is_asked_in_propose():
+    keeper = Keeper("linux:eth0", "up", 5e6, "observe")
+    assert all(keeper.step(each, sight()).rate is None for each in range(20))
+    keeper = Keeper("linux:eth0", "up", 5e6, "propose")
+    proposals = [keeper.step(each, sight()).proposal for each in range(20)]
+    assert [each for each in proposals if each is not None] == [10e6]
+    keeper.say(20.0, "accept")
+    assert keeper.step(20.0, sight()).rate == 10e6
+
+
+def test_blind_probes_lead_to_a_safe_rate_and_an_outage_does_not():
+    keeper, _ = kept()
+    step = keeper.step(30.0, sight(wanted=3e5, unanswered_s=4.0))
+    assert step.rate == keeper.safe == 10e6
+    assert [each.kind for each in step.decisions] == ["blind", "fell-back"]
+    assert keeper.step(31.0, sight(wanted=3e5, unanswered_s=5.0)).rate is None
+    assert [each.kind for each in keeper.step(32.0, sight()).decisions] == ["sighted"]
+    down = keeper.step(40.0, sight(wanted=3e5, unanswered_s=4.0, carries=False))
+    assert down.rate == 3e5
+    assert [each.kind for each in down.decisions] == ["blind"]
+
+
+def test_a_rate_that_somebody_else_has_set_is_left_alone_until_resume():
+    keeper, finding = kept()
+    [decision] = keeper.each_second(30.0, sight(), 2e6, finding)
+    assert decision.kind == "hands-off"
+    assert keeper.step(31.0, sight()).rate is None
+    keeper.say(32.0, "resume")
+    assert keeper.step(32.0, sight()).rate == 10e6
+
+
+CLASS = "parent 1:1 classid 1:10 htb"
+
+# Messages of a Linux 6.12 kernel.
+
+TBF = struct.pack(
+    "=12s12sIII", struct.pack("=BBHhHI", 0, 1, 0, 0, 0, 1_250_000), bytes(12), 60_000, 256_000, 0
+)
+HTB = struct.pack(
+    "=12s12s5I",
+    struct.pack("=BBHhHI", 0, 1, 0, 0, 0, 375_000),
+    struct.pack("=BBHhHI", 0, 1, 0, 0, 0, 1_250_000),
+    *(62_500, 18_750, 1000, 0, 3),
+)
+CAKE = attribute_bytes(2, struct.pack("=Q", 1_250_000))
+
+
+def told(kind, options, handle=0x80010000, parent=ROOT):
+    settings = by_type(parse_attributes(queue_settings(kind, options), "queue"))
+    return QueueMessage(2, handle, parent, settings)
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("cake", CAKE), ("tbf", attribute_bytes(1, TBF)), ("htb", attribute_bytes(1, HTB))],
+    ids=["cake", "tbf", "htb"],
+)
+@pytest.mark.parametrize("rate", [1e6, 123_456_784.0, 80e9])
+def test_a_rate_that_is_told_comes_back(kind, options, rate):
+    shaper = parse_shaper(told(kind, options))
+    assert shaper.rate_bit_per_s == 10e6
+    _, body = rate_request(shaper, rate, shaper)
+    back = parse_shaper(parse_queue(body))
+    assert back.rate_bit_per_s == pytest.approx(rate, rel=1e-6)
+    _, body = rate_request(back, 10e6, shaper)
+    again = parse_shaper(parse_queue(body))
+    assert again.rate_bit_per_s == 10e6
+    least = 0 if kind == "cake" else 1600  # a packet always passes
+    assert again.burst_bytes == pytest.approx(max(shaper.burst_bytes, least), rel=0.01)
+
+
+def test_a_class_keeps_the_part_that_it_is_sure_of():
+    shaper = parse_shaper(told("htb", attribute_bytes(1, HTB), 0x10010, 0x10001))
+    _, body = rate_request(shaper, 20e6, shaper)
+    block = by_type(parse_attributes(parse_queue(body).attributes[OPTIONS], "htb"))[1]
+    assert struct.unpack_from("=I", block, 8) == (750_000,)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "again"),
+    [
+        (
+            "tc qdisc change dev x root handle 8001: cake bandwidth 1bit",
+            "tc qdisc change dev eth0 root handle 8001: cake bandwidth 12000000bit",
+        ),
+        (
+            f"tc class change dev x {CLASS} rate 3bit ceil 12bit burst 5b cburst 6b",
+            f"tc class change dev eth0 {CLASS} rate 3000000bit ceil 12000000bit burst 5b cburst 6b",
+        ),
+        ("tc qdisc change dev x root handle 8001: cake bandwidth 1bit; reboot", None),
+        ("rm -rf /", None),
+    ],
+)
+def test_only_numbers_come_back_from_a_recorded_command(recorded, again):
+    address = parse_address("linux:eth0")
+    assert rebuilt_rate_command(address, {"bandwidth": 12e6}, recorded) == again
+    assert rebuilt_rate_command(address, {"bandwidth": "x"}, recorded) is None
+
+
+def test_shapers_are_found_by_their_address():
+    root = told("htb", attribute_bytes(2, bytes(20)), 0x10000)
+    top = told("htb", attribute_bytes(1, HTB), 0x10001)
+    leaf = told("htb", attribute_bytes(1, HTB), 0x10010, 0x10001)
+    assert shaper_at(parse_address("linux:eth0"), 2, [root], [top, leaf]).handle == 0x10001
+    assert shaper_at(parse_address("linux:eth0/1:10"), 2, [root], [top, leaf]).handle == 0x10010
+    cake = told("cake", CAKE)
+    assert shaper_at(parse_address("linux:eth0"), 2, [cake], []).kind == "cake"
+    for queues, classes in (
+        ([], []),
+        ([root], [top, told("htb", attribute_bytes(1, HTB), 0x10002)]),
+    ):
+        with pytest.raises(RouterError):
+            shaper_at(parse_address("linux:eth0"), 2, queues, classes)
+
+
+def test_nonsense_in_filters_redirects_nowhere():
+    noise = random.Random(2)
+    for _ in range(200):
+        message = QueueMessage(2, 0, 0, {OPTIONS: noise.randbytes(noise.randrange(80))})
+        redirect_target([message])
