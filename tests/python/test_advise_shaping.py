@@ -4,7 +4,7 @@ import pytest
 
 from vermilion.advise import advice as engine
 from vermilion.advise import advise, assumed, read_question
-from vermilion.advise.commands import as_it_stands, is_shaped
+from vermilion.advise.commands import as_it_stands, candidate_families, commands, is_shaped
 from vermilion.advise.families import families
 from vermilion.advise.tc_present import present_of
 from vermilion.advise.tc_text import read_tc_text
@@ -65,3 +65,31 @@ def test_advice_compares_the_red_that_would_be_there(monkeypatch):
         answer = advise(asked, shown(asked, RED))
         queues = [answer.before.queue, *(each.measured.queue for each in answer.compared)]
         assert {each.parameters["shaped"] for each in queues} == {shaped}
+
+
+@pytest.mark.parametrize(
+    ("text", "changes", "tried"),
+    [
+        (None, {}, True),
+        (None, {"interface_rate": "2 Mbit/s"}, False),  # no shaper has to come
+        (BELOW_HTB, {}, False),
+        (CAKE.replace("1Gbit", "2Mbit"), {}, False),  # the options of one that is there stay
+    ],
+)
+def test_a_cake_is_tried_where_a_shaper_has_to_come(text, changes, tried):
+    asked = question(rate="2 Mbit/s", rtt="40 ms", discipline="any", **changes)
+    kinds = [each.kind for each in candidate_families(asked, shown(asked, text))]
+    assert ("cake" in kinds) is tried
+
+
+def test_a_cake_is_its_own_shaper():
+    asked = question(rate="2 Mbit/s", rtt="300 ms", discipline="cake")
+    [family] = families(asked)
+    default, rule = family.candidates(asked)
+    # 1514 bytes take 6 ms there: one and a half of them are more than a twentieth of 100 ms.
+    assert default.parameters["bandwidth"] == 2e6
+    own = commands(asked, assumed(asked), default, keep=False)
+    root = "tc qdisc replace dev eth0 root handle 7e51: cake bandwidth 2000000bit"
+    assert own.apply == root
+    assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
+    assert commands(asked, assumed(asked), rule, keep=False).apply == f"{root} rtt 300000us"

@@ -79,7 +79,7 @@ def from_json(name, question=QUESTION):
         ),
         ("sfq perturb 10", "fq-codel", {"limit": 127, "target": 10}),
         ("fq", "fq", {"limit": 10_000, "flow_limit": 100, "quantum": 3028}),
-        ("cake bandwidth 20Mbit", "fq-codel", {"target": 0.005, "interval": 0.1}),
+        ("cake bandwidth 20Mbit", "cake", {"rtt": 0.1}),
         ("mq", "drop-tail", {"limit": 1000}),
     ],
 )  # fmt: skip

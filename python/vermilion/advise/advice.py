@@ -22,9 +22,9 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
-from vermilion.advise.commands import as_it_stands, is_shaped
+from vermilion.advise.commands import as_it_stands, candidate_families
 from vermilion.advise.conditions import PACKET_BYTES, grid, probes, subset, with_ramp
-from vermilion.advise.families import buffer_bytes, families
+from vermilion.advise.families import buffer_bytes
 from vermilion.advise.judgement import (
     By,
     Judgement,
@@ -264,7 +264,7 @@ def advise(
     keeper = Timekeeper(clock, math.inf if deadline_s is None else begun + deadline_s)
     laboratory = Laboratory(question, threads, progress, budget, time=keeper)
     now = as_it_stands(question, present)
-    kinds = families(question, shaped=is_shaped(question, present)) if present.improvable else []
+    kinds = candidate_families(question, present) if present.improvable else []
     buffer = buffer_bytes(now, question.flows[1])
     conditions = with_ramp(grid(question, buffer), question, now)
     while affordable_conditions(conditions, laboratory) is None and may_shrink(question, now):

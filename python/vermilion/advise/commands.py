@@ -20,12 +20,14 @@ from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.command_lines import Commands
 from vermilion.advise.conditions import LINK, condition, network
-from vermilion.advise.families import CISCO_QUEUE_PACKETS
+from vermilion.advise.families import CISCO_QUEUE_PACKETS, cake_at_rate, families
 from vermilion.advise.linux_commands import linux_commands
+from vermilion.advise.question import ANY
 from vermilion.advise.sonic import sonic_commands
 from vermilion.profiles import PROFILES, Place
 
 if TYPE_CHECKING:
+    from vermilion.advise.families import Family
     from vermilion.advise.present import Present
     from vermilion.advise.question import Question, QueueSetting
 
@@ -193,6 +195,20 @@ def is_shaped(question: Question, present: Present) -> bool:
     return present.shaper is not None or needs_shaper(question, present)
 
 
+def candidate_families(question: Question, present: Present) -> list[Family]:
+    """Kinds of queues that may be tried here.
+
+    A cake brings its own shaper, so it comes where one has to come; one that is there keeps the
+    options that somebody has given it.
+
+    Raises:
+        ScenarioError: the device has no such discipline.
+    """
+    own = present.queue.kind == "cake"
+    cake = not own and (needs_shaper(question, present) or question.discipline != ANY)
+    return families(question, shaped=is_shaped(question, present), cake=cake)
+
+
 def as_it_stands(question: Question, present: Present) -> QueueSetting:
     """The queue in force, as it is simulated in its place.
 
@@ -200,6 +216,8 @@ def as_it_stands(question: Question, present: Present) -> QueueSetting:
     wait at, or there would be no queue to judge.
     """
     queue = present.queue
+    if queue.discipline == "cake":
+        return replace(queue, parameters=cake_at_rate(question, queue.parameters))
     if queue.discipline != "linux-red":
         return queue
     own = {**queue.parameters, "shaped": is_shaped(question, present)}

@@ -26,6 +26,7 @@ from vermilion.scenario import disciplines
 from vermilion.scenario.errors import ScenarioError, did_you_mean
 from vermilion.search import Dimension, Space
 from vermilion.tuning.rules_of_thumb import (
+    INTERNET_INTERVAL_S,
     LOCAL_S,
     MEAN_OF_P95,
     STEEP_RED,
@@ -63,6 +64,14 @@ than that is no standing queue."""
 
 _LONGEST_INTERVAL_S: Final = 1.0
 
+_QUANTUM_BELOW_BIT_PER_S: Final = 1e8
+_SMALL_QUANTUM: Final = {"quantum": 300.0}
+"""Bytes of a turn below 100 Mbit/s, where small packets would wait for full ones: what OpenWrt's
+sqm-scripts take there (RFC 8290, section 5.2.4)."""
+
+_SLOW: Final = 40.0
+"""Packets' times below which an rtt of cake is one where its rate tells its target."""
+
 _QUEUE_OF_ROUND_TRIP: Final = 5.0
 _MOST_TARGET: Final = 4.0
 """Times the bound: a bound that is out of reach without harm has something nearest to it."""
@@ -98,7 +107,7 @@ class Family:
     @property
     def keeps_apart(self) -> bool:
         """True if each flow has a queue of its own."""
-        return self.discipline.startswith("fq-")
+        return self.discipline == "cake" or self.discipline.startswith("fq-")
 
     def defaults(self, question: Question) -> QueueSetting | None:
         """The device's defaults; ``None`` where it has none."""
@@ -135,7 +144,7 @@ class Family:
                 bits, which are too few for the buffers of very fast lines.
         """
         table = disciplines()[self.discipline].parameters
-        if self.discipline in _CODELS and "target" not in values:
+        if self.discipline in _CODELS and "interval" in values and "target" not in values:
             target, interval = codel_times(values["interval"], packet_time_s(question), 0.0)
             values = {"target": target, "interval": max(interval, values["interval"])}
         values = {
@@ -165,9 +174,20 @@ class Family:
 
     def _own(self, question: Question) -> dict[str, ParameterValue]:
         own = dict(self.fixed)
+        if self.kind == "cake":
+            own = cake_at_rate(question, own)
         if question.ecn and "ecn" in own:
             own["ecn"] = True
         return own
+
+
+def cake_at_rate(
+    question: Question, parameters: Mapping[str, ParameterValue]
+) -> dict[str, ParameterValue]:
+    """A cake with its rate where that matters: on slow lines no target is below a packet's time."""
+    slow = float(parameters["rtt"] or 0.0) < _SLOW * packet_time_s(question)
+    own = {"bandwidth": question.packet_rate_bit_per_s} if slow else {}
+    return {**parameters, **own}
 
 
 def drained_bytes(question: Question) -> float:
@@ -175,12 +195,13 @@ def drained_bytes(question: Question) -> float:
     return max(question.packet_rate_bit_per_s * question.bound_s / 8.0, 3.0 * PACKET_BYTES)
 
 
-def families(question: Question, *, shaped: bool = True) -> list[Family]:
+def families(question: Question, *, shaped: bool = True, cake: bool = True) -> list[Family]:
     """Kinds of queues of the device that may be tried.
 
     Args:
         question: with the device and the discipline.
         shaped: whether they would stand below a shaper, which changes what a kernel's red does.
+        cake: whether a cake may come, with its own shaper.
 
     Raises:
         ScenarioError: the device has no such discipline.
@@ -190,6 +211,7 @@ def families(question: Question, *, shaped: bool = True) -> list[Family]:
         if each.discipline == "linux-red"
         else each
         for each in _FAMILIES[question.device]
+        if cake or each.kind != "cake"
     ]
     wanted = question.discipline.lower().replace("_", "-")
     if wanted == ANY:
@@ -243,6 +265,18 @@ def _codel_rules(question: Question) -> list[Values]:
     longest += min(question.bound_s, _QUEUE_OF_ROUND_TRIP * longest) if longest < LOCAL_S else 0.0
     target, interval = codel_times(longest, packet_time_s(question), _FINEST_INTERVAL_S)
     return [{"target": target, "interval": interval}]
+
+
+def _fq_codel_rules(question: Question) -> list[Values]:
+    [times] = _codel_rules(question)
+    if question.packet_rate_bit_per_s >= _QUANTUM_BELOW_BIT_PER_S:
+        return [times]
+    return [_SMALL_QUANTUM, {**times, **_SMALL_QUANTUM}]
+
+
+def _cake_rules(question: Question) -> list[Values]:
+    [times] = _codel_rules(question)
+    return [{"rtt": times["interval"]}]
 
 
 def _codel_box(question: Question) -> list[Dimension]:
@@ -384,7 +418,16 @@ _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
             profile="linux-fq-codel",
             fixed={**_KERNEL, "ecn": True},
             has_defaults=True,
-            rules=_codel_rules,
+            rules=_fq_codel_rules,
+            box=_no_box,
+        ),
+        Family(
+            kind="cake",
+            discipline="cake",
+            profile="linux-cake",
+            fixed={"rtt": INTERNET_INTERVAL_S, "tins": "besteffort", "isolation": "flows"},
+            has_defaults=True,
+            rules=_cake_rules,
             box=_no_box,
         ),
         Family(

@@ -8,7 +8,9 @@ bound and now, or loses more.
 A queue in which a sparse flow waits longer than the bound is no measure: its goodput and its few
 drops are had with the very delay that is not wanted, because windows that fit a short queue are
 small, and small windows are made by drops. There neither is bounded, and goodput counts by its
-points alone. In the two conditions for robustness twice as much is allowed.
+points alone. Where each flow has a queue of its own, drops are how its sender learns its share:
+what they cost shows in goodput, and a sparse flow's are counted by themselves. In the two
+conditions for robustness twice as much is allowed.
 """
 
 from __future__ import annotations
@@ -91,7 +93,7 @@ def _used(
         return 0.0
     if margin.metric == SPARSE:
         old, new = (_beyond_bound(question, each, at) for each in (before, after))
-    elif not margin.own and margin.metric in _OF_DELAY and is_broken(question, before, at):
+    elif not margin.own and _is_moot(question, margin, before, after, at):
         return 0.0
     elif margin.metric == METRICS["jain_index"] and not margin.own:
         # Who gets the same part of more is not harmed by what others get.
@@ -99,6 +101,14 @@ def _used(
         new *= max(after.goodput(at) / had, 1.0) if had > 0.0 else 1.0
     used = margin.used(old, new, at.flows)
     return used / (SLACK if at.robustness and margin.metric != SPARSE else 1.0)
+
+
+def _is_moot(
+    question: Question, margin: Margin, before: Measured, after: Measured, at: Condition
+) -> bool:
+    if margin.metric == METRICS["drop_rate"] and after.queue.keeps_apart:
+        return True
+    return margin.metric in _OF_DELAY and is_broken(question, before, at)
 
 
 def _beyond_bound(question: Question, measured: Measured, at: Condition) -> float:

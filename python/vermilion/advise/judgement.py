@@ -11,7 +11,8 @@ Points add up what anybody at the line would complain about, fewest first:
   each flow that is how long a transfer waits behind itself.
 
 One point is noticeable: a tenth of the bound, 0.27 % of a call's packets, a percent of the line. A
-difference counts where it is that and significant (Student t at 95 %, paired by seed).
+difference counts where it is that and significant: the rule of every tuning
+(:func:`vermilion.tuning.comparison.decide`).
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from vermilion.advise.conditions import most_goodput, nominal
 from vermilion.advise.harms import Harm, harms
 from vermilion.advise.metrics import CALL_DELAY, SPARSE
 from vermilion.simulate import mean_interval
+from vermilion.tuning.comparison import decide
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,14 +145,13 @@ def judge(question: Question, before: Measured, after: Measured, part: float = 1
         for name in pairs[0][0]
     }
     interval = mean_interval(
-        [math.fsum(old.values()) - math.fsum(new.values()) for old, new in pairs]
+        [math.fsum(new.values()) - math.fsum(old.values()) for old, new in pairs]
     )
-    mean, half_width = interval.mean, interval.half_width
-    shown = half_width is not None and abs(mean) > half_width and abs(mean) >= NOTICEABLE
+    verdict = decide(interval, (), (), least_gain=NOTICEABLE).judgement
     by: By | None = None
     worse: By | None = None
-    if shown and mean > 0.0:
+    if verdict == "better":
         by = max(gains.items(), key=itemgetter(1))[0]
-    elif shown:
+    elif verdict == "worse" and interval.mean >= NOTICEABLE:
         worse = min(gains.items(), key=itemgetter(1))[0]
-    return Judgement(by, mean, half_width, worse, found)
+    return Judgement(by, -interval.mean, interval.half_width, worse, found)

@@ -68,7 +68,9 @@ def linux_commands(
         return Commands("\n".join(check))
     own = _free_handle(present)
     queues = present.transmit_queues
-    if shaper:
+    if shaper and chosen.kind == "cake":
+        apply = [_cake(question, present, chosen, Place(name, f"{own}", "replace"))]
+    elif shaper:
         leaf = _queue(question, present, chosen, Place(name, f"{own}1", "replace"), keep=keep)
         apply = [*_htb(question, present, name, own), leaf]
     elif queues is not None:
@@ -141,7 +143,23 @@ def _queue(
     return _tc(question, chosen, place)
 
 
+def _cake(question: Question, present: Present, chosen: QueueSetting, place: Place) -> str:
+    """A cake at the root, which is the shaper too."""
+    words = [f"tc qdisc replace dev {place.device} root handle {place.parent} cake"]
+    words += [f"bandwidth {question.rate_bit_per_s:.0f}bit", *_rtt(chosen)]
+    words += [] if present.framing is None else [present.framing.words()]
+    return " ".join(words)
+
+
+def _rtt(cake: QueueSetting) -> list[str]:
+    return [f"rtt {1e6 * float(cake.parameters['rtt'] or 0.0):.0f}us"] if cake.tuned else []
+
+
 def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
+    if chosen.kind == "cake":
+        at = f"parent {place.parent}" if place.parent else "root"
+        words = [f"tc qdisc {place.verb} dev {place.device} {at} cake unlimited", *_rtt(chosen)]
+        return " ".join(words)
     low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
     profile = LINUX_PROFILES[chosen.discipline]
     return profile(network(question, low, chosen), LINK).command({}, place)

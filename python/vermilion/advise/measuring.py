@@ -65,10 +65,11 @@ WORK: Final[Mapping[str, float]] = {
     "fq": 1.8,
     "fq-codel": 1.8,
     "fq-pie": 1.8,
+    "cake": 2.2,
 }
 """What a packet costs in each queue, by the simplest: measured once, and part of the answer."""
 
-_MOST_WORK: Final = 1.8
+_MOST_WORK: Final = 2.2
 
 USUAL_WORK: Final[Mapping[str, float]] = {"linux": 1.6, "sonic": 1.3, "cisco": 1.3}
 """What it costs on average over what a device has, as plans are made."""

@@ -126,7 +126,7 @@ class QueueSetting:
     @property
     def keeps_apart(self) -> bool:
         """True if each flow has a queue of its own."""
-        return self.discipline.split("-")[0] == "fq"
+        return self.discipline == "cake" or self.discipline.startswith("fq")
 
     @property
     def same_as(self) -> tuple[str, tuple[tuple[str, ParameterValue], ...], float | None]:

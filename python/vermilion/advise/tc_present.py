@@ -6,7 +6,7 @@ What cannot be simulated has the nearest that can in its place, and that is said
   packets.
 - fq and sfq are fair queues that drop where a flow, or all, have as many packets as they may:
   FQ-CoDel with a target of 10 s. fq's pacing of what the machine itself sends is not simulated.
-- cake is FQ-CoDel with cake's target and interval; its host isolation is not simulated. Its
+- cake has flows apart and one tin: hosts and codepoints of the traffic are not known. Its
   overhead makes the line slower by as much as it takes of a full packet.
 """
 
@@ -387,9 +387,11 @@ def _of_each_flow(queue: TcQueue) -> float | None:
 
 
 def _cake(queue: TcQueue, _notes: list[str]) -> Values:
-    """Cake's interval is its rtt, and its target a twentieth of that: sch_cake.c."""
-    interval = _first(queue.number("rtt"), 0.1)
-    return {"dialect": "linux", "target": interval / 20.0, "interval": interval, "ecn": True}
+    """Cake without what the traffic's hosts and codepoints would decide, which are not known."""
+    own = {"rtt": _first(queue.number("rtt"), 0.1)}
+    if (most := queue.number("memlimit")) is not None:
+        own["memory_limit"] = most
+    return {**own, "tins": "besteffort", "isolation": "flows"}
 
 
 _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] = {
@@ -415,7 +417,7 @@ _KINDS: Final[Mapping[str, tuple[str, Callable[[TcQueue, list[str]], Values]]]] 
     "dualpi2": ("dualpi2", _dualpi2),
     "netem": ("drop-tail", _pfifo),
     "sfq": ("fq-codel", _sfq),
-    "cake": ("fq-codel", _cake),
+    "cake": ("cake", _cake),
 }
 """The simulator's discipline of each kind, and what makes its parameters."""
 
@@ -452,8 +454,8 @@ _STAND_INS: Final[Mapping[str, str]] = {
         "one flow is ignored."
     ),
     "cake": (
-        "cake is simulated as fq_codel with its target and interval below a shaper, "
-        "without isolation of hosts, priorities and BLUE."
+        "cake is simulated with all flows in one tin and from hosts of their own: hosts and "
+        "codepoints of your traffic are not known."
     ),
 }
 """What is said of kinds that something else stands for."""

@@ -80,7 +80,9 @@ def headline(advice: Advice) -> str:
     if kind == "set":
         where = ""
         if waits_elsewhere(advice.question, advice.present):
-            where = f", below a shaper at {format_quantity(advice.question.rate_bit_per_s, RATE)}"
+            rate = format_quantity(advice.question.rate_bit_per_s, RATE)
+            shapes = advice.chosen.kind == "cake"
+            where = f", at a rate of {rate}" if shapes else f", below a shaper at {rate}"
         return f"Set {setting_words(advice.chosen.kind, advice.chosen)}{where}."
     if kind == "not judged":
         return "Not judged: this line takes longer to simulate than there was time."
