@@ -1,10 +1,9 @@
-use vermilion_rdma::RateBased;
-
+use crate::end::End;
 use crate::engine::Engine;
 use crate::results::Deadlock;
 use crate::slots::NONE;
 
-impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
+impl<E: End> Engine<E> {
     /// Looks for paused links that wait for each other in a circle and have sent nothing since the last look.
     ///
     /// A paused link into a switch waits for another out of it that is paused as well, and where a packet waits that

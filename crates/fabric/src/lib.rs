@@ -6,28 +6,34 @@
 //! A packet costs one event at each node, and one more where it had to wait. What goes before data (acknowledgements,
 //! notifications, pauses) never waits but for the frame in transmission, so that its departure is known at its arrival.
 
+mod build;
 mod classes;
-mod connection;
 mod deadlock;
+mod end;
 mod engine;
+mod host;
+mod mixed_end;
+mod packet;
 mod pair;
 pub mod pause;
 mod port;
 mod queue_window;
+mod rate_end;
 pub mod results;
 pub mod scenario;
 pub mod shared_buffer;
 mod slots;
 mod summary;
+mod switch;
+mod tcp_end;
 mod topology;
 mod traffic;
 mod turns;
 
 use std::sync::atomic::AtomicBool;
 
-use vermilion_parameters::{ParameterError, Values};
+use vermilion_parameters::ParameterError;
 use vermilion_rdma::{RateBased, Visit, registry};
-use vermilion_tcp::registry::Profile;
 
 pub use engine::Interrupted;
 pub use queue_window::QueueBytes;
@@ -35,24 +41,17 @@ pub use results::{Columns, Results};
 pub use scenario::Scenario;
 pub use traffic::{Transfer, mean_size, transfers};
 
-use engine::{Build, Engine};
+use build::Build;
+use end::End;
+use engine::Engine;
+use mixed_end::MixedEnd;
+use rate_end::RateEnd;
+use tcp_end::{Profiles, TcpEnd, profiles};
 
 /// A fabric that is built and has not begun.
-pub struct Fabric(Box<dyn Run + Send>);
+pub struct Fabric(Box<Run>);
 
-trait Run {
-    fn run(self: Box<Self>, stop: &AtomicBool) -> Result<(Results, Columns), Interrupted>;
-}
-
-impl<R: RateBased + Send, const MIXED: bool> Run for Engine<R, MIXED>
-where
-    R::State: Send,
-{
-    fn run(mut self: Box<Self>, stop: &AtomicBool) -> Result<(Results, Columns), Interrupted> {
-        self.advance(stop)?;
-        Ok(self.summary())
-    }
-}
+type Run = dyn FnOnce(&AtomicBool) -> Result<(Results, Columns), Interrupted> + Send;
 
 impl Fabric {
     /// Builds a fabric.
@@ -60,34 +59,45 @@ impl Fabric {
     /// # Errors
     /// The first field that cannot be used.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, ParameterError> {
-        struct Make<'a>(Build, &'a Scenario, Vec<Option<Profile>>);
+        struct Make<'a>(Build, &'a Scenario, Option<Profiles>);
         impl Visit for Make<'_> {
             type Output = Fabric;
 
-            fn visit<R: RateBased + Send + Sync + 'static>(self, end: R) -> Fabric {
-                Fabric(if self.0.has_classes() || self.2.iter().any(Option::is_some) {
-                    Box::new(Engine::<_, true>::new(end, self.0, self.1, self.2))
-                } else {
-                    Box::new(Engine::<_, false>::new(end, self.0, self.1, self.2))
-                })
+            fn visit<R: RateBased + Send + Sync + 'static>(self, law: R) -> Fabric {
+                let Self(build, scenario, profiles) = self;
+                let Some(profiles) = profiles else {
+                    return Fabric::of(RateEnd::<_, ()>::new(law, scenario), build, scenario);
+                };
+                let tcp = TcpEnd::new(profiles, scenario.packets.on_wire(R::TELEMETRY));
+                let rate = RateEnd::new(law, scenario);
+                Fabric::of(MixedEnd { rate, tcp }, build, scenario)
             }
         }
         let build = Build::new(scenario, seed)?;
         let nic = build.nic();
         let senders: Vec<_> =
             std::iter::once(&scenario.sender).chain(&scenario.further_senders).collect();
-        let profiles = connection::profiles(&senders)?;
+        let profiles = profiles(&senders)?;
         let mut rate_based = senders.iter().zip(&profiles).filter(|(_, tcp)| tcp.is_none());
         let first = rate_based.next().map(|(sender, _)| *sender);
         if let Some((other, _)) = rate_based.find(|(sender, _)| Some(**sender) != first) {
             let accepted = "one rate-based sender in a fabric, and any of TCP beside it";
             return Err(ParameterError::new("sender", &other.algorithm, accepted));
         }
-        let make = Make(build, scenario, profiles);
-        match first {
-            Some(sender) => registry::visit(&sender.algorithm, &sender.parameters, nic, make),
-            None => registry::visit(registry::ALGORITHMS[0].name, &Values::default(), nic, make),
-        }
+        let is_mixed = build.has_classes() || profiles.iter().any(Option::is_some);
+        let Some(sender) = first else {
+            return Ok(Self::of(TcpEnd::new(profiles, scenario.packets), build, scenario));
+        };
+        let make = Make(build, scenario, is_mixed.then_some(profiles));
+        registry::visit(&sender.algorithm, &sender.parameters, nic, make)
+    }
+
+    fn of<E: End + 'static>(end: E, build: Build, scenario: &Scenario) -> Self {
+        let mut engine = Engine::new(end, build, scenario);
+        Self(Box::new(move |stop| {
+            engine.advance(stop)?;
+            Ok(engine.summary())
+        }))
     }
 
     /// Runs it to its end.
@@ -95,6 +105,6 @@ impl Fabric {
     /// # Errors
     /// If `stop` became true.
     pub fn run(self, stop: &AtomicBool) -> Result<(Results, Columns), Interrupted> {
-        self.0.run(stop)
+        (self.0)(stop)
     }
 }

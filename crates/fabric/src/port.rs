@@ -1,7 +1,7 @@
 use crate::slots::NONE;
 
 /// One end of a cable, which sends. What is needed for each packet stands together.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(align(64))]
 pub(crate) struct Port {
     /// When the frame in transmission ends, and the part of a nanosecond after that, in 2^-32 ns.
@@ -48,30 +48,16 @@ pub(crate) struct Port {
 impl Port {
     pub(crate) fn new(rate: f64, propagation: u32) -> Self {
         Self {
-            free_at: 0,
-            fraction: 0,
             propagation,
             per_byte: (8e9 / rate * 2_f64.powi(32)).round() as u64,
             head: NONE,
             tail: NONE,
-            queue: 0,
             switch: NONE,
-            is_paused: false,
-            was_paused: false,
-            is_waiting: false,
-            to_host: false,
             watched: NONE,
-            packets: 0,
-            bytes: 0,
             kmin: u32::MAX,
             kmax: u32::MAX,
-            slope: 0.0,
-            alpha: 0.0,
             rate,
-            deepest: 0,
-            marks: 0,
-            drops: 0,
-            congested_at: None,
+            ..Self::default()
         }
     }
 

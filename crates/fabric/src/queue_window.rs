@@ -6,7 +6,7 @@ use serde::Serialize;
 const CLASS: u32 = 250;
 
 /// Time that a queue spent at each length.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct QueueWindow {
     from: u64,
     to: u64,
@@ -42,18 +42,7 @@ impl QueueWindow {
     /// An empty queue, to be watched from one instant to another.
     #[must_use]
     pub fn new(from: u64, to: u64) -> Self {
-        let nothing = Vec::new();
-        Self {
-            from,
-            to,
-            since: 0,
-            bytes: 0,
-            time: 0.0,
-            sum: 0.0,
-            squares: 0.0,
-            largest: 0,
-            classes: nothing,
-        }
+        Self { from, to, ..Self::default() }
     }
 
     /// The queue has another length from now on.

@@ -85,7 +85,7 @@ pub struct Cable {
 }
 
 /// Sizes in bytes.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Sizes {
     /// Payload of a full packet.
@@ -100,6 +100,22 @@ pub struct Sizes {
     pub notification: u32,
     /// Frame that pauses.
     pub pause: u32,
+}
+
+impl Sizes {
+    /// Smallest acknowledgement that carries telemetry, without it.
+    const BARE_ACKNOWLEDGEMENT: u32 = 46;
+
+    /// Sizes of packets and acknowledgements that carry telemetry, or do not.
+    #[must_use]
+    pub(crate) fn on_wire(mut self, telemetry: bool) -> Self {
+        if telemetry {
+            self.header += self.telemetry;
+            self.acknowledgement =
+                self.acknowledgement.max(Self::BARE_ACKNOWLEDGEMENT + self.telemetry);
+        }
+        self
+    }
 }
 
 /// A sender and its parameters.

@@ -1,11 +1,10 @@
-use vermilion_rdma::RateBased;
-
+use crate::end::End;
 use crate::engine::Engine;
 use crate::port::Port;
 use crate::results::{Columns, LinkResult, Results, SizeClass, SwitchResult, Victims};
 use crate::slots::{NEVER, NONE};
 
-impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
+impl<E: End> Engine<E> {
     /// What came of the run that ends here.
     pub(crate) fn summary(&mut self) -> (Results, Columns) {
         let now = self.now();
@@ -87,7 +86,7 @@ impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
             control_hops: self.control_hops,
             marks: links.iter().map(|link| link.marks).sum(),
             drops: links.iter().map(|link| link.drops).sum(),
-            retransmissions: self.retransmissions,
+            retransmissions: self.end.retransmissions(),
             pauses: self.pause_count,
             paused_s: links.iter().map(|link| link.paused_s).sum(),
             paused_links: links.iter().filter(|link| link.pauses > 0).count(),

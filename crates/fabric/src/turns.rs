@@ -1,19 +1,18 @@
 //! Several classes of data at a port: each has a queue and pauses of its own, and they take turns at the transmitter.
 
-use vermilion_rdma::RateBased;
-
+use crate::end::End;
 use crate::engine::Engine;
 use crate::slots::NONE;
 
-impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
+impl<E: End> Engine<E> {
     /// The port that has the transmitter of this one.
     #[inline]
     pub(crate) fn line(&self, port: u32) -> u32 {
-        if MIXED && port >= self.lines { port % self.lines } else { port }
+        if !E::PLAIN && port >= self.lines { port % self.lines } else { port }
     }
 
     /// Ports of a link, one for each class.
-    pub(crate) fn classes_of(&self, line: u32) -> impl Iterator<Item = usize> + use<R, MIXED> {
+    pub(crate) fn classes_of(&self, line: u32) -> impl Iterator<Item = usize> + use<E> {
         (line as usize..self.ports.len()).step_by(self.lines as usize)
     }
 
@@ -31,7 +30,7 @@ impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
     /// Something has come to wait at a port.
     #[inline]
     pub(crate) fn join(&mut self, port: u32) {
-        if MIXED && !self.turns.is_empty() {
+        if !E::PLAIN && !self.turns.is_empty() {
             let line = self.line(port);
             self.turns[line as usize].join((port / self.lines) as usize);
         }
@@ -78,7 +77,7 @@ impl<R: RateBased, const MIXED: bool> Engine<R, MIXED> {
     /// Bytes that a port's link has sent, and that wait for it.
     #[inline]
     pub(crate) fn books_of(&self, port: u32) -> (u64, u32) {
-        if !MIXED {
+        if E::PLAIN {
             let port = &self.ports[port as usize];
             return (port.bytes, port.queue);
         }
