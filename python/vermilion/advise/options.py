@@ -21,6 +21,11 @@ _RATE: Final = Quantity(RATE, 10e3, 1e12)
 _ROUND_TRIP: Final = Quantity(TIME, 10e-6, 10.0)
 _BOUND: Final = Quantity(TIME, 1e-6, 10.0)
 _FLOWS: Final = Quantity(RATIO, 1, 10_000, integer=True)
+_RANGES: Final = {
+    "--rtt": "10 ms .. 60 ms",
+    "--flows": "2 .. 40",
+    "--rate": "5 Mbit/s .. 20 Mbit/s",
+}
 _WORD: Final = re.compile(r"[A-Za-z0-9:][A-Za-z0-9_.:@/-]{0,63}")
 """Names of interfaces and classes: they are printed in commands that somebody pastes, so there is
 nothing in them that a shell would take for more than a letter. The classes of the kernel's own mq
@@ -75,14 +80,14 @@ def read_range(option: str, text: str) -> tuple[float, float]:
     """The ends of "10 ms .. 60 ms" or "2 .. 40"; a single value is both.
 
     Args:
-        option: ``--rtt`` or ``--flows``.
+        option: ``--rtt``, ``--flows`` or ``--rate``.
         text: what was given.
 
     Raises:
         ScenarioError: it is not a range of that kind.
     """
-    quantity = {"--rtt": _ROUND_TRIP, "--flows": _FLOWS}[option]
-    unit = {"--rtt": "10 ms .. 60 ms", "--flows": "2 .. 40"}[option]
+    quantity = {"--rtt": _ROUND_TRIP, "--flows": _FLOWS, "--rate": _RATE}[option]
+    unit = _RANGES[option]
     ends = text.split("..") if text.count("..") == 1 else [text]
     numbers = [_plain_number(end) if option == "--flows" else end for end in ends]
     try:

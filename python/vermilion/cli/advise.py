@@ -3,18 +3,19 @@
 import sys
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import typer
 
 from vermilion.cli import options
 from vermilion.cli.endings import EXIT_INTERRUPTED, UserError
-from vermilion.cli.json_output import write_json
+from vermilion.cli.json_output import save_json, write_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, note, output_file, say
 from vermilion.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from vermilion.advise import Present, Question
+    from vermilion.advise.varying import VaryingAdvice
 
 _QUESTIONS: Final = {
     "--rate": "Line rate, like '50 Mbit/s'",
@@ -33,7 +34,8 @@ def advise(
         str | None,
         typer.Option(
             metavar="RATE",
-            help="Bottleneck rate, like '50 Mbit/s'; behind a modem, 95 % of the line's.",
+            help="Bottleneck rate, like '50 Mbit/s'; behind a modem, 95 % of the line's. "
+            "A range, like '5 Mbit/s .. 20 Mbit/s', of a line that varies.",
             show_default=False,
         ),
     ] = None,
@@ -61,6 +63,14 @@ def advise(
             show_default=False,
         ),
     ] = None,
+    direction: Annotated[
+        Literal["up", "down", "both"],
+        typer.Option(help="Of a line that varies: packets that wait."),
+    ] = "up",
+    link_layer: Annotated[
+        Literal["adsl", "vdsl", "cable", "ethernet", "cellular", "starlink", "wifi", "unknown"],
+        typer.Option(help="Of a line that varies: what it is, for overheads."),
+    ] = "unknown",
     device: Annotated[
         str, typer.Option(metavar="NAME", help="Device: linux, sonic or cisco.")
     ] = "linux",
@@ -154,6 +164,12 @@ def advise(
     asked for on a terminal. Nothing is changed on any device.
     """
     from vermilion import advise as room
+
+    if rate is not None and ".." in rate:
+        from vermilion.advise.varying import advise_varying
+
+        _show_varying(advise_varying(rate, direction, interface, link_layer, delay_at_most), target)
+        return 0
     from vermilion.advise.advice import FULL_S, QUICK_S
     from vermilion.advise.document import document
 
@@ -206,6 +222,14 @@ def advise(
         note("interrupted: this is the best result so far")
         return EXIT_INTERRUPTED
     return 0
+
+
+def _show_varying(advice: "VaryingAdvice", target: str | None) -> None:
+    if target is not None:
+        save_json(target, advice)
+    if target != STANDARD_OUTPUT:
+        for line in advice.lines():
+            say(line)
 
 
 def _complete(given: dict[str, str | None]) -> dict[str, str]:

@@ -47,7 +47,7 @@ _CLSACT_ARRIVALS: Final = INGRESS + 1
 
 def ifb_commands(interface: str, rate: str = "10mbit") -> tuple[str, ...]:
     """Return the calls that shape what arrives at an interface, whose name is quoted."""
-    ifb = f"ifb4{interface}"
+    ifb = f"ifb4{interface}"[:15]
     redirect = f"action mirred egress redirect dev {ifb}"
     return (
         f"ip link add {ifb} type ifb",
