@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 import struct
+from types import SimpleNamespace
 
 import pytest
 
 from vermilion.line.finding import WaitWindow
 from vermilion.line.keeper import Keeper, Sight
 from vermilion.line.probes import SECOND, Heard, Prober, checksum, parse_packet, request
+from vermilion.monitor.waits import where_packets_wait
 from vermilion.routers.base import RouterError
 from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import (
@@ -268,6 +270,33 @@ def test_a_rate_that_somebody_else_has_set_is_left_alone_until_resume():
 
 
 CLASS = "parent 1:1 classid 1:10 htb"
+
+
+def times(mean, least=20.0, count=100):
+    return SimpleNamespace(mean=mean, min=least, count=count)
+
+
+@pytest.mark.parametrize(
+    ("far", "whole", "place", "behind", "before"),
+    [
+        (times(100.0), times(105.0), "behind", 80.0, 5.0),
+        (times(22.0), times(90.0), "before", 2.0, 68.0),
+        (times(21.0), None, "nowhere", 1.0, 0.0),
+    ],
+)
+def test_a_monitor_says_on_which_side_packets_wait(far, whole, place, behind, before):
+    one = SimpleNamespace(beyond_ms=far, whole_ms=whole)
+    few = SimpleNamespace(beyond_ms=times(500.0, count=3), whole_ms=None)
+    flow = SimpleNamespace(from_initiator=one, from_responder=few)
+    waits = where_packets_wait(SimpleNamespace(flows=(flow,)))
+    assert (waits.place, waits.behind_ms, waits.before_ms, waits.flows) == (
+        place,
+        behind,
+        before,
+        1,
+    )
+    assert where_packets_wait(SimpleNamespace(flows=())) is None
+
 
 # Messages of a Linux 6.12 kernel.
 

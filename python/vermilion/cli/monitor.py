@@ -117,7 +117,10 @@ def monitor(
         )
         document = dict(summary.document)
     if target is not None:
-        save_json(target, document)
+        from vermilion.monitor.waits import where_packets_wait
+
+        waits = where_packets_wait(summary)
+        save_json(target, document if waits is None else {**document, "waits": as_json(waits)})
     else:
         show(summary, listening)
     if stopped:
@@ -209,6 +212,9 @@ def show(summary: CaptureSummary, listening: Listening | None = None) -> None:
 def _overview(summary: CaptureSummary, listening: Listening | None) -> Table:
     from rich.table import Table
 
+    from vermilion.monitor.waits import where_packets_wait
+
+    waits = where_packets_wait(summary)
     table = Table(box=None, pad_edge=False, show_header=False)
     size = (
         f"mean {fixed(summary.mean_packet_bytes, 0)} bytes, "
@@ -220,6 +226,7 @@ def _overview(summary: CaptureSummary, listening: Listening | None) -> Table:
         ("flows", f"{whole(summary.flows_seen)}; openings seen: {whole(summary.openings)}"),
         ("whole round trips", _round_trips(summary.whole_ms)),
         ("beyond the monitor", _round_trips(summary.beyond_ms)),
+        ("packets wait", ABSENT if waits is None else waits.words()),
         ("handshakes", _round_trips(summary.handshake_ms)),
         ("not timed", _counts(summary.not_timed)),
         ("data segments", _counts(summary.order)),

@@ -67,8 +67,9 @@ def tun(namespace: str, name: str) -> int:
 
 def build(case: dict[str, Any]) -> tuple[int, int]:
     """Set up namespaces, devices and the shaper; the descriptors of both devices."""
-    Path("/dev/net").mkdir(exist_ok=True)
-    os.mknod("/dev/net/tun", 0o020666, os.makedev(10, 200))
+    if not Path("/dev/net/tun").exists():
+        Path("/dev/net").mkdir(exist_ok=True)
+        os.mknod("/dev/net/tun", 0o020666, os.makedev(10, 200))
     Path("/run/netns").mkdir(exist_ok=True)
     for name in ("home", "net"):
         run("ip", "netns", "add", name)
@@ -94,6 +95,8 @@ def build(case: dict[str, Any]) -> tuple[int, int]:
         run("ip", "-n", "net", "addr", "add", f"{address}/32", "dev", "lo")
     rate = f"{round(case['start_bit_per_s'])}bit"
     cake = ("cake", "bandwidth", rate, *case.get("cake", ("besteffort", "raw")))
+    if case.get("kind") == "tbf":  # for kernels without CAKE
+        cake = ("tbf", "rate", rate, "burst", "5k", "limit", "60k")
     in_home = ("tc", "-n", "home")
     if case["direction"] == "up":
         if case.get("shaper", True):
@@ -308,10 +311,10 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
             rates.append(((time.monotonic_ns() - began) / 1e9, bit_per_s))
 
     def law(direction: str, excess_s: float, start: float) -> Law:
-        settings = {"start": start, "excess": excess_s, **case.get("settings", {})}
-        if case["law"] != "service-curve":
-            settings = case.get("settings", {})
-        made: Law = _core.RateLaw(case["law"], json.dumps({"direction": direction, **settings}))
+        settings = case.get("settings", {})
+        if case["law"] == "service-curve":
+            settings = {"direction": direction, "start": start, "excess": excess_s, **settings}
+        made: Law = _core.RateLaw(case["law"], json.dumps(settings))
         return made
 
     up = case["direction"] == "up"
