@@ -161,6 +161,15 @@ def test_a_dead_reflector_is_replaced_and_its_probes_are_given_up_early():
     assert len(world.prober.said) == 1  # an outage is nobody's fault
 
 
+def test_a_line_that_loses_probes_is_not_the_reflectors_fault():
+    world = World(ADDRESSES)
+    chance = random.Random(3)
+    for _ in range(300):
+        world.deaf = set(ADDRESSES) if chance.random() < 0.3 else set()
+        world.go(0.2)
+    assert len(world.prober.said) <= 1
+
+
 def test_a_prioritised_reflector_is_not_asked_any_more():
     world = World(ADDRESSES)
     world.first.add(ADDRESSES[0])

@@ -8,6 +8,7 @@ for both first. Times are nanoseconds of one clock that never goes back.
 from __future__ import annotations
 
 import ipaddress
+import math
 import struct
 from collections import deque
 from dataclasses import dataclass, field
@@ -41,8 +42,10 @@ _BUDGET: Final = 0.02
 _ASKED_AT_ONCE: Final = 6
 _TRIALS: Final = 4
 _GIVEN_UP: Final = 1500 * _MS
-_OVERTAKEN: Final = 100 * _MS
+_OVERTAKEN: Final = 15 * _MS
 _DEAD_AFTER: Final = 3
+_CHANCE: Final = 1e-4
+_LOSS_WEIGHT: Final = 0.02
 _BASE_SPAN: Final = 30 * SECOND
 _KEPT: Final = 40
 _ENOUGH: Final = 20
@@ -196,6 +199,7 @@ class _Outstanding:
     kind: Kind
     handed: int
     left: int | None = None
+    given_up: bool = False
 
 
 class Prober:
@@ -215,8 +219,10 @@ class Prober:
         self._next = 0
         self._hears = hears_departures
         self._last_busy: int | None = None
+        self._loss = 0.0
         self.interval = _INTERVAL
         self.last_answer: int | None = None
+        self._newest = (0, 0)  # when the latest probe that was answered had left, and its wait
         self.sent = self.answered = 0
         self.said: list[str] = []
 
@@ -285,6 +291,7 @@ class Prober:
             own.strange += 1
             return None
         own.unanswered = 0
+        self._loss -= _LOSS_WEIGHT * self._loss
         own.first = at if own.first is None else own.first
         up = down = None
         if heard.stamps is not None:
@@ -299,28 +306,33 @@ class Prober:
             own.answered_kinds.add(probe.kind)
         wait = trip - own.base.take(at, trip)
         own.waits.append(wait)
+        self._newest = max(self._newest, (sent, wait))
         self.last_answer = at
         self.answered += 1
         number = 2 * probe.reflector + (probe.kind == "timestamp")
         return Answer(number, sent, at, up, down, wait, sent - probe.handed)
 
     def expire(self, now: int) -> list[int]:
-        """Give up probes that will not be answered any more; when those had left.
+        """Give up probes that will hardly be answered any more; when those had left.
 
-        One is given up early where an answer has come to a later one, on the same way through the
-        line: only an outage keeps all of them, and that must not be taken for deaf reflectors.
+        That is so once an answer has come to one that left later and had to wait in the same queue:
+        only an outage keeps all of them. An answer that comes all the same still counts.
         """
         lost = []
         for sequence, probe in list(self._out.items()):
             since = probe.handed if probe.left is None else probe.left
-            base = self._all[probe.reflector].base.now or 0
-            late = since + base + _OVERTAKEN
-            overtaken = self.last_answer is not None and self.last_answer > late + _OVERTAKEN
-            if now - since > _GIVEN_UP or (overtaken and now > late and probe.left is not None):
+            own = self._all[probe.reflector]
+            if now - since > _GIVEN_UP:
                 del self._out[sequence]
-                self._all[probe.reflector].unanswered += 1
-                if probe.left is not None:
-                    lost.append(probe.left)
+                own.unanswered += 1
+                self._loss += _LOSS_WEIGHT * (1.0 - self._loss)
+            if probe.given_up or probe.left is None:
+                continue
+            expected = since + (own.base.now or 0) + self._newest[1]
+            overtaken = self._newest[0] > since and now > expected + _OVERTAKEN
+            if overtaken or now - since > _GIVEN_UP:
+                probe.given_up = True
+                lost.append(probe.left)
         return lost
 
     def stuck_here(self, now: int) -> int:
@@ -341,7 +353,7 @@ class Prober:
             own = self._all[each]
             others = [wait for index, wait in waits.items() if index != each]
             why = ""
-            if fresh and own.unanswered >= _DEAD_AFTER:
+            if fresh and own.unanswered >= self._dead_after():
                 why = "does not answer"
             elif own.strange >= _STRANGE:
                 why = "answers what nobody asked"
@@ -361,6 +373,10 @@ class Prober:
         for index, own in enumerate(self._all):
             if own.dropped_at is not None and now - own.dropped_at > _AGAIN_AFTER:
                 self._all[index] = _Reflector(own.address)
+
+    def _dead_after(self) -> int:
+        """Probes without an answer in a row that chance alone does not explain on this line."""
+        return max(_DEAD_AFTER, math.ceil(math.log(_CHANCE) / math.log(max(self._loss, 1e-3))))
 
     def _enough(self, index: int, now: int) -> bool:
         """Whether a reflector can be judged: one that is new may have known a queue alone."""
