@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 from vermilion.cli import laboratory
 from vermilion.cli.advise import advise
 from vermilion.cli.autorate import autorate
+from vermilion.cli.bench import bench, reproduce
 from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.compare import compare
 from vermilion.cli.link import CommandBehindDashes, link
@@ -34,7 +35,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
-    "Simulate": ("new", "run", "compare", "link", "scenarios", "disciplines", "senders"),
+    "Simulate": (
+        "new",
+        "run",
+        "compare",
+        "bench",
+        "reproduce",
+        "link",
+        "scenarios",
+        "disciplines",
+        "senders",
+    ),
     "Tune": ("advise", "autorate", "tune", "studies", "report", "atlas", "objectives"),
     "Control": ("online", "routers", "status", "watch", "undo", "snmp-agent"),
     "Evidence": ("monitor", "twin", "papers"),
@@ -55,6 +66,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "vermilion compare varying-load --set flows.late.count=16 --set flows.late.count=96",
         "vermilion compare varying-load --discipline all --seeds 20 --figure compared.html",
     ),
+    "bench": (
+        "vermilion bench --plugin copa.py -o bench-of-copa --quick",
+        "vermilion bench --discipline fq-codel -o bench-of-fq-codel",
+    ),
+    "reproduce": ("vermilion reproduce bench-of-copa", "vermilion reproduce compared.json"),
     "scenarios": ("vermilion scenarios", "vermilion scenarios varying-load"),
     "disciplines": ("vermilion disciplines", "vermilion disciplines codel"),
     "senders": ("vermilion senders", "vermilion senders cubic"),
@@ -155,6 +171,8 @@ def application() -> typer.Typer:
         new,
         run,
         compare,
+        bench,
+        reproduce,
         tune,
         studies,
         report,

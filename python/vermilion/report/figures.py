@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval
 
 _PANEL_IN: Final = 3.2
+_MOST_TICKS: Final = 8
 
 
 def duel(
@@ -58,7 +59,7 @@ def duel(
     cells = np.array([[shares.get((row, name), math.nan) for name in names] for row in rows])
     with drawing.style(look):
         chosen = drawing.look_named(look)
-        cell = 0.62 if chosen.narrow else 0.55
+        cell = 0.5
         figure = drawing.sheet(1.5 + cell * len(rows), narrow=chosen.narrow, look=look)
         axes = figure.subplots()
         image = axes.imshow(cells, vmin=0.0, vmax=1.0, cmap="PuOr", aspect="auto")
@@ -66,7 +67,7 @@ def duel(
         axes.tick_params(length=0)
         for side in ("left", "bottom"):
             axes.spines[side].set_visible(False)
-        long = sum(map(len, names)) > 11 * (5 if chosen.narrow else 9)
+        long = len(names) * max(map(len, names)) > (36 if chosen.narrow else 90)
         axes.set_xticks(
             range(len(names)), names, rotation=35 if long else 0, ha="right" if long else "center"
         )
@@ -287,6 +288,10 @@ def lines(
                 drawing.plain_numbers(axis)
         if not logarithmic[1]:
             axes.set_ylim(bottom=0)
+        places = sorted({x for found in curves.values() for x, _ in found})
+        if len(places) <= _MOST_TICKS:
+            axes.set_xticks(places, [f"{each:g}" for each in places])
+            axes.tick_params(axis="x", which="minor", length=0)
         axes.set_xlabel(labels[0])
         axes.set_ylabel(labels[1])
         drawing.legend_on_top(figure, [axes])
@@ -326,6 +331,7 @@ def bars(
                 label=name,
             )
         axes.set_xticks(range(len(groups)), groups)
+        axes.set_ylim(bottom=0)
         axes.set_ylabel(label)
         drawing.legend_on_top(figure, [axes])
     return figure

@@ -15,7 +15,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vermilion.scenario import algorithms
 from vermilion.scenario.errors import CongestionControlError, FieldError, did_you_mean, errors_under
-from vermilion.scenario.own_class import OwnClassAdapter, OwnKind, check_class, check_table
+from vermilion.scenario.own_class import (
+    OwnClassAdapter,
+    OwnKind,
+    check_class,
+    check_table,
+    has_own,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,6 +40,10 @@ _KIND: Final = OwnKind(
 
 _SELECTIVE_RECOVERIES: Final = ("rack", "sack")
 """The recoveries under which a rule can govern its window."""
+
+
+_registered: Final[dict[str, bool]] = {}
+"""Whether each class that is registered answers marks, by its name."""
 
 
 class CongestionControl:
@@ -123,6 +133,7 @@ def register_congestion_control(own: _Class) -> _Class:
         ScenarioError: a name, a default or a parameter that is not accepted.
     """
     _KIND.register(own, lambda: _table(own), lambda: _Adapter(own))
+    _registered[own.name] = own.answers_marks or has_own(own, CongestionControl, "on_mark")
     return own
 
 
@@ -133,6 +144,17 @@ def unregister_congestion_control(name: str) -> None:
         ScenarioError: there is none of this name.
     """
     _KIND.unregister(name)
+    _registered.pop(name, None)
+
+
+def is_own(name: str) -> bool:
+    """Return whether a sender is written in Python."""
+    return name in _registered
+
+
+def answers_marks(name: str) -> bool:
+    """Return whether a sender has an answer of its own to marks, as all of the core's have."""
+    return _registered.get(name, True)
 
 
 def _table(own: type[CongestionControl]) -> dict[str, object]:

@@ -82,8 +82,8 @@ def make_variants(
 
     variants: dict[str, Scenario] = {}
     remarks: dict[str, None] = {}
-    queues = _labelled(disciplines, known_disciplines())
-    ends = _labelled(senders, known_senders())
+    queues = labelled(disciplines, known_disciplines())
+    ends = labelled(senders, known_senders())
     for choice in product(*repeated):
         changed = _with_settings(scenario, [*common, *choice])
         for (queue, discipline), (end, sender) in product(queues or [("", "")], ends or [("", "")]):
@@ -100,7 +100,7 @@ def make_variants(
     return variants, list(remarks)
 
 
-def _labelled(choices: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:
+def labelled(choices: Iterable[str], known: Iterable[str]) -> list[tuple[str, str]]:
     """Label and algorithm of each choice, each choice once, with all known ones for "all"."""
     found: dict[tuple[str, str], None] = {}
     for choice in dict.fromkeys(choices):
