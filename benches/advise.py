@@ -36,6 +36,7 @@ from provenance import commit_of, made_by
 from scipy.stats import binomtest
 
 from vermilion.advise import advise, assumed, read_question
+from vermilion.advise.commands import candidate_families
 from vermilion.advise.conditions import grid, nominal, with_ramp
 from vermilion.advise.families import buffer_bytes, families
 from vermilion.advise.harms import harms
@@ -133,7 +134,7 @@ def draw(seed: int, number: int, *, quick: bool) -> tuple[Question, Present]:
     if device == "linux" and coin.random() < 0.5:  # noqa: PLR2004 - half of them
         buffer = round(even(20.0, 2000.0))
         fifo = QueueSetting("pfifo", "pfifo", "drop-tail", {"limit": float(buffer)})
-        known = [each.defaults(question) for each in families(question)]
+        known = [each.defaults(question) for each in families(question, cake=False)]
         choices = [fifo, fifo, *(each for each in known if each is not None)]
         present = replace(present, queue=coin.choice(choices))
     return question, present
@@ -149,7 +150,7 @@ def judged(question: Question, present: Present, threads: int | None) -> dict[st
     conditions = with_ramp(grid(question, buffer), question, present.queue)
     first = FIRST_SEED + 1000 * question.seed
     seeds = range(first, first + SEEDS)
-    defaults = [each.defaults(question) for each in families(question)]
+    defaults = [each.defaults(question) for each in candidate_families(question, present)]
     queues = [present.queue, advice.chosen, *(each for each in defaults if each is not None)]
     length = laboratory.length_for(conditions, len(queues), SEEDS, PACKETS)
     before, after, *others = laboratory.measure(queues, conditions, seeds, length)

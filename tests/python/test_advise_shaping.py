@@ -71,12 +71,12 @@ def test_advice_compares_the_red_that_would_be_there(monkeypatch):
     ("text", "changes", "tried"),
     [
         (None, {}, True),
-        (None, {"interface_rate": "2 Mbit/s"}, False),  # no shaper has to come
-        (BELOW_HTB, {}, False),
+        (None, {"interface_rate": "2 Mbit/s"}, True),
+        (BELOW_HTB, {}, False),  # below another shaper
         (CAKE.replace("1Gbit", "2Mbit"), {}, False),  # the options of one that is there stay
     ],
 )
-def test_a_cake_is_tried_where_a_shaper_has_to_come(text, changes, tried):
+def test_a_cake_is_tried_where_it_can_be_the_shaper(text, changes, tried):
     asked = question(rate="2 Mbit/s", rtt="40 ms", discipline="any", **changes)
     kinds = [each.kind for each in candidate_families(asked, shown(asked, text))]
     assert ("cake" in kinds) is tried
@@ -93,3 +93,7 @@ def test_a_cake_is_its_own_shaper():
     assert own.apply == root
     assert own.undo == "tc qdisc del dev eth0 root handle 7e51:"
     assert commands(asked, assumed(asked), rule, keep=False).apply == f"{root} rtt 300000us"
+    as_fast = question(rate="2 Mbit/s", rtt="300 ms", interface_rate="2 Mbit/s")
+    own = commands(as_fast, assumed(as_fast), default, keep=False)
+    assert own.apply == "tc qdisc replace dev eth0 root cake bandwidth 2000000bit"
+    assert own.undo == "tc qdisc del dev eth0 root"

@@ -198,14 +198,15 @@ def is_shaped(question: Question, present: Present) -> bool:
 def candidate_families(question: Question, present: Present) -> list[Family]:
     """Kinds of queues that may be tried here.
 
-    A cake brings its own shaper, so it comes where one has to come; one that is there keeps the
-    options that somebody has given it.
+    A cake is its own shaper, so it stands at the root, where no other one is; one that is there
+    keeps the options that somebody has given it.
 
     Raises:
         ScenarioError: the device has no such discipline.
     """
     own = present.queue.kind == "cake"
-    cake = not own and (needs_shaper(question, present) or question.discipline != ANY)
+    at_root = question.parent is None and present.parent is None and not present.transmit_queues
+    cake = not own and (needs_shaper(question, present) or at_root or question.discipline != ANY)
     return families(question, shaped=is_shaped(question, present), cake=cake)
 
 

@@ -157,9 +157,10 @@ def _rtt(cake: QueueSetting) -> list[str]:
 
 def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
     if chosen.kind == "cake":
-        at = f"parent {place.parent}" if place.parent else "root"
-        words = [f"tc qdisc {place.verb} dev {place.device} {at} cake unlimited", *_rtt(chosen)]
-        return " ".join(words)
+        at, rate = "root", f"bandwidth {question.rate_bit_per_s:.0f}bit"
+        if place.parent:
+            at, rate = f"parent {place.parent}", "unlimited"
+        return " ".join([f"tc qdisc replace dev {place.device} {at} cake {rate}", *_rtt(chosen)])
     low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
     profile = LINUX_PROFILES[chosen.discipline]
     return profile(network(question, low, chosen), LINK).command({}, place)
