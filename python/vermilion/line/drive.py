@@ -197,6 +197,7 @@ class Side:
     written: float = 0.0
     wanted: list[float] = field(default_factory=list)
     before: Reading | None = None
+    identity: tuple[int, int] | None = None
     finding: Finding | None = None
     sight: Sight = field(default_factory=lambda: Sight(0.0, None, 0, 0.0, carries=False))
     backlog_s: float = 0.0
@@ -231,6 +232,8 @@ class LineDriver:
         self._began = time.monotonic_ns()
         self._said = 0
         self._arrived: list[tuple[int, int]] = []
+        self._counted = (0, 0)
+        self._is_gone = False
 
     def now_s(self) -> float:
         """Seconds since the beginning."""
@@ -263,7 +266,23 @@ class LineDriver:
                 self._each_second(now)
 
     def _traffic(self) -> tuple[int, int]:
-        return self._sides[0].shaper.traffic(self._interface)
+        """Bytes received and sent; what was last known while the interface is gone (PPPoE)."""
+        try:
+            self._counted = self._sides[0].shaper.traffic(self._interface)
+        except RouterError:
+            self._is_gone = True
+        return self._counted
+
+    def _come_back(self) -> None:
+        """Listen again where the interface has come back under another number."""
+        try:
+            self._sides[0].shaper.traffic(self._interface)
+            self._sockets.reopen()
+        except RouterError:
+            return
+        self._is_gone = False
+        why = f"{self._interface} has come back"
+        self._sides[0].log.keep(Decision(self.now_s(), DecisionKind.RESUMED, why))
 
     def _send(self, probe: Any) -> None:  # noqa: ANN401 - a Probe
         self._sockets.send(probe)
@@ -387,6 +406,8 @@ class LineDriver:
             side.window.backlog(now / SECOND, side.backlog_s)
 
     def _each_second(self, now: int) -> None:
+        if self._is_gone:
+            self._come_back()
         self._prober.check_reflectors(now)
         for words in self._prober.said[self._said :]:
             self._sides[0].log.keep(Decision(self.now_s(), DecisionKind.KEPT, words))
@@ -402,13 +423,17 @@ class LineDriver:
                 continue
             side.finding = side.window.finding(now / SECOND)
             read = state.rate_bit_per_s
+            identity = (state.interface, state.handle)
+            if side.identity not in {None, identity}:  # made anew, with a rate of its own
+                side.keeper.in_force, side.before = read, None
+            side.identity = identity
             for each in side.keeper.each_second(self.now_s(), side.sight, read, side.finding):
                 side.log.keep(each)
             self._write_setting(side, read)
             self._write_sample(side, reading)
-            if side.guardian is None or not side.keeper.changes or not side.changes:
+            if side.guardian is None or not side.changes:
                 continue
-            if not side.guardian.tell(f"{side.keeper.safe:.0f}"):
+            if not side.guardian.tell(f"{side.keeper.safe:.0f}" if side.keeper.changes else "hold"):
                 why = "the guardian has died: nobody would set a safe rate if this process died"
                 side.log.keep(Decision(self.now_s(), DecisionKind.REFUSED, why))
                 side.guardian = None
@@ -441,7 +466,7 @@ class LineDriver:
     def end(self, side: Side, at_exit: AtExit) -> None:
         """Leave a shaper at the safe rate, or as it was found."""
         details: dict[str, object] = {}
-        if side.changes and side.keeper.may_act:
+        if side.changes and side.keeper.changes:
             restore = at_exit == "restore"
             rate = side.keeper.found if restore else side.keeper.safe
             try:
@@ -457,7 +482,7 @@ class LineDriver:
             if "reason" in details:
                 why = f"ended; the rate could not be set to {shown}: {details['reason']}"
         else:
-            why = "ended; nothing was changed"
+            why = "ended; the rate stays as it is" if side.changes else "ended; nothing was changed"
         side.log.keep(Decision(self.now_s(), DecisionKind.END, why, details))
 
 

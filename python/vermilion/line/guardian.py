@@ -2,7 +2,7 @@
 
     python -m vermilion.line.guardian linux:eth0
 
-It is told the safe rate as a line of text twice a second. Where the lines end without the word
+It is told the safe rate as a line of text each second. Where the lines end without the word
 "end", or none comes for some seconds, whoever kept the rate is dead or hangs in the middle of a
 movement, and the last safe rate is set.
 """
@@ -38,7 +38,7 @@ class Guardian:
         )
 
     def tell(self, word: str) -> bool:
-        """Tell the safe rate, or "end"; whether it still listens."""
+        """Tell the safe rate, "hold" or "end"; whether it still listens."""
         if self._process.stdin is None:
             return False
         try:
@@ -65,8 +65,9 @@ def _guard(address: str) -> None:
         words = text.split()
         if words and words[-1] == b"end":
             return
-        if words:
-            safe, is_set = words[-1].decode(), False
+        if words:  # "hold": somebody else sets the rate now
+            safe = "" if words[-1] == b"hold" else words[-1].decode()
+            is_set = False
         elif safe and not is_set:
             is_set = True
             try:

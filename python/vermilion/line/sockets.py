@@ -64,7 +64,21 @@ class ProbeSockets:
     """
 
     def __init__(self, interface: str) -> None:
+        self._interface = interface
         self._identifier = int.from_bytes(os.urandom(2), "big")
+        self._open()
+
+    def reopen(self) -> None:
+        """Listen to the interface that has the name now.
+
+        Raises:
+            RouterError: there is none.
+        """
+        self.close()
+        self._open()
+
+    def _open(self) -> None:
+        interface = self._interface
         self.hears_departures = True
         try:
             self._sends = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)

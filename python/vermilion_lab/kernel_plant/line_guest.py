@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.process import BaseProcess
 
+    from vermilion.line.finding import Direction
+
 _SET_TUN: Final = 0x400454CA
 _TUN_WITHOUT_HEADER: Final = 0x1001
 _MTU: Final = 1500
@@ -93,17 +95,24 @@ def build(case: dict[str, Any]) -> tuple[int, int]:
         run("ip", "-n", name, "route", "add", peer, "dev", device)
     for address in REFLECTORS:
         run("ip", "-n", "net", "addr", "add", f"{address}/32", "dev", "lo")
+    shape(case)
+    return devices
+
+
+def shape(case: dict[str, Any]) -> None:
+    """Put the shapers in their places."""
     rate = f"{round(case['start_bit_per_s'])}bit"
     cake = ("cake", "bandwidth", rate, *case.get("cake", ("besteffort", "raw")))
     if case.get("kind") == "tbf":  # for kernels without CAKE
         cake = ("tbf", "rate", rate, "burst", "5k", "limit", "60k")
     in_home = ("tc", "-n", "home")
-    if case["direction"] == "up":
+    if case["direction"] == "up" or case.get("both"):
         if case.get("shaper", True):
             run(*in_home, "qdisc", "add", "dev", "wan", "root", *cake)
         else:
             run(*in_home, "qdisc", "add", "dev", "wan", "root", "pfifo", "limit", "1000")
-        return devices
+    if case["direction"] == "up" and not case.get("both"):
+        return
     run("ip", "-n", "home", "link", "add", "ifb4wan", "type", "ifb")
     run("ip", "-n", "home", "link", "set", "ifb4wan", "up", "txqueuelen", "1000")
     if case.get("shaper", True):
@@ -113,7 +122,6 @@ def build(case: dict[str, Any]) -> tuple[int, int]:
             *("action", "mirred", "egress", "redirect", "dev", "ifb4wan"),
         )
         run(*in_home, "qdisc", "add", "dev", "ifb4wan", "root", *cake, "ingress")
-    return devices
 
 
 class Modem:
@@ -317,11 +325,14 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
         made: Law = _core.RateLaw(case["law"], json.dumps(settings))
         return made
 
-    up = case["direction"] == "up"
-    shaper = Noted("linux:wan") if up else Noted.of_arrivals("wan")
+    shapers: list[tuple[Direction, LinuxShaper]] = []
+    if case["direction"] == "up" or case.get("both"):
+        shapers.append(("up", Noted("linux:wan")))
+    if case["direction"] == "down" or case.get("both"):
+        shapers.append(("down", Noted.of_arrivals("wan")))
     done = keep_line(
         "wan",
-        [("up" if up else "down", shaper)],
+        shapers,
         Wish(case.get("excess_s", 0.01), case.get("mode", "control"), case.get("at_exit", "keep")),
         REFLECTORS,
         journal_path=Path(JOB, "journal.sqlite") if case.get("journal") else None,
