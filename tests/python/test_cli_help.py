@@ -3,16 +3,20 @@
 import shlex
 
 import pytest
+import typer
 
 from test_cli import refused, vermilion
-from vermilion.cli import completion, laboratory
+from vermilion.cli import completion, laboratory, option_groups
 from vermilion.cli.application import EXAMPLES, GROUPS, application
 
 __all__ = ["vermilion"]
 
 
 def commands():
-    own = [each.callback.__name__.replace("_", "-") for each in application().registered_commands]
+    own = [
+        each.name or each.callback.__name__.replace("_", "-")
+        for each in application().registered_commands
+    ]
     return [*own, *laboratory.COMMANDS]
 
 
@@ -44,6 +48,23 @@ def test_an_example_has_only_options_that_there_are(vermilion, command):
         for word in words:
             if word.startswith("--"):
                 assert word.partition("=")[0] in out, word
+
+
+@pytest.mark.parametrize("command", sorted(option_groups.GROUPS))
+def test_a_command_shows_a_screen_of_options_and_has_the_others_elsewhere(vermilion, command):
+    own = option_groups.options_by_name(typer.main.get_command(application()).commands[command])
+    named = [name for names in option_groups.GROUPS[command].values() for name in names]
+    assert set(named) <= set(own)
+    assert len(set(named)) == len(named) <= 16
+    everything = vermilion(command, "--help-all")[1]
+    assert all(name in everything for name in own)
+
+
+def test_control_has_no_option_of_simulations(vermilion):
+    code, _, err = vermilion("control", "linux:eth0", "--seeds", "3")
+    assert code == 2
+    assert "--seeds" in err
+    assert "ADDRESS" in refused(vermilion("control"))
 
 
 NEARLY = [

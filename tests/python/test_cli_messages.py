@@ -51,7 +51,7 @@ def test_a_folder_has_no_report(vermilion):
 
 
 def test_the_help_of_tune_names_every_profile(vermilion):
-    _, out, _ = vermilion("tune", "--help")
+    _, out, _ = vermilion("tune", "--help-all")
     words = (
         re.sub(r"-\n\s+", "-", out).replace(",", " ").replace(". ", " ").replace(".\n", " ").split()
     )

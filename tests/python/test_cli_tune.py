@@ -231,7 +231,7 @@ def test_a_front_is_shown_drawn_and_written(vermilion, tmp_path):
         (["--pareto", "--fidelity=auto"], "--fidelity auto cannot be used with --pareto"),
         (["--pareto", "--device=eth0"], "expected --profile"),
         (["--parent=1:10"], "expected --profile"),
-        (["--pareto", "--figure=x.pdf"], ".svg"),
+        (["--pareto", "--figure=x.eps"], ".svg"),
         (["--pareto", "--objective=links.bottleneck.drop_rate"], "expected two"),
     ],
 )

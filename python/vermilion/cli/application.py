@@ -18,7 +18,7 @@ from vermilion.cli.link import CommandBehindDashes, link
 from vermilion.cli.listings import disciplines, objectives, scenarios, senders
 from vermilion.cli.monitor import monitor
 from vermilion.cli.new import new
-from vermilion.cli.online import online
+from vermilion.cli.online import CONTROL, ControlOfRouters, online
 from vermilion.cli.output import say
 from vermilion.cli.report import report
 from vermilion.cli.routers import routers
@@ -47,7 +47,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "senders",
     ),
     "Tune": ("advise", "autorate", "tune", "studies", "report", "atlas", "objectives"),
-    "Control": ("online", "routers", "status", "watch", "undo", "snmp-agent"),
+    "Control": ("online", "control", "routers", "status", "watch", "undo", "snmp-agent"),
     "Evidence": ("monitor", "twin", "papers"),
 }
 """Groups of commands in ``vermilion --help``, in the order of their use."""
@@ -91,8 +91,11 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
     "online": (
         "vermilion online varying-load --report page.html",
         "vermilion online varying-load --listen 127.0.0.1:0",
-        "vermilion online --router linux:eth0",
-        "vermilion online --router linux:eth0 --mode propose --listen 127.0.0.1:8447 --answers",
+    ),
+    "control": (
+        "vermilion control linux:eth0",
+        "vermilion control linux:eth0 --mode propose --listen 127.0.0.1:8447 --answers",
+        "vermilion control linux:eth0 --line auto --mode control",
     ),
     "routers": ("vermilion routers", "vermilion routers eth0"),
     "autorate": (
@@ -191,6 +194,7 @@ def application() -> typer.Typer:
     ):
         name = command.__name__.replace("_", "-")
         app.command(cls=CarefulCommand, epilog=epilog(name))(command)
+    app.command("control", cls=ControlOfRouters, epilog=epilog("control"), help=CONTROL)(online)
     app.command(cls=CommandBehindDashes, epilog=epilog("link"))(link)
     return app
 

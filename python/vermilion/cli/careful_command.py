@@ -1,4 +1,4 @@
-"""Checks before a command begins: no option hides another, no result replaces an input.
+"""Commands: help in groups; no option hides another, no result replaces an input.
 
 Results never go to a file that the same command reads, nor two results to one file.
 """
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from typer.core import TyperCommand
 
 from vermilion.cli.endings import UserError
+from vermilion.cli.option_groups import GROUPS, HELP_ALL, help_all, write_groups
 from vermilion.cli.output import STANDARD_OUTPUT
 
 if TYPE_CHECKING:
@@ -45,12 +46,19 @@ _FILES: Final = ("FILE", "SCENARIO", "CAPTURE", "JOURNAL")
 class CarefulCommand(TyperCommand):
     """A command that refuses repeated single options and outputs that replace inputs."""
 
-    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - typer has no public name for it
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401 - typer has no public name for it
+        """Write what most people need, in groups; all of it where there are few options."""
+        if not write_groups(self, ctx, formatter):
+            super().format_options(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:  # noqa: ANN401 - as above
         """Read the options.
 
         Raises:
             UserError: an option that counts once is given several times.
         """
+        if HELP_ALL in args and self.name in GROUPS:
+            help_all(ctx)
         _check_given_once(self.params, args)
         return super().parse_args(ctx, args)
 

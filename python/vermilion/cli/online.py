@@ -3,16 +3,18 @@
 With ``--router`` the network is a real one: :mod:`vermilion.cli.online_router`.
 """
 
+from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import fill
 from threading import Lock
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from vermilion.cli import completion, options
+from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.endings import EXIT_INTERRUPTED, UserError, finish_anyway
 from vermilion.cli.json_output import write_json
 from vermilion.cli.laboratory import registered_plant
@@ -36,8 +38,55 @@ if TYPE_CHECKING:
     from vermilion.report.price_line import OtherQueue
     from vermilion.scenario import Scenario
 
+_SIMULATED: Final[Mapping[str, object]] = {
+    "router": None,
+    "seeds": 1,
+    "first_seed": 1,
+    "overrides": None,
+    "plugins": None,
+    "clock": "measured",
+    "knowledge": "full",
+    "plant": "simulator",
+    "report": None,
+    "figure": None,
+    "plot": False,
+    "everything": False,
+}
+"""Options that ``control`` does not have, and their values."""
+
 _REASON_AT: Final = 30
 """Column in which the reasons of the log begin."""
+
+
+CONTROL: Final = """Keep a router's queue tuned, or a shaper at its line's rate.
+
+It is only observed unless --mode says otherwise. The controller notices changes, rebuilds a model,
+tunes it, applies what is significantly better, verifies and rolls back. Every decision is shown
+with its reason.
+"""
+
+
+class ControlOfRouters(CarefulCommand):
+    """``vermilion control ADDRESS...``: a real network; what is of simulations only is left out."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401 - typer's
+        super().__init__(*args, **settings)
+        self.params = [each for each in self.params if each.name not in _SIMULATED]
+        for each in self.params:
+            if each.name == "scenarios":
+                each.name, each.metavar = "router", "ADDRESS..."
+                each.help = (  # type: ignore[attr-defined] # of typer's arguments
+                    "Queue to control: linux:eth0, linux:eth0/1:10, snmp:192.0.2.1/eth0 or "
+                    "link:NAME (see: vermilion routers)."
+                )
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401 - typer's
+        """Control the queues that are named."""
+        if not ctx.params["router"] and ctx.params["policy"] is None:
+            message = "ADDRESS is missing; expected the address of a queue, like linux:eth0"
+            raise UserError(message)
+        ctx.params.update({**_SIMULATED, "scenarios": None, "router": ctx.params["router"]})
+        return super().invoke(ctx)
 
 
 def online(

@@ -11,6 +11,7 @@ from vermilion.cli.endings import UserError
 from vermilion.cli.options import Plot
 from vermilion.cli.output import STANDARD_OUTPUT, note, say
 from vermilion.cli.tune_plan import (
+    boxes_of,
     check_together,
     command_to_see,
     fidelity_of,
@@ -77,6 +78,17 @@ def tune(
             "--parameter",
             metavar="PATH",
             help="Parameter to tune instead of the scenario's. Repeatable.",
+            show_default=False,
+            autocompletion=completion.paths,
+        ),
+    ] = None,
+    boxes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--space",
+            metavar="PATH=LOW..HIGH",
+            help="Box of a parameter instead of the scenario's, like "
+            "links.bottleneck.queue.weight=0.001..0.5. Repeatable.",
             show_default=False,
             autocompletion=completion.paths,
         ),
@@ -268,6 +280,8 @@ def tune(
     table. The best setting found meets the present one on fresh seeds; it is recommended only
     if it is significantly better and keeps every constraint.
     """
+    from dataclasses import replace
+
     from vermilion.advise.options import check_word
     from vermilion.profiles import Place
     from vermilion.scenario import load_scenario
@@ -331,6 +345,8 @@ def tune(
         seed=seed,
         fidelity="auto" if pareto else length,
     )
+    if boxes:
+        plan = replace(plan, boxes=boxes_of(tuned_scenarios(plan)[0].scenario, boxes))
     for remark in dict.fromkeys(
         str(report) for tuned in tuned_scenarios(plan) for report in tuned.carried_over
     ):

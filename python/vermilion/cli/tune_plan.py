@@ -7,7 +7,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from vermilion.cli.endings import UserError
-from vermilion.scenario.errors import describe
+from vermilion.scenario.errors import FieldError, describe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -63,6 +63,27 @@ def fidelity_of(text: str) -> Fidelity:
     if text == "full":
         return "full"
     raise UserError(describe("--fidelity", text, "one of: auto, full"))
+
+
+def boxes_of(scenario: Scenario, texts: Sequence[str]) -> dict[str, tuple[float, float]]:
+    """Boxes that ``--space`` gives, in the units of the parameters' tables.
+
+    Raises:
+        ScenarioError: a path that the scenario does not have.
+        UserError: no lower and upper end.
+    """
+    boxes = {}
+    for text in texts:
+        path, _, ends = text.partition("=")
+        low, _, high = ends.partition("..")
+        parameter = scenario.parameter(path.strip())
+        try:
+            values = parameter.parse(low.strip()), parameter.parse(high.strip())
+            boxes[path.strip()] = float(str(values[0])), float(str(values[1]))
+        except (FieldError, ValueError):
+            accepted = "PATH=LOW..HIGH, like links.bottleneck.queue.weight=0.001..0.5"
+            raise UserError(describe("--space", text, accepted)) from None
+    return boxes
 
 
 def share_of(option: str, text: str | None) -> float | None:
