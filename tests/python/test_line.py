@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import struct
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -214,6 +215,8 @@ def test_where_packets_wait(direction, place):
     for each in range(40):
         window.probe(4 + each / 20, 0.001)
         window.backlog(4 + each / 20, 0.03)
+    assert window.finding(6.0).place == "unseen"  # a queue that has stood from the beginning
+    window.knows_empty = True
     assert window.finding(6.0).place == "here"
     for each in range(40):
         window.probe(8 + each / 20, 0.001)
@@ -245,6 +248,19 @@ def test_the_rate_follows_the_law_once_there_are_answers():
     keeper.was_set(10.0, 10e6, sight())
     assert keeper.step(10.1, sight(wanted=10.1e6)).rate is None
     assert keeper.step(10.1, sight(wanted=9.8e6)).rate == 9.8e6
+
+
+def test_a_full_modem_is_emptied_before_the_law_is_followed():
+    keeper = Keeper("linux:eth0", "up", 30e6, "control")
+    keeper.step(0.0, sight())
+    full = Sight(10e6, 10e6, 100, 0.0, carries=True, passed=12e6, still_s=0.1)
+    step = keeper.step(2.0, full)
+    assert (step.rate, [each.kind for each in step.decisions]) == (3e6, ["held-back"])
+    keeper.was_set(2.0, 3e6, full)
+    assert keeper.step(3.0, full).rate is None
+    assert keeper.step(3.1, replace(full, still_s=0.4)).rate == 10e6
+    keeper.was_set(3.1, 10e6, full)
+    assert keeper.step(3.2, full).rate is None
 
 
 def test_nothing_is_changed_in_mode_observe_and_a_person_is_asked_in_propose():

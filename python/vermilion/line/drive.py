@@ -39,6 +39,7 @@ _TICK: Final = 25_000_000
 _BACKLOG: Final = 250_000_000
 _CARRIES_BYTES: Final = 5_000
 _LOADED: Final = 0.5
+_IDLE: Final = 0.2
 _MS: Final = 1_000_000
 _REFUSED_FOR: Final = 5 * SECOND
 _ETHERNET_BITS: Final = 8 * 1514
@@ -231,7 +232,7 @@ class LineDriver:
         self._on_proposal = on_proposal
         self._began = time.monotonic_ns()
         self._said = 0
-        self._arrived: list[tuple[int, int]] = []
+        self._past: list[tuple[int, tuple[int, int]]] = []
         self._counted = (0, 0)
         self._is_gone = False
 
@@ -335,10 +336,11 @@ class LineDriver:
             for side in self._sides:
                 side.law.lost(sent)
         traffic = self._traffic()
-        self._arrived.append((now, traffic[0]))
-        while self._arrived[0][0] < now - SECOND:
-            del self._arrived[0]
-        carries = traffic[0] - self._arrived[0][1] > _CARRIES_BYTES
+        self._past.append((now, traffic))
+        while self._past[0][0] < now - SECOND:
+            del self._past[0]
+        past = self._past[0][1]
+        carries = traffic[0] - past[0] > _CARRIES_BYTES
         last = self._prober.last_answer
         unanswered = now - (self._began if last is None else last)
         for side in self._sides:
@@ -350,8 +352,14 @@ class LineDriver:
                 self._prober.answered,
                 unanswered / SECOND,
                 carries=carries,
+                passed=8.0 * (side.bytes - past[side.direction == "up"]),
+                still_s=(now - self._prober.base_fell) / SECOND,
+                trip_s=self._prober.trip / SECOND,
             )
             step = side.keeper.step(self.now_s(), side.sight)
+            idle = side.sight.passed < _IDLE * (side.sight.capacity or side.keeper.in_force)
+            full_second = now - self._past[0][0] > SECOND - 2 * _TICK
+            side.window.knows_empty |= side.keeper.has_drained or (full_second and idle)
             for each in step.decisions:
                 side.log.keep(each)
             if step.proposal is not None:

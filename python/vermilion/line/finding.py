@@ -60,7 +60,8 @@ class Finding:
             case "nowhere":
                 return f"packets wait nowhere: {here} here, {line} on the line"
             case _:
-                return "too few answers tell where packets wait"
+                why = "too few answers" if self.probes < _FEWEST else "busy from the beginning"
+                return f"where packets wait is not known: {why}"
 
 
 class WaitWindow:
@@ -69,6 +70,10 @@ class WaitWindow:
     Args:
         direction: of the packets that the shaper holds back.
         worth_s: wait from which packets count as waiting.
+
+    Attributes:
+        knows_empty: whether the line was ever seen without load. Else a queue that has stood from
+            the beginning is taken for the way itself.
     """
 
     def __init__(self, direction: Direction, worth_s: float = _WORTH_S) -> None:
@@ -76,6 +81,7 @@ class WaitWindow:
         self._worth_s = worth_s
         self._line: deque[tuple[float, float]] = deque()
         self._here: deque[tuple[float, float]] = deque()
+        self.knows_empty = False
 
     def probe(self, now_s: float, wait_s: float) -> None:
         """Take in what an answer says of the line."""
@@ -99,6 +105,8 @@ class WaitWindow:
             place = "behind" if self._direction == "up" else "before"
         elif here > self._worth_s:
             place = "here"
+        if place in {"here", "nowhere"} and not self.knows_empty:
+            place = "unseen"
         return Finding(place, here, line, low, high, len(self._line))
 
 

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 _STEP_UP: Final = 0.02
 _STEP_DOWN: Final = 0.01
 _BLIND_S: Final = 3.0
-_SIGHT_S: Final = 3.0
+_SIGHT_S: Final = 1.0
+_DRAIN_PART: Final = 0.25
+_DRAIN_LEAST_S, _DRAIN_STILL_S, _DRAIN_MOST_S = 0.4, 0.3, 6.0
+_LEAST_RATE: Final = 300e3
 _FEWEST_ANSWERS: Final = 20
 _SAID_AGAIN_S: Final = 10.0
 _SAID_FACTOR: Final = 1.5
@@ -40,6 +43,9 @@ class Sight:
         answers: probes answered so far.
         unanswered_s: since the last answer, seconds.
         carries: whether the line brings packets of others, so that it is not down.
+        passed: bits a second that have passed lately.
+        still_s: since a round trip was the shortest so far by far, seconds.
+        trip_s: the latest round trip.
     """
 
     wanted: float
@@ -47,6 +53,9 @@ class Sight:
     answers: int
     unanswered_s: float
     carries: bool
+    passed: float = 0.0
+    still_s: float = 0.0
+    trip_s: float = 0.0
 
 
 @dataclass(slots=True)
@@ -87,6 +96,8 @@ class Keeper:
         self._hands_off = False
         self._blind_since: float | None = None
         self._fell_back = False
+        self._drain_since: float | None = None
+        self._drain_rate = self._drain_shows_s = 0.0
         self._said_rate = 0.0
         self._said_s = float("-inf")
         self._safe: deque[float] = deque(maxlen=_SAFE_SPAN)
@@ -97,6 +108,11 @@ class Keeper:
     def changes(self) -> bool:
         """True while the rate is kept."""
         return self.may_act and not self.is_paused and not self._hands_off
+
+    @property
+    def has_drained(self) -> bool:
+        """True once the line has been emptied."""
+        return self._drain_since is not None and not self._drain_rate
 
     @property
     def safe(self) -> float:
@@ -128,9 +144,32 @@ class Keeper:
                 self._asked = True
                 done.proposal = sight.wanted
             return done
-        if self.changes and self._differs(sight.wanted):
-            done.rate = sight.wanted
+        wanted = self._drained(now_s, sight, done)
+        if self.changes and self._differs(wanted):
+            done.rate = wanted
         return done
+
+    def _drained(self, now_s: float, sight: Sight, done: Step) -> float:
+        """Return the rate wanted, which is little at the very beginning.
+
+        The modem may be full by then, and nobody has seen the line empty: what the law takes for
+        the way itself would be the queue.
+        """
+        if self._drain_since is None and self.changes:
+            self._drain_since = now_s
+            if sight.passed > _LEAST_RATE:
+                self._drain_rate = max(_LEAST_RATE, _DRAIN_PART * sight.passed)
+                self._drain_shows_s = now_s + sight.trip_s + _DRAIN_LEAST_S
+                why = f"{self._direction}: little is let out for a moment, to see the line empty"
+                done.decisions.append(Decision(now_s, DecisionKind.HELD_BACK, why))
+        if not self._drain_rate or self._drain_since is None:
+            return sight.wanted
+        since_s = now_s - self._drain_since
+        empty = now_s > self._drain_shows_s and sight.still_s > _DRAIN_STILL_S
+        if empty or since_s > _DRAIN_MOST_S:
+            self._drain_rate = 0.0
+            return sight.wanted
+        return min(self._drain_rate, sight.wanted)
 
     def _differs(self, wanted: float) -> bool:
         change = wanted / self.in_force - 1.0 if self.in_force else 1.0

@@ -46,6 +46,7 @@ _OVERTAKEN: Final = 15 * _MS
 _DEAD_AFTER: Final = 3
 _CHANCE: Final = 1e-4
 _LOSS_WEIGHT: Final = 0.02
+_FALLS: Final = 2 * _MS
 _BASE_SPAN: Final = 30 * SECOND
 _KEPT: Final = 40
 _ENOUGH: Final = 20
@@ -222,6 +223,7 @@ class Prober:
         self._loss = 0.0
         self.interval = _INTERVAL
         self.last_answer: int | None = None
+        self.base_fell = self.trip = 0
         self._newest = (0, 0)  # when the latest probe that was answered had left, and its wait
         self.sent = self.answered = 0
         self.said: list[str] = []
@@ -304,7 +306,12 @@ class Prober:
                 own.offset = up
         if probe.kind == "echo" or up is not None:
             own.answered_kinds.add(probe.kind)
-        wait = trip - own.base.take(at, trip)
+        self.trip = trip
+        known = own.base.now
+        base = own.base.take(at, trip)
+        wait = trip - base
+        if known is None or base < known - _FALLS:
+            self.base_fell = at
         own.waits.append(wait)
         self._newest = max(self._newest, (sent, wait))
         self.last_answer = at

@@ -311,6 +311,7 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
     from vermilion.routers.linux.shaper_rate import LinuxShaper
 
     rates: list[tuple[float, float]] = []
+    time.sleep(case.get("keep_after_s", 0.0))  # the modem's queue is full by then
     began = time.monotonic_ns()
 
     class Noted(LinuxShaper):
