@@ -30,6 +30,7 @@ def test_every_program_is_listed_and_tested():
         "kept_tuned",
         "race_by_forks",
         "fabric_thresholds",
+        "learned_shaper",
     }
 
 
@@ -74,3 +75,13 @@ def test_thresholds_trade_mice_for_elephants(capsys):
     _, *rows = capsys.readouterr().out.splitlines()
     assert [row.split()[0] for row in rows] == ["alibaba", "conweave", "arista", "nvidia", "sonic"]
     assert {row.split()[-1] for row in rows} == {"0"}
+
+
+def test_a_policy_is_learned_that_beats_the_baselines(capsys):
+    pytest.importorskip("gymnasium")
+    example("learned_shaper").main()
+    means = {}
+    for line in capsys.readouterr().out.splitlines():
+        name, mean, _, _ = line.split()
+        means[name] = float(mean)
+    assert means["learned:"] > max(means["keep:"], means["hold-delay:"])

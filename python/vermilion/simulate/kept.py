@@ -13,6 +13,7 @@ from vermilion.simulate.result import Result, result_of
 from vermilion.simulate.runs import warn_if_not_optimised
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from vermilion._core import Kept
@@ -82,6 +83,17 @@ class Simulation:
         seconds = self._quantity("duration", duration, _STRETCH, "s")
         return self._tell("extend", self._core.now_ns + round(seconds * _NANOSECONDS))
 
+    def step(self, seconds: float) -> dict[str, float]:
+        """Simulate so many seconds, and return the :meth:`record` of them alone.
+
+        Raises:
+            KeyboardInterrupt: at Ctrl-C.
+        """
+        core = self._core
+        core.mark()
+        core.extend(core.now_ns + round(seconds * _NANOSECONDS))
+        return core.record()
+
     def fork(self) -> Simulation:
         """Return a copy that goes on by itself, and whose :meth:`record` begins here."""
         fork = object.__new__(type(self))
@@ -106,6 +118,14 @@ class Simulation:
             algorithm.check_order({**self.queue(link), **values})
         except FieldError as error:
             raise self._refused(f"links.{link}.queue.{error.field}", error) from None
+        return self._tell("set_queue", link, json.dumps(values))
+
+    def set_numbers(self, link: str, values: Mapping[str, float]) -> Self:
+        """Replace parameters of a queue by numbers in their table's units, in microseconds.
+
+        Raises:
+            ScenarioError: what the core does not accept; nothing has changed.
+        """
         return self._tell("set_queue", link, json.dumps(values))
 
     def set_rate(self, link: str, rate: float | str) -> Self:
