@@ -187,3 +187,58 @@ def test_a_table_is_latex():
     assert "a\\_b & 9.5 $\\pm$ 0.1 \\\\" in table.latex()
     assert "used (\\%)" in table.latex()
     assert "c & -- \\\\" in table.latex()
+
+
+STEADY = """
+[queue]
+discipline = "red"
+limit = "100 packets"
+min_threshold = "15 packets"
+max_threshold = "45 packets"
+max_probability = 0.4
+weight = 0.05
+gentle = true
+"""
+
+
+def test_a_steady_queue_has_all_points_and_an_oscillating_one_has_not(command, tmp_path):
+    file, grade = tmp_path / "queue.toml", tmp_path / "grade.json"
+    file.write_text(STEADY, encoding="utf-8")
+    code, out, _ = command("check", file, "--assignment=red", f"--json={grade}")
+    assert code == 0, out
+    document = json.loads(grade.read_text(encoding="utf-8"))
+    assert document["points"] == document["of"] == 10
+    file.write_text(STEADY.replace("0.05", "0.002").replace("0.4", "0.1"), encoding="utf-8")
+    code, out, _ = command("check", file, "--assignment=red")
+    assert code == 1
+    assert out.startswith("0 of 4  deviation of the queue")
+
+
+def test_a_fair_sender_and_a_queue_for_each_flow_have_all_points(command, tmp_path):
+    file = tmp_path / "reno.py"
+    file.write_text(
+        "from vermilion import CongestionControl\n"
+        "class Mine(CongestionControl):\n"
+        "    name = 'handed-in'\n"
+        "    def on_ack(self, ack, window):\n"
+        "        window.size += 1 if window.in_slow_start else 1 / window.size\n"
+        "    def on_loss(self, loss, window):\n"
+        "        return loss.base / 2\n",
+        encoding="utf-8",
+    )
+    code, out, _ = command("check", file, "--assignment=aimd")
+    vermilion.unregister_congestion_control("handed-in")
+    assert code == 0, out
+    file = tmp_path / "queue.toml"
+    file.write_text('[queue]\ndiscipline = "fq-codel"\n', encoding="utf-8")
+    code, out, _ = command("check", file, "--assignment=bufferbloat")
+    assert code == 0, out
+    file.write_text('[queue]\ndiscipline = "drop-tail"\n', encoding="utf-8")
+    assert command("check", file, "--assignment=bufferbloat")[0] == 1
+
+
+def test_what_is_no_submission_is_refused(command, tmp_path):
+    file = tmp_path / "empty.toml"
+    file.write_text("", encoding="utf-8")
+    assert "a table [queue]" in refused(command("check", file, "--assignment=red"))
+    assert "expected red, aimd, bufferbloat" in refused(command("check", file, "--assignment=x"))

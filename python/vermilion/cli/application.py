@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from vermilion.cli import laboratory
 from vermilion.cli.advise import advise
 from vermilion.cli.autorate import autorate
-from vermilion.cli.bench import bench, reproduce
+from vermilion.cli.bench import bench, check, reproduce
 from vermilion.cli.careful_command import CarefulCommand
 from vermilion.cli.compare import compare
 from vermilion.cli.link import CommandBehindDashes, link
@@ -71,6 +71,7 @@ EXAMPLES: Final[Mapping[str, tuple[str, ...]]] = {
         "vermilion bench --discipline fq-codel -o bench-of-fq-codel",
     ),
     "reproduce": ("vermilion reproduce bench-of-copa", "vermilion reproduce compared.json"),
+    "check": ("vermilion check submission.toml --assignment red",),
     "scenarios": ("vermilion scenarios", "vermilion scenarios varying-load"),
     "disciplines": ("vermilion disciplines", "vermilion disciplines codel"),
     "senders": ("vermilion senders", "vermilion senders cubic"),
@@ -176,6 +177,7 @@ def application() -> typer.Typer:
         compare,
         bench,
         reproduce,
+        check,
         tune,
         studies,
         report,

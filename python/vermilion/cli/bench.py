@@ -1,4 +1,4 @@
-"""``vermilion bench`` and ``vermilion reproduce``: a fixed suite, and running it again."""
+"""``vermilion bench``, ``reproduce`` and ``check``: a fixed suite, again, and for students."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -7,14 +7,15 @@ import typer
 
 from vermilion.cli import options
 from vermilion.cli.endings import UserError
-from vermilion.cli.output import console, note, say
+from vermilion.cli.json_output import write_json
+from vermilion.cli.output import STANDARD_OUTPUT, console, note, output_file, say
 from vermilion.cli.progress import ProgressBar
 
 if TYPE_CHECKING:
     from vermilion.bench.outputs import Outputs
 
 EXIT_DIFFERS = 1
-"""What was run again differs."""
+"""What was run again differs, or a submission has not all points."""
 
 _MOST_LINES = 20
 
@@ -132,3 +133,53 @@ def reproduce(
     if len(outcome.differences) > _MOST_LINES:
         say(f"  and {len(outcome.differences) - _MOST_LINES} more")
     return EXIT_DIFFERS
+
+
+def check(
+    submission: Annotated[
+        str,
+        typer.Argument(metavar="SUBMISSION", help="File of Python, or of TOML with a [queue]."),
+    ],
+    *,
+    assignment: Annotated[
+        str, typer.Option(metavar="NAME", help="red, aimd or bufferbloat; see the teachers' page.")
+    ],
+    target: options.Json = None,
+) -> int:
+    """Grade a submission of an assignment by what it does.
+
+    A file of Python is a program that is run: grade those of others in a container. Exit code 1
+    unless it has all points.
+    """
+    from vermilion.bench import BenchError
+    from vermilion.bench.assignments import check
+
+    try:
+        grades = check(submission, assignment)
+    except BenchError as error:
+        raise UserError(str(error)) from None
+    points, possible = sum(each.points for each in grades), sum(each.of for each in grades)
+    if target is not None:
+        document = {
+            "assignment": assignment,
+            "points": points,
+            "of": possible,
+            "tasks": [
+                {
+                    "task": each.words,
+                    **({} if each.value is None else {"value": each.value}),
+                    "bound": each.bound,
+                    "points": each.points,
+                    "of": each.of,
+                }
+                for each in grades
+            ],
+        }
+        with output_file("--json", target) as file:
+            write_json(file, document)
+    if target != STANDARD_OUTPUT:
+        for each in grades:
+            value = "unknown" if each.value is None else f"{each.value:.4g}"
+            say(f"{each.points} of {each.of}  {each.words}: {value}, expected {each.bound}")
+        say(f"{points} of {possible} points")
+    return 0 if points == possible else EXIT_DIFFERS

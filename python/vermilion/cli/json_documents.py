@@ -129,6 +129,25 @@ class CompareSeveralDocument(TypedDict):
     comparisons: list[CompareDocument]
 
 
+class TaskDocument(TypedDict):
+    """A task of an assignment."""
+
+    task: str
+    value: NotRequired[float]
+    bound: str
+    points: int
+    of: int
+
+
+class CheckDocument(TypedDict):
+    """A submission that was graded."""
+
+    assignment: str
+    points: int
+    of: int
+    tasks: list[TaskDocument]
+
+
 class MonitorDocument(TypedDict):
     """A capture, or an interface that was listened to; docs/monitor.md tells the keys."""
 
@@ -170,6 +189,7 @@ DOCUMENTS: dict[str, Any] = {
     for command, kind in {
         "advise": Advice,
         "autorate": AutorateDocument,
+        "check": CheckDocument,
         "compare": CompareDocument | CompareSeveralDocument,
         "disciplines": list[Algorithm] | Algorithm,
         "link": LinkDocument,

@@ -298,7 +298,7 @@ class Sweep:
 
     def _wide_rows(self, metrics: Sequence[str]) -> Iterator[dict[str, object]]:
         rows = [
-            {**chosen, **{metric: _number(result, metric) for metric in metrics}}
+            {**chosen, **{metric: number_at(result, metric) for metric in metrics}}
             for chosen, result in self._results()
         ]
         for metric in metrics:
@@ -313,7 +313,7 @@ def _accepted_metric(metric: str) -> str:
     return "a number that one of the runs has, like links.NAME.queue_packets.mean"
 
 
-def _number(result: Result, metric: str) -> float | None:
+def number_at(result: Result, metric: str) -> float | None:
     """The number of the whole run at a path that begins with "links" or "flows" and a name."""
     kind, _, rest = metric.partition(".")
     name, _, path = rest.partition(".")
