@@ -17,6 +17,7 @@ extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
     "algorithm_tables",
+    "command_options",
     "discipline_pages",
     "objective_tables",
     "detail_table",
