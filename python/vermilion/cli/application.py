@@ -41,6 +41,7 @@ GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
         "compare",
         "bench",
         "reproduce",
+        "check",
         "link",
         "scenarios",
         "disciplines",
