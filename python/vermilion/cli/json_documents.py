@@ -191,6 +191,7 @@ DOCUMENTS: dict[str, Any] = {
         "autorate": AutorateDocument,
         "check": CheckDocument,
         "compare": CompareDocument | CompareSeveralDocument,
+        "control": OnlineRouterDocument,
         "disciplines": list[Algorithm] | Algorithm,
         "link": LinkDocument,
         "monitor": MonitorDocument,
