@@ -238,9 +238,14 @@ def _why_not(interface: Interface, queue: QueueState) -> str | None:
         cure = _tc_remedy(interface, queue)
         kind = printable(queue.kind)
         return f"the kernel's own {kind} cannot be changed; {cure}"
-    if options.discipline is None:
-        return f"Vermilion does not change queues of the kind {printable(queue.kind)}"
-    return None
+    return None if options.discipline is not None else _why_only_read(interface, queue)
+
+
+def _why_only_read(interface: Interface, queue: QueueState) -> str:
+    if queue.kind == "cake":
+        name = printable(shlex.quote(str(QueueAddress(interface.name, queue.parent))))
+        return f"only its rate can be kept: vermilion control {name} --line auto"
+    return f"Vermilion does not change queues of the kind {printable(queue.kind)}"
 
 
 def _tc_remedy(interface: Interface, queue: QueueState) -> str:
