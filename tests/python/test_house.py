@@ -108,7 +108,7 @@ CRATES_BELOW = {
     "tcp": {"parameters"},
     "rdma": {"parameters"},
     "shaping": {"parameters"},
-    "netsim": {"port", "aqm", "tcp", "parameters"},
+    "netsim": {"port", "aqm", "tcp", "shaping", "parameters"},
     "fabric": {"netsim", "rdma", "tcp", "port", "parameters"},
     "monitor": set(),
     "link": {"monitor", "netsim", "aqm", "parameters"},

@@ -246,6 +246,8 @@ impl Way {
             average_queue: self.link.average_queue(),
             drop_probability: self.link.drop_probability(),
             queue: self.link.queue(),
+            rate: self.link.capacity(self.now.saturating_sub(*interval), self.now) * 1e9
+                / *interval as f64,
         };
         series.note(self.now, *interval, state);
     }

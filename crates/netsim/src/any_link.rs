@@ -89,6 +89,16 @@ impl AnyLink {
         either!(self, it => it.waiting_so_far(now))
     }
 
+    /// Propagation delay in nanoseconds.
+    pub fn delay(&self) -> u64 {
+        either!(self, it => it.delay())
+    }
+
+    /// Bits that could be sent from `begin` on and before `end`.
+    pub fn capacity(&self, begin: u64, end: u64) -> f64 {
+        either!(self, it => it.capacity(begin, end))
+    }
+
     /// Packets and bytes waiting, as of the last look.
     pub fn queue(&self) -> (u32, u64) {
         either!(self, it => it.queue())

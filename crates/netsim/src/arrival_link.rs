@@ -219,6 +219,11 @@ impl ArrivalLink {
         self.propagation.delay()
     }
 
+    /// Bits that could be sent from `begin` on and before `end`.
+    pub fn capacity(&self, begin: u64, end: u64) -> f64 {
+        self.transmitter.capacity(begin, end)
+    }
+
     /// Of the packet that was accepted last, at `now`: when its transmission begins, and whether the wire
     /// will lose it. For whoever takes notes.
     pub fn last_accepted(&self, now: u64) -> (u64, bool) {

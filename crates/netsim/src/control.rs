@@ -14,6 +14,8 @@ pub enum Control {
     Start(u32),
     /// A flow stops.
     Stop(u32),
+    /// Laws that set the rates of shapers are asked.
+    Shape,
     /// The probes take their next reading: after all other control events at the same instant, and before packets
     /// that arrive, timers and turns.
     Probe,
@@ -26,6 +28,8 @@ pub struct Schedule {
     position: usize,
     probe_interval: Option<u64>,
     next_probe: u64,
+    /// When laws that set the rates of shapers are asked next.
+    pub next_shaping: u64,
 }
 
 impl Schedule {
@@ -33,13 +37,13 @@ impl Schedule {
     pub fn new(mut events: Vec<(u64, Control)>, probe_interval: Option<u64>) -> Self {
         events.sort_unstable();
         let next_probe = if probe_interval.is_some() { 0 } else { NEVER };
-        Self { events, position: 0, probe_interval, next_probe }
+        Self { events, position: 0, probe_interval, next_probe, next_shaping: NEVER }
     }
 
     /// When the next event is due, [`NEVER`] if there is none.
     pub fn next_time(&self) -> u64 {
         let event = self.events.get(self.position).map_or(NEVER, |&(time, _)| time);
-        event.min(self.next_probe)
+        event.min(self.next_probe).min(self.next_shaping)
     }
 
     /// When each flow that stops does so, at its first queue, whether that is still to come or not.
@@ -59,10 +63,11 @@ impl Schedule {
     /// Takes the next event.
     pub fn pop(&mut self) -> Option<Control> {
         match self.events.get(self.position) {
-            Some(&(time, event)) if time <= self.next_probe => {
+            Some(&(time, event)) if time <= self.next_probe.min(self.next_shaping) => {
                 self.position += 1;
                 Some(event)
             }
+            _ if self.next_shaping <= self.next_probe => Some(Control::Shape),
             _ => {
                 let interval = self.probe_interval?;
                 self.next_probe += interval;

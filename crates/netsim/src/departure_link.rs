@@ -465,6 +465,11 @@ impl DepartureLink {
         self.link.delay()
     }
 
+    /// Bits that could be sent from `begin` on and before `end`.
+    pub fn capacity(&self, begin: u64, end: u64) -> f64 {
+        self.link.capacity(begin, end)
+    }
+
     /// Ends the window at `now`, adds it to each of `into`, and begins the next.
     pub fn close_window(&mut self, now: u64, into: &mut [&mut LinkWindow]) {
         self.link.close_window(now, into);

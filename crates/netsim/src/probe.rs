@@ -14,6 +14,8 @@ pub struct State {
     pub drop_probability: Option<f64>,
     /// Packets and bytes that wait.
     pub queue: (u32, u64),
+    /// Rate in bit/s.
+    pub rate: f64,
 }
 
 /// The readings of one link. All columns have one length; what a discipline does not have is NaN.
@@ -31,6 +33,8 @@ pub struct Series {
     pub drop_probability: Vec<f64>,
     /// Rate forwarded since the last reading, in bits per second.
     pub throughput_bit_per_s: Vec<f64>,
+    /// Rate of the link, or of its shaper where a law sets it, in bits per second; NaN at first where it varies.
+    pub rate_bit_per_s: Vec<f64>,
     /// Packets that arrived since the last reading.
     pub arrivals: Vec<f64>,
     /// Of these and of those that waited, packets dropped since the last reading.
@@ -47,12 +51,13 @@ impl Series {
     }
 
     /// Reads `link` at `now`; `interval` is the time since the last reading, in nanoseconds.
-    pub(crate) fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink) {
+    pub(crate) fn read(&mut self, now: u64, interval: u64, link: &mut AnyLink, rate: f64) {
         let state = State {
             ledger: link.ledger(now),
             average_queue: link.average_queue(),
             drop_probability: link.drop_probability(),
             queue: link.queue(),
+            rate,
         };
         self.note(now, interval, state);
     }
@@ -71,6 +76,7 @@ impl Series {
         self.average_queue_packets.push(average);
         self.drop_probability.push(probability);
         self.throughput_bit_per_s.push(sent as f64 * 8e9 / interval as f64);
+        self.rate_bit_per_s.push(state.rate);
         self.arrivals.push((ledger.arrivals - last.arrivals) as f64);
         self.drops.push((ledger.drops - last.drops) as f64);
         self.marks.push((ledger.marks - last.marks) as f64);

@@ -32,6 +32,8 @@ pub enum Purpose {
     WireLoss = 7,
     /// By how much the propagation of single packets of a link differs.
     Jitter = 8,
+    /// The rates of a line that is drawn.
+    LineRate = 9,
     /// Times between the transfers of one source.
     TransferGaps = 16,
     /// Sizes of the transfers of one source.

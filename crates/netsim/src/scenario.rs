@@ -14,6 +14,7 @@ use vermilion_parameters::{ParameterError, Values};
 use vermilion_port::Class;
 use vermilion_tcp::ForeignSenders;
 
+use crate::generated_line::GeneratedLine;
 pub use crate::limits::{
     HIGHEST_RATE, LINK_MEASURES, LONGEST_DELAY, LONGEST_DURATION, MOST_FLOWS, MOST_LINKS,
     MOST_MEASURES, MOST_PROBES,
@@ -70,16 +71,41 @@ pub struct Link {
     /// A recorded trace of delivery opportunities.
     #[serde(default)]
     pub trace: Option<DeliveryTrace>,
+    /// A line whose rate is drawn from the seed.
+    #[serde(default)]
+    pub line: Option<GeneratedLine>,
     /// Propagation delay in nanoseconds, one way, after the queue.
     pub delay_ns: u64,
     /// Its queue.
     pub queue: Queue,
+    /// Law that sets its rate while the network runs.
+    #[serde(default)]
+    pub rate_control: Option<RateControl>,
     /// How its wire loses packets; it loses none without it.
     #[serde(default)]
     pub loss: Option<LossModel>,
     /// How much is written down here.
     #[serde(default)]
     pub books: Books,
+}
+
+/// A law that keeps a shaper at the rate of a line that it does not know.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RateControl {
+    /// Name of the law, or `oracle`.
+    pub law: String,
+    /// Its parameters in the units of its table.
+    #[serde(default)]
+    pub parameters: Values,
+    /// Name of the open-loop flows that are its probes, each to a reflector of its own, over the shaper and the line.
+    pub probes: String,
+    /// Interval at which it sets the rate, in nanoseconds.
+    #[serde(default = "default_interval")]
+    pub interval_ns: u64,
+    /// True if it knows one-way delays and not only round trips.
+    #[serde(default)]
+    pub one_way: bool,
 }
 
 /// A queue discipline and its parameters.
@@ -211,6 +237,10 @@ pub struct Change {
     pub loss: Option<LossModel>,
 }
 
+const fn default_interval() -> u64 {
+    20_000_000
+}
+
 const fn default_packet_size() -> u32 {
     1000
 }
@@ -240,6 +270,6 @@ impl Scenario {
 impl Link {
     /// Return true if its rate varies by itself.
     pub(crate) fn varies(&self) -> bool {
-        self.rate_schedule.is_some() || self.trace.is_some()
+        self.rate_schedule.is_some() || self.trace.is_some() || self.line.is_some()
     }
 }

@@ -30,6 +30,7 @@ mod packets;
 mod receivers_apart;
 mod records;
 mod schedule;
+mod shaping;
 mod summary;
 mod transfers;
 mod turns;
@@ -63,8 +64,9 @@ use crate::phases::Phases;
 use crate::probe::Series;
 use crate::random::{Purpose, Stream};
 use crate::record::Mark;
-use crate::scenario::{FlowGroup, Scenario};
+use crate::scenario::{self, FlowGroup, Scenario};
 use crate::scripted_losses::Scripts;
+use crate::shaper::Shaper;
 use crate::timers::Timers;
 use crate::transfer_books::{TransferBooks, TransferCounts};
 use crate::transfer_log::TransferLog;
@@ -177,6 +179,8 @@ pub struct Simulation {
     /// Empty where nobody asks for them.
     delays: FlowDelays,
     observed: Observed,
+    /// Shapers whose rates laws set.
+    shapers: Vec<Shaper>,
     /// True if senders that have heard of a packet send by a call: some of them are paced, or round trips are watched.
     sends_by_call: bool,
     /// True if the last advance ended early, because notes should be taken away.
@@ -206,7 +210,9 @@ impl Simulation {
         let starts_and_stops = std::mem::take(&mut laid.events);
         let schedule = schedule_of(&scenario, &measured.phases, starts_and_stops);
         let scripts = Scripts::of(&scenario)?;
+        let shapers = Shaper::all(&scenario)?;
         let mut simulation = Self::of_parts(scenario, links, laid, measured, schedule);
+        simulation.shape_with(shapers);
         if simulation.scenario.flow_delays {
             simulation.count_delays();
         }
@@ -254,6 +260,7 @@ impl Simulation {
             notes: None,
             delays: FlowDelays::default(),
             observed: Observed::Nothing,
+            shapers: Vec::new(),
             sends_by_call: profiles
                 .iter()
                 .flatten()
@@ -453,6 +460,11 @@ fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, Parameter
         .enumerate()
         .map(|(index, link)| {
             let stream = |purpose| Stream::new(seed, purpose, index as u64);
+            let drawn = link.line.map(|line| {
+                let schedule = line.draw(scenario.duration_ns, stream(Purpose::LineRate));
+                scenario::Link { rate_schedule: Some(schedule), ..link.clone() }
+            });
+            let link = drawn.as_ref().unwrap_or(link);
             AnyLink::new(link, stream(Purpose::QueueCoin), stream(Purpose::WireLoss))
                 .map_err(|error| error.under(&format!("links.{}.queue", link.name)))
         })

@@ -241,6 +241,10 @@ impl<P: Packet> TurnLink<P> {
     /// What [`scenario::Link::check`] refuses, an unknown discipline, or a value that its table refuses.
     pub fn of(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
         link.check()?;
+        if link.line.is_some() || link.rate_control.is_some() {
+            let accepted = "no line and no rate_control, which are simulated only";
+            return Err(ParameterError::new("rate", &link.name, accepted));
+        }
         let (queue, values) = scheduler(link).map_err(|error| error.under("queue"))?;
         Ok(Self::new(link, queue, values, coin, wire))
     }
@@ -306,6 +310,12 @@ impl<P: Packet> TurnLink<P> {
     #[must_use]
     pub fn delay(&self) -> u64 {
         self.turns.delay()
+    }
+
+    /// Bits that could be sent from `begin` on and before `end`.
+    #[must_use]
+    pub fn capacity(&self, begin: u64, end: u64) -> f64 {
+        self.turns.transmitter.capacity(begin, end)
     }
 
     /// That of the packet in transmission, or of the last one.

@@ -17,6 +17,7 @@ mod forks;
 mod golden;
 mod laws;
 mod loss;
+mod rate_control;
 mod return_path;
 mod round_trips;
 mod spans;

@@ -230,3 +230,56 @@ impl RateLaw for Autorate {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value as Json;
+
+    use super::*;
+
+    #[test]
+    fn decisions_are_those_of_the_script() {
+        let path = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../tests/reference/cake_autorate_decisions.json"
+        );
+        let given: Json = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+        for (place, way) in ["dl", "ul"].into_iter().enumerate() {
+            let number = |name: &str| given["configuration"][name].as_f64().unwrap();
+            let of_way = |name: &str, after: &str| number(&format!("{name}{way}_{after}"));
+            let rate = |name: &str| BitPerSecond(of_way(name, "shaper_rate_kbps") * 1e3);
+            let delay = |name: &str| Seconds(of_way("", name) / 1e3);
+            let step = |name: &str| number(&format!("shaper_rate_{name}"));
+            let mut law = Autorate::new(AutorateSettings {
+                minimum: rate("min_"),
+                base: rate("base_"),
+                maximum: rate("max_"),
+                delay_threshold: delay("owd_delta_delay_thr_ms"),
+                up_threshold: delay("avg_owd_delta_max_adjust_up_thr_ms"),
+                down_threshold: delay("avg_owd_delta_max_adjust_down_thr_ms"),
+                window: number("bufferbloat_detection_window") as u32,
+                detection: number("bufferbloat_detection_thr") as u32,
+                least_down: step("min_adjust_down_bufferbloat"),
+                most_down: step("max_adjust_down_bufferbloat"),
+                least_up: step("min_adjust_up_load_high"),
+                most_up: step("max_adjust_up_load_high"),
+                down_low: step("adjust_down_load_low"),
+                up_low: step("adjust_up_load_low"),
+                high_load: number("high_load_thr"),
+                refractory: Seconds(number("bufferbloat_refractory_period_ms") / 1e3),
+                decay: Seconds(number("decay_refractory_period_ms") / 1e3),
+                ..AutorateSettings::default()
+            });
+            let mut rates = given["rates_kbps"].as_array().unwrap().iter();
+            for event in given["events"].as_array().unwrap() {
+                if event[0] == "achieved" {
+                    law.on_achieved(event[1 + place].as_i64().unwrap());
+                } else {
+                    law.on_delta(event[1].as_u64().unwrap(), event[2 + place].as_i64().unwrap());
+                    assert_eq!(law.rate, rates.next().unwrap()[place].as_i64().unwrap());
+                }
+            }
+            assert!(rates.next().is_none());
+        }
+    }
+}

@@ -29,9 +29,9 @@ pub(crate) struct BaseDelay {
 }
 
 impl BaseDelay {
-    /// How much longer this delay is than one without a queue; all in nanoseconds.
-    pub(crate) fn excess(&mut self, now: u64, reflector: u32, delay: i64) -> u64 {
-        let it = self.find(reflector, now);
+    /// How much longer this delay is than one without a queue, all in nanoseconds, and whether the reflector is new.
+    pub(crate) fn excess(&mut self, now: u64, reflector: u32, delay: i64) -> (u64, bool) {
+        let (it, is_new) = self.find(reflector, now);
         let period = now / PERIOD;
         // Time may stand still for a while, and does not go back.
         for passed in it.period + 1..=period.min(it.period + PERIODS as u64) {
@@ -40,12 +40,20 @@ impl BaseDelay {
         it.period = it.period.max(period);
         let newest = &mut it.least[(it.period % PERIODS as u64) as usize];
         *newest = delay.min(*newest);
-        delay.saturating_sub(it.base()).max(0) as u64
+        (delay.saturating_sub(it.base()).max(0) as u64, is_new)
     }
 
-    fn find(&mut self, number: u32, now: u64) -> &mut Reflector {
-        let place = self.reflectors.iter().position(|it| it.number == number);
-        let place = place.unwrap_or_else(|| {
+    /// The way has become longer by so much: delays without a queue were taken for a queue.
+    pub(crate) fn raise(&mut self, by: i64) {
+        for it in &mut self.reflectors {
+            let base = it.base().saturating_add(by);
+            it.least.iter_mut().for_each(|least| *least = base.max(*least));
+        }
+    }
+
+    fn find(&mut self, number: u32, now: u64) -> (&mut Reflector, bool) {
+        let known = self.reflectors.iter().position(|it| it.number == number);
+        let place = known.unwrap_or_else(|| {
             let new = Reflector { number, period: now / PERIOD, least: [i64::MAX; PERIODS] };
             if self.reflectors.len() < REFLECTORS {
                 self.reflectors.push(new);
@@ -55,6 +63,6 @@ impl BaseDelay {
             self.reflectors[place] = new;
             place
         });
-        &mut self.reflectors[place]
+        (&mut self.reflectors[place], known.is_none())
     }
 }

@@ -14,8 +14,8 @@ settings! {
         "ours";
     /// direction of the traffic that is held back
     direction: Direction = Up, "ours";
-    /// wait in the line's queue that is accepted
-    excess: Seconds = 0.01 in [0.001, 1] log [0.002, 0.1], "ours";
+    /// wait in the line's queue that is accepted while the line's rate varies; steady lines have next to none
+    excess: Seconds = 0.03 in [0.001, 1] log [0.005, 0.1], "cake-autorate: owd_delta_delay_thr_ms";
     /// least rate
     minimum: BitPerSecond = 3e5 in [1e3, 1e13] log [1e4, 1e9], "ours";
     /// largest rate; automatic: none
@@ -36,14 +36,28 @@ const OUTSTANDING: usize = 256;
 const GIVEN_UP: u64 = 10 * SECOND;
 /// Longest delay that is believed.
 const LONGEST: u64 = 100 * SECOND;
-/// Span over which the curve's slope is taken.
-const SPAN: u64 = 150 * MS;
-/// Time in which a wrong queue is brought back.
-const RESPONSE: f64 = 0.1;
+/// Wait that is taken for jitter of the way.
+const JITTER: u64 = 3 * MS;
+/// The curve's slope is taken over at least so long and so many packets, and at most so long.
+const SPAN: u64 = 60 * MS;
+const SPAN_PACKETS: f64 = 20.0;
+const LONGEST_SPAN: u64 = 600 * MS;
+/// Part of a new slope that the capacity takes over.
+const GAIN: f64 = 0.4;
+/// Difference of a slope's logarithm that is no surprise.
+const SURPRISE: f64 = 0.1;
 /// Time without a queue after which a steady line is asked for more.
 const PATIENCE: u64 = 4 * SECOND;
+/// Queue of a steady line, in seconds.
+const STEADY: f64 = 0.002;
 /// Load from which the shaper holds somebody back.
 const LOADED: f64 = 0.8;
+/// Time after which a probe shows what a step upwards has done.
+const TRIAL: u64 = 40 * MS;
+/// Time for which the line's queue is kept empty for a new reflector.
+const SETTLING: u64 = SECOND;
+/// Time after which a wait that nothing shortens is one of the way.
+const STUCK: u64 = 1_500 * MS;
 
 /// Point of the line's service curve: all bytes let out before a probe have been served when it comes through.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,15 +69,43 @@ struct Point {
     wait: u64,
 }
 
+/// Search for more capacity than is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Trial {
+    /// Since when no probe has waited while the shaper was loaded.
+    quiet_since: Option<u64>,
+    /// Steps upwards since then, and when the last one was: the next waits for a probe let out after it.
+    steps: u32,
+    stepped: u64,
+    /// Capacity before the first of them.
+    from: f64,
+    /// True once probes wait again, until the next slope tells what was found.
+    is_over: bool,
+}
+
+/// Waits that do not become shorter though less is let out.
+#[derive(Clone, Copy, Debug)]
+struct Stuck {
+    since: u64,
+    capacity: f64,
+    least: u64,
+    most: u64,
+}
+
 /// A shaper's rate from the line's service curve.
 ///
 /// A probe that comes through the line's queue shows that all bytes before it have been served: a point of the line's
 /// service curve. While probes wait, the slope of that curve is the capacity; otherwise it is a lower bound. What has been
 /// let out and not been served waits in the line, and is the less for what the line serves meanwhile.
 ///
-/// State: the curve's points, a capacity, the delay of each reflector without a queue. Control law: capacity, less what
-/// brings the queue to its target in 0.1 s. While no probe waits and the shaper is loaded, the capacity is tried upwards:
-/// seldom on a line where that has found nothing, at once where it has.
+/// State: the curve's points, a capacity, a patience, the delay of each reflector without a queue. Control law: the capacity,
+/// more or less by what brings the queue to its target in 0.1 s (0.2 s downwards, where only senders can shorten it). While
+/// no probe waits and the shaper is loaded, the capacity is tried upwards in growing steps, once the patience has passed.
+/// Patience grows to 4 s while slopes are as expected and trials find nothing, and is halved by surprises. With all
+/// patience the target is 2 ms, without any it is `excess`.
+///
+/// An outage needs no threshold: an answer that is late has not been served, so the queue grows and the rate falls. A way
+/// that has become longer looks like a queue that nothing shortens, and becomes the new base after 1.5 s.
 #[derive(Clone, Debug)]
 pub struct ServiceCurve {
     set: ServiceCurveSettings,
@@ -77,17 +119,16 @@ pub struct ServiceCurve {
     is_seen: bool,
     /// Largest capacity lately.
     best: f64,
-    /// Variance of the capacity that a slope shows, as a part of the one expected.
+    /// Mean square of the logarithm by which a slope surprises.
     variance: f64,
     patience: u64,
-    /// Since when no probe has waited while the shaper was loaded.
-    quiet_since: Option<u64>,
-    /// Steps upwards since a probe waited, and when the next may come.
-    steps: u32,
-    next_step: u64,
-    tried_from: f64,
+    trial: Trial,
+    stuck: Option<Stuck>,
+    /// Round trip without waits.
     trip: u64,
     own_wait: u64,
+    /// Until when the queue is kept empty, since a reflector may never have met it so.
+    settles_until: u64,
     rate: f64,
     waiting: Option<Waiting>,
 }
@@ -108,20 +149,46 @@ impl ServiceCurve {
             best: 0.0,
             variance: 0.04,
             patience: 0,
-            quiet_since: None,
-            steps: 0,
-            next_step: 0,
-            tried_from: 0.0,
+            trial: Trial::default(),
+            stuck: None,
             trip: 50 * MS,
             own_wait: 0,
+            settles_until: 0,
             rate: 0.0,
             waiting: None,
         }
     }
 
-    /// A wait that is more than noise, in nanoseconds.
+    /// A wait that is more than jitter and a packet before it, in nanoseconds.
     fn noticed(&self) -> u64 {
-        3 * MS + (1.5 * PACKET / self.capacity * 1e9) as u64
+        JITTER + (1.5 * self.packet_time() * 1e9) as u64
+    }
+
+    /// Seconds that a full packet takes on the line.
+    fn packet_time(&self) -> f64 {
+        PACKET / self.capacity
+    }
+
+    /// How steady the line is, from 0 to 1.
+    fn calm(&self) -> f64 {
+        self.patience as f64 / PATIENCE as f64
+    }
+
+    fn last_wait(&self) -> u64 {
+        self.points.back().map_or(0, |last| last.wait)
+    }
+
+    /// True if probes have come through lately.
+    fn is_recent(&self, now: u64) -> bool {
+        let lately = 2 * (self.trip + 60 * MS);
+        self.points.back().is_some_and(|last| now.saturating_sub(last.served) < lately)
+    }
+
+    /// True while the shaper holds somebody back.
+    fn is_loaded(&self) -> bool {
+        // Over a few packets at least, or their sizes decide.
+        let span = (100 * MS).max((12.0 * PACKET / self.rate * 1e9) as u64).min(SECOND);
+        self.passed.rate(span).is_some_and(|rate| rate > LOADED * self.rate)
     }
 
     fn learn(&mut self, now: u64, answer: Answer) {
@@ -133,18 +200,23 @@ impl ServiceCurve {
         let delay = answer
             .one_way
             .map_or(trip as i64, |delay| delay.saturating_sub_unsigned(answer.own_wait));
-        let wait = self.bases.excess(answer.received, answer.reflector, delay);
+        let (wait, is_new) = self.bases.excess(answer.received, answer.reflector, delay);
         let wait = wait.min(trip);
-        let served = match self.set.direction {
-            Direction::Up => answer.sent.saturating_add(answer.own_wait).saturating_add(wait),
-            Direction::Down => answer.received.saturating_sub(answer.own_wait),
-        };
-        let at = match self.set.direction {
-            Direction::Up => served - wait,
-            Direction::Down => served,
+        if is_new {
+            self.settles_until = now.saturating_add(SETTLING);
+        }
+        // The bytes that count are let out upwards before the probe is, and come in downwards as the answer does.
+        let (served, bytes) = match self.set.direction {
+            Direction::Up => {
+                let left = answer.sent.saturating_add(answer.own_wait);
+                (left.saturating_add(wait), self.passed.at(left))
+            }
+            Direction::Down => {
+                let come = answer.received.saturating_sub(answer.own_wait);
+                (come, self.passed.at(come))
+            }
         };
         (self.trip, self.own_wait) = (trip - wait, answer.own_wait);
-        let bytes = self.passed.at(at);
         let last = self.points.back().copied().unwrap_or_default();
         if served <= last.served || bytes < last.bytes {
             return;
@@ -153,102 +225,130 @@ impl ServiceCurve {
             self.points.pop_front();
         }
         self.points.push_back(Point { served, bytes, wait });
-        self.measure();
+        self.measure(served - last.served);
+        self.look_for_longer_way(now, wait);
     }
 
-    /// Takes the slope of the curve's last part for the capacity, or for a lower bound of it.
-    fn measure(&mut self) {
+    /// Takes the slope of the curve's last part for the capacity, or for a lower bound of it. The last two points are
+    /// `apart` by so much.
+    fn measure(&mut self, apart: u64) {
         let Some(&end) = self.points.back() else { return };
         let noticed = self.noticed();
         let (mut begin, mut is_busy, mut count) = (end, end.wait > noticed, 0);
         for &point in self.points.iter().rev().skip(1) {
             if is_busy && point.wait <= noticed && count >= 2 {
-                break; // the slope of a queue that has just begun
+                break; // the queue has just begun
             }
             is_busy &= point.wait > noticed;
             begin = point;
             count += 1;
+            let span = end.served - begin.served;
             let bits = (end.bytes - begin.bytes) * 8.0;
-            if end.served - begin.served >= SPAN && bits >= 12.0 * PACKET
-                || end.served - begin.served >= 4 * SPAN
-            {
+            if span >= LONGEST_SPAN || span >= SPAN && bits >= SPAN_PACKETS * PACKET {
                 break;
             }
         }
         let span = end.served - begin.served;
-        if span < SPAN / 3 {
+        if span < SPAN {
             return;
         }
         let slope = ((end.bytes - begin.bytes) * 8e9 / span as f64).max(1.0);
-        let capacity = self.capacity;
+        let is_over = is_busy && std::mem::take(&mut self.trial.is_over);
+        let found = slope / self.trial.from;
+        if is_over && found <= 1.1 {
+            self.capacity = self.trial.from; // there was no more
+        }
+        let surprise = (slope / self.capacity).ln();
         if is_busy {
-            let surprise = (slope / capacity).ln();
             self.variance += 0.05 * (surprise * surprise - self.variance);
-            if surprise < -0.15 && self.steps == 0 {
-                self.patience = (self.patience / 2).max(self.trip);
+            if is_over {
+                self.patience = if found > 1.1 { self.patience / 4 } else { 2 * self.patience };
+            } else if surprise.abs() < SURPRISE {
+                self.patience = self.patience.saturating_add(apart);
+            } else if self.trial.steps == 0 || surprise > 0.0 {
+                self.patience /= 2;
             }
-            self.capacity *= (0.4 * surprise).exp();
+            self.patience = self.patience.clamp(self.trip.min(PATIENCE), PATIENCE);
+            self.capacity *= (GAIN * surprise).exp();
+            if !self.is_seen {
+                self.settles_until = end.served.saturating_add(SETTLING);
+            }
             self.is_seen = true;
-        } else if slope > capacity {
-            self.capacity += 0.4 * (slope - capacity);
+        } else if surprise > 0.0 {
+            self.capacity += GAIN * (slope - self.capacity);
         }
     }
 
-    /// Seconds that the line needs for what has been let out and not been served.
+    /// A queue becomes shorter when less is let out, unless it is none.
+    fn look_for_longer_way(&mut self, now: u64, wait: u64) {
+        if wait <= self.noticed() || self.rate > 0.95 * self.capacity {
+            self.stuck = None;
+            return;
+        }
+        let fresh = Stuck { since: now, capacity: self.capacity, least: wait, most: wait };
+        let mut stuck = self.stuck.unwrap_or(fresh);
+        (stuck.least, stuck.most) = (stuck.least.min(wait), stuck.most.max(wait));
+        if stuck.most - stuck.least > (8 * MS).max(stuck.least / 3) {
+            stuck = fresh;
+        }
+        self.stuck = Some(stuck);
+        if now.saturating_sub(stuck.since) > STUCK {
+            self.bases.raise(stuck.least.min(LONGEST) as i64);
+            self.capacity = stuck.capacity;
+            self.points.clear();
+            self.stuck = None;
+        }
+    }
+
+    /// Seconds that the line needs for what has been let out and not been served, but for the packet that it is at.
     fn standing(&self, now: u64) -> f64 {
         let Some(&last) = self.points.back() else { return 0.0 };
         // How much longer than usual an answer is out.
         let usual = self.trip + last.wait + 60 * MS;
-        let late = self
-            .outstanding
-            .front()
-            .map_or(0, |&sent| now.saturating_sub(sent).saturating_sub(usual));
-        match self.set.direction {
+        let oldest = self.outstanding.front();
+        let late = oldest.map_or(0, |&sent| now.saturating_sub(sent).saturating_sub(usual));
+        let standing = match self.set.direction {
             Direction::Up => {
                 let served = now.saturating_sub(last.served).saturating_sub(late);
                 let (_, bytes) = self.passed.last();
-                let let_out = (bytes as f64 - last.bytes) * 8.0;
-                (let_out / self.capacity - served as f64 / 1e9).max(0.0)
+                (bytes as f64 - last.bytes) * 8.0 / self.capacity - served as f64 / 1e9
             }
-            Direction::Down => (last.wait + late) as f64 / 1e9,
-        }
+            Direction::Down => last.wait.saturating_add(late) as f64 / 1e9,
+        };
+        (standing - self.packet_time()).max(0.0)
     }
 
     /// Tries a larger capacity where a loaded shaper makes nothing wait.
     fn try_more(&mut self, now: u64, standing: f64) {
-        let loaded = self.passed.rate(100 * MS).is_some_and(|rate| rate > LOADED * self.rate);
-        let waits = self.points.back().is_some_and(|last| last.wait > self.noticed());
-        if waits {
-            if self.steps > 0 {
-                let gain = self.capacity / self.tried_from;
-                self.patience = if gain > 1.1 { self.patience / 4 } else { self.patience * 2 };
-            }
-            self.patience = self.patience.clamp(self.trip, PATIENCE);
-            self.quiet_since = None;
-            self.steps = 0;
+        let waits = self.last_wait() > self.noticed();
+        let settles = now < self.settles_until && self.is_seen;
+        if waits
+            || settles
+            || standing > self.set.excess.0
+            || !self.is_recent(now)
+            || !self.is_loaded()
+        {
+            let is_over = self.trial.is_over || waits && self.trial.steps > 0;
+            self.trial = Trial { quiet_since: None, steps: 0, is_over, ..self.trial };
             return;
         }
-        let is_recent = self
+        let since = *self.trial.quiet_since.get_or_insert(now);
+        let is_answered = self
             .points
             .back()
-            .is_some_and(|last| now.saturating_sub(last.served) < 2 * (self.trip + 60 * MS));
-        if !loaded || !is_recent || standing > self.set.excess.0 {
-            self.quiet_since = None;
-            self.steps = 0;
+            .is_some_and(|last| last.served > self.trial.stepped.saturating_add(TRIAL));
+        if now.saturating_sub(since) < self.patience || !is_answered {
             return;
         }
-        let since = *self.quiet_since.get_or_insert(now);
-        if now.saturating_sub(since) < self.patience || now < self.next_step {
-            return;
+        if self.trial.steps == 0 {
+            self.trial.from = self.capacity;
         }
-        if self.steps == 0 {
-            self.tried_from = self.capacity;
-        }
-        let more =
-            if self.is_seen { (0.05 * f64::from(1 << self.steps.min(3))).min(0.35) } else { 1.0 };
-        self.capacity *= 1.0 + more;
-        self.steps += 1;
-        self.next_step = now + self.trip + 40 * MS;
+        let calm = self.calm();
+        let first = 0.05 + 0.15 * (1.0 - calm);
+        let step = (first * f64::from(1 << self.trial.steps.min(3))).min(0.5);
+        self.capacity *= if self.is_seen { 1.0 + step } else { 2.0 };
+        self.trial.steps += 1;
+        self.trial.stepped = now;
     }
 }
 
@@ -262,7 +362,7 @@ impl RateLaw for ServiceCurve {
     }
 
     fn answered(&mut self, answer: Answer) {
-        self.outstanding.retain(|&sent| sent != answer.sent);
+        self.lost(answer.sent);
         if self.answers.len() == OUTSTANDING {
             self.answers.pop_front();
         }
@@ -281,21 +381,25 @@ impl RateLaw for ServiceCurve {
         while let Some(answer) = self.answers.pop_front() {
             self.learn(now, answer);
         }
-        let (least, most) = (self.set.minimum.0, self.set.maximum.map_or(1e13, |most| most.0));
+        let least = self.set.minimum.0;
+        let most = self.set.maximum.map_or(1e13, |most| most.0).max(least);
         let standing = self.standing(now);
         self.try_more(now, standing);
-        let most = most.max(least);
-        self.best = self.capacity.max(self.best * (1.0 - 0.002)).min(most);
+        self.best = self.capacity.max(self.best * 0.998).min(most);
         self.capacity = self.capacity.clamp(least.max(0.05 * self.best), most);
-        let capacity = self.capacity;
-        let calm = (self.patience as f64 / PATIENCE as f64).min(1.0);
-        let target = 0.5 * self.set.excess.0 * (1.0 - calm);
-        let part = 1.0 - 0.03 * calm + (target - standing) / RESPONSE;
-        self.rate = (capacity * part.clamp(0.05, 1.25)).clamp(least, most);
-        let last = self.points.back().copied().unwrap_or_default();
-        self.waiting = Some(if last.wait > self.noticed().max((1e9 * self.set.excess.0) as u64) {
+        let (excess, response) = match self.set.direction {
+            Direction::Up => (self.set.excess.0, 0.1),
+            Direction::Down => (1.4 * self.set.excess.0, 0.2),
+        };
+        let calm = self.calm();
+        let target = excess * (1.0 - calm) + STEADY.min(excess) * calm;
+        let most_part = if self.is_seen && now < self.settles_until { 0.85 } else { 1.25 };
+        let part = (1.0 + (target - standing) / response).clamp(0.05, most_part);
+        self.rate = (self.capacity * part).clamp(least, most);
+        let accepted = (self.set.excess.0 * 1e9) as u64;
+        self.waiting = Some(if self.last_wait() > self.noticed().max(accepted) {
             Waiting::Behind
-        } else if self.passed.rate(100 * MS).is_some_and(|rate| rate > LOADED * self.rate) {
+        } else if self.is_loaded() {
             Waiting::Here
         } else {
             Waiting::Nowhere
@@ -311,7 +415,7 @@ impl RateLaw for ServiceCurve {
             doubt: self.is_seen.then(|| self.variance.sqrt()),
             wait_here: last.map(|_| self.own_wait as f64 / 1e9),
             wait_behind: last.map(|last| last.wait as f64 / 1e9),
-            waiting: self.waiting,
+            waiting: last.and(self.waiting),
         }
     }
 }

@@ -22,6 +22,7 @@ struct Line {
     answers: Vec<(u64, Answer)>,
     wait_most: f64,
     served: f64,
+    way_back: u64,
 }
 
 impl Line {
@@ -41,6 +42,7 @@ impl Line {
             answers,
             wait_most: 0.0,
             served: 0.0,
+            way_back: 40 * MS,
         };
         line.rate = line.law.rate(now, 0).min(1e8);
         line
@@ -67,7 +69,7 @@ impl Line {
             {
                 self.probes.pop_front();
                 self.wait_most = self.wait_most.max((self.now - sent) as f64 / 1e9);
-                let (received, reflector) = (self.now + 40 * MS, (sent / MS / 50 % 6) as u32);
+                let (received, reflector) = (self.now + self.way_back, (sent / MS / 50 % 6) as u32);
                 let answer = Answer { reflector, sent, received, one_way: None, own_wait: 0 };
                 self.answers.push((received, answer));
             }
@@ -126,6 +128,27 @@ fn an_outage_stops_the_flow_and_is_got_over() {
     line.run(2_000, 12e6);
     line.run(4_000, 12e6);
     assert!(line.used(4_000, 12e6) > 0.85, "{}", line.used(4_000, 12e6));
+}
+
+#[test]
+fn a_way_that_becomes_longer_is_no_queue() {
+    let mut line = Line::new("service-curve", &[]);
+    line.run(8_000, 12e6);
+    line.way_back = 140 * MS;
+    line.run(5_000, 12e6);
+    line.run(10_000, 12e6);
+    assert!(line.used(10_000, 12e6) > 0.9, "{}", line.used(10_000, 12e6));
+    assert!(line.wait_most < 0.05, "{}", line.wait_most);
+}
+
+#[test]
+fn a_queue_that_stands_for_minutes_does_not_become_the_base() {
+    let mut line = Line::new("service-curve", &[("minimum", 12e6)]);
+    line.run(5_000, 24e6);
+    // The least rate is more than the line can: nothing helps, and the law has to know that it waits.
+    line.run(60_000, 11e6);
+    assert!(line.law.state().wait_behind.unwrap() > 1.0, "{:?}", line.law.state());
+    assert_eq!(line.law.state().waiting, Some(Waiting::Behind));
 }
 
 #[test]

@@ -394,7 +394,7 @@ def milliseconds_per_packet(scenario: Scenario, name: str) -> float | None:
 def constant_rate(scenario: Scenario, name: str) -> float | None:
     """Rate of a link, bit/s; ``None`` where it varies, so that no length is a time."""
     link = scenario.links[name]
-    if link.rate_schedule is not None or link.trace is not None:
+    if link.varies:
         return None
     if any(change.link == name and change.rate is not None for change in scenario.changes):
         return None

@@ -340,6 +340,14 @@ def senders() -> dict[str, Algorithm]:
     return _tables(_core.senders())
 
 
+@cache
+def rate_laws() -> dict[str, Algorithm]:
+    """Every law that sets a shaper's rate, by name."""
+    from vermilion import _core
+
+    return _tables(_core.rate_laws())
+
+
 def discipline(name: object) -> Algorithm:
     """The discipline of this name.
 

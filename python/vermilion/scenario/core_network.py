@@ -160,6 +160,8 @@ class CoreLink:
         rate_schedule: rates that follow a schedule.
         trace: recorded delivery opportunities.
         books: how much is written down: ``full``, ``counters`` or ``none``.
+        line: a kind of access whose rate is drawn from the seed.
+        rate_control: a law that sets its rate.
     """
 
     name: str
@@ -170,6 +172,8 @@ class CoreLink:
     rate_schedule: Data | None = None
     trace: Data | None = None
     books: str = "full"
+    line: Data | None = None
+    rate_control: Data | None = None
 
     @property
     def limit(self) -> ParameterValue:
@@ -182,7 +186,8 @@ class CoreLink:
     @property
     def varies(self) -> bool:
         """True if its rate follows a time table."""
-        return self.rate_schedule is not None or self.trace is not None
+        ways = (self.rate_schedule, self.trace, self.line)
+        return any(way is not None for way in ways)
 
     def with_parameters(self, values: Values) -> CoreLink:
         """The same link with other values of some parameters of its queue."""
@@ -207,6 +212,10 @@ class CoreLink:
             rates["rate_schedule"] = self.rate_schedule
         if self.trace is not None:
             rates["trace"] = self.trace
+        if self.line is not None:
+            rates["line"] = self.line
+        if self.rate_control is not None:
+            rates["rate_control"] = self.rate_control
         before = members({"name": self.name, **rates, "delay_ns": self.delay_ns})
         queue = members(self.queue.words())
         books = {} if self.books == "full" else {"books": self.books}

@@ -19,7 +19,7 @@ from vermilion.scenario.wire import nominal_rate, schedule_to_core, trace_to_cor
 
 if TYPE_CHECKING:
     from vermilion.scenario.core_network import CoreRoundTrips
-    from vermilion.scenario.tables import FlowGroup, Link
+    from vermilion.scenario.tables import FlowGroup, Line, Link
     from vermilion.scenario.written_scenario import WrittenScenario
 
 SHORTEST_S: Final = 1e-6
@@ -124,8 +124,14 @@ def _link(scenario: WrittenScenario, name: str, link: Link) -> CoreLink:
         loss=None if link.loss is None else link.loss.to_core(),
         rate_schedule=schedule_to_core(link),
         trace=trace,
+        line=None if link.line is None else _line(link.line),
+        rate_control=None if link.rate_control is None else link.rate_control.to_core(),
         books=link.books,
     )
+
+
+def _line(line: Line) -> dict[str, object]:
+    return {"kind": line.kind, "mean_bit_per_s": round(line.mean)}
 
 
 def _flow_group(scenario: WrittenScenario, name: str, group: FlowGroup) -> CoreFlowGroup:

@@ -293,8 +293,8 @@ def _check_change(scenario: WrittenScenario, index: int) -> None:
     if not (change.queue or change.loss) and change.rate is None and change.delay is None:
         raise FieldError("", "a change of nothing", "a rate, a delay, a loss or a queue")
     link = scenario.links[change.link]
-    if change.rate is not None and (link.rate_schedule or link.trace):
-        accepted = "no rate for a link with a rate_schedule or a trace"
+    if change.rate is not None and link.varies:
+        accepted = "no rate for a link with a rate_schedule, a trace or a line"
         raise FieldError("rate", format_quantity(change.rate, RATE), accepted)
 
 

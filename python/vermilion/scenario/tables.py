@@ -215,6 +215,58 @@ class Queue(Table):
         return algorithm_of(Shape(self.discipline, self.classes))
 
 
+class Line(Table):
+    """``line`` of a link: a kind of access whose rate is drawn from the seed."""
+
+    kind: Literal["lte", "starlink", "docsis", "wifi"]
+    mean: Rate = Field(description="bit/s")
+
+
+class RateControl(Table):
+    """``rate_control`` of a link: a law that sets the rate of its shaper while it runs."""
+
+    law: str = Field(description="the name of a law, or oracle")
+    probes: StrictStr = Field(description="open-loop flows over the shaper and the line")
+    interval: Annotated[float, Quantity(TIME, minimum=1e-3, maximum=10.0)] = 0.02
+    one_way: bool = False
+    parameters: dict[str, algorithms.ParameterValue] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        """Check further keys against the law's own table."""
+        if not isinstance(value, dict):
+            example = '{ law = "service-curve", probes = "pings" }'
+            raise FieldError("", value, f"a table, like {example}")
+        keys = cls.model_fields.keys() - {"parameters"}
+        own = {key: each for key, each in value.items() if key in keys}
+        rest = {key: each for key, each in value.items() if key not in keys}
+        known = algorithms.rate_laws()
+        law = own.get("law", "service-curve")
+        if law == "oracle":
+            for key, each in rest.items():
+                raise FieldError(key, each, "no parameters of an oracle")
+            return {"law": law, **own}
+        if not isinstance(law, str) or law not in known:
+            expected = did_you_mean(law if isinstance(law, str) else "", [*known, "oracle"])
+            raise FieldError("law", law, expected)
+        if "direction" in rest:
+            raise FieldError(
+                "direction", rest["direction"], "nothing: the path of the probes says it"
+            )
+        return {"law": law, **own, "parameters": known[law].parse(rest)}
+
+    def to_core(self) -> dict[str, object]:
+        """The control as the core reads it."""
+        return {
+            "law": self.law,
+            "parameters": self.parameters,
+            "probes": self.probes,
+            "interval_ns": round(self.interval * 1e9),
+            "one_way": self.one_way,
+        }
+
+
 class Link(Table):
     """``[links.NAME]``: a rate, a propagation delay after the queue, and the queue."""
 
@@ -222,8 +274,10 @@ class Link(Table):
     rate_schedule: Steps | None = Field(default=None, description="times and rates")
     repeat: Seconds | None = Field(default=None, description="after which a schedule repeats, s")
     trace: StrictStr | None = Field(default=None, description="a file of delivery opportunities")
+    line: Line | None = Field(default=None, description="a kind of access, drawn from the seed")
     delay: Delay = Field(description="one-way propagation delay after the queue, s")
     queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')
+    rate_control: RateControl | None = Field(default=None, description="a law of its rate")
     loss: Loss | None = None
     books: Literal["full", "counters", "none"] = Field(
         default="full", description="how much is written down at the link"
@@ -232,13 +286,25 @@ class Link(Table):
     @model_validator(mode="after")
     def _check_rate(self) -> Link:
         """Refuse two rates, and none."""
-        given = [key for key in ("rate", "rate_schedule", "trace") if key in self.model_fields_set]
+        keys = ("rate", "rate_schedule", "trace", "line")
+        given = [key for key in keys if key in self.model_fields_set]
         if not given:
-            accepted = f"{Quantity(RATE).accepted()}, a rate_schedule or a trace"
+            accepted = f"{Quantity(RATE).accepted()}, a rate_schedule, a trace or a line"
             raise FieldError("rate", MISSING, accepted)
         if len(given) > 1:
             raise FieldError(given[1], f"{given[1]} beside {given[0]}", "one of them")
         return self
+
+    @model_validator(mode="after")
+    def _check_control(self) -> Link:
+        if self.rate_control is not None and self.varies:
+            raise FieldError("rate_control", "a law", "nothing where the rate varies by itself")
+        return self
+
+    @property
+    def varies(self) -> bool:
+        """True if its rate follows a schedule, a trace or a drawn line."""
+        return bool(self.rate_schedule or self.trace or self.line)
 
     @model_validator(mode="after")
     def _check_repeat(self) -> Link:

@@ -42,7 +42,7 @@ def nominal_rate(scenario: WrittenScenario, name: str) -> float:
     if link.trace is not None:
         times = opportunities_ms(scenario, name)
         return len(times) * OPPORTUNITY_BYTES * 8e3 / times[-1]
-    return link.rate
+    return link.rate if link.line is None else link.line.mean
 
 
 def opportunities_ms(scenario: WrittenScenario, name: str) -> tuple[int, ...]:

@@ -144,7 +144,7 @@ class MeasuredRun:
 
         ``time_s``, ``queue_packets``, ``queue_bytes``, ``average_queue_packets`` and
         ``drop_probability`` (NaN where the discipline has none), ``throughput_bit_per_s``,
-        ``arrivals``, ``drops``, ``marks``.
+        ``rate_bit_per_s``, ``arrivals``, ``drops``, ``marks``.
 
         Raises:
             KeyError: there is no such link, or the run had no ``probe_interval_s``.

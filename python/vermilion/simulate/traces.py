@@ -30,6 +30,7 @@ SERIES_COLUMNS: Final = (
     Column("average_queue_packets", "packets", "the discipline's own average, where it has one"),
     Column("drop_probability", "1", "the probability it would drop or mark with, where it has one"),
     Column("throughput_bit_per_s", "bit/s", "bits sent since the point before, per second"),
+    Column("rate_bit_per_s", "bit/s", "rate of the link since then, or of its shaper set by a law"),
     Column("arrivals", "packets", "packets that arrived since the point before"),
     Column("drops", "packets", "packets dropped since the point before"),
     Column("marks", "packets", "packets marked since the point before"),

@@ -98,6 +98,10 @@ def _check_link(link: CoreLink) -> None:
         raise FieldError(f"{at}.queue.discipline", link.queue.discipline, accepted)
     if link.loss is not None:
         raise _unsupported(f"{at}.loss", "a table", "no loss on the wire")
+    if link.line is not None:
+        raise _unsupported(f"{at}.line", "a line", "a rate")
+    if link.rate_control is not None:
+        raise _unsupported(f"{at}.rate_control", "a law", "a rate that nothing sets")
     if link.trace is not None:
         raise _unsupported(f"{at}.trace", "a trace", "a rate")
     if link.rate_schedule is not None:

@@ -115,6 +115,7 @@ def series(samples: NDArray[np.int64], interval_ns: int) -> dict[str, NDArray[np
         "average_queue_packets": unknown,
         "drop_probability": unknown,
         "throughput_bit_per_s": apart[:, _BYTES] * _BITS / passed,
+        "rate_bit_per_s": unknown,
         "arrivals": apart[:, _PACKETS] + apart[:, _DROPS] + apart[:, _WAITING],
         "drops": apart[:, _DROPS],
         "marks": apart[:, _MARKS],

@@ -115,7 +115,7 @@ impl Scenario {
         let link = self.link_named("link", &change.link)?;
         if let Some(rate) = change.rate_bit_per_s {
             if self.links[link].varies() {
-                let accepted = "no rate for a link with a rate_schedule or a trace";
+                let accepted = "no rate for a link with a rate_schedule, a trace or a line";
                 return Err(ParameterError::new("rate", rate, accepted));
             }
             within("rate", rate, 1, HIGHEST_RATE, "bit/s")?;
@@ -135,10 +135,13 @@ impl Link {
     pub fn check(&self) -> Result<(), ParameterError> {
         within("rate", self.rate_bit_per_s, 1, HIGHEST_RATE, "bit/s")?;
         within("delay", self.delay_ns, 0, LONGEST_DELAY, "ns")?;
-        if let (Some(_), Some(_)) = (&self.rate_schedule, &self.trace) {
-            let accepted = "a rate_schedule or a trace, not both";
-            return Err(ParameterError::new("trace", "a trace", accepted));
+        let ways = [self.rate_schedule.is_some(), self.trace.is_some(), self.line.is_some()];
+        if ways.into_iter().filter(|&way| way).count() > 1 {
+            let accepted = "a rate_schedule, a trace or a line, not two of them";
+            let field = if self.trace.is_some() { "trace" } else { "line" };
+            return Err(ParameterError::new(field, format!("a {field}"), accepted));
         }
+        self.line.map_or(Ok(()), |line| line.check())?;
         self.rate_schedule.as_ref().map_or(Ok(()), RateSchedule::check)?;
         self.trace.as_ref().map_or(Ok(()), DeliveryTrace::check)?;
         self.loss.as_ref().map_or(Ok(()), LossModel::check)

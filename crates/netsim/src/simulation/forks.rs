@@ -128,7 +128,7 @@ impl Simulation {
     pub fn set_rate(&mut self, link: usize, rate: u64) -> Result<(), ParameterError> {
         let description = &self.scenario.links[link];
         let refused = if description.varies() {
-            let accepted = "no rate for a link with a rate_schedule or a trace";
+            let accepted = "no rate for a link with a rate_schedule, a trace or a line";
             Err(ParameterError::new("rate", rate, accepted))
         } else {
             within("rate", rate, 1, HIGHEST_RATE, "bit/s")

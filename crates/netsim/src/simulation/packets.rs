@@ -317,6 +317,9 @@ impl Simulation {
             let (number, after) = ((packet.sequence(), u32::MAX), self.now - packet.sent);
             self.delays.on_arrived(packet.flow(), number, after);
         }
+        if !self.shapers.is_empty() {
+            self.note_probe_end(&packet);
+        }
         let flow = &mut self.flows[packet.flow() as usize];
         let Source::OpenLoop(source) = &mut flow.source else {
             debug_assert!(false, "flow {} has a receiver, and a sink", packet.flow());
@@ -402,6 +405,9 @@ impl Simulation {
 
     /// A packet arrives at the queue of a link on its way (back, if it is an acknowledgement).
     fn offer<O: Observer>(&mut self, packet: Packet, back: bool) {
+        if !self.shapers.is_empty() && !back && packet.hop() == 1 {
+            self.note_passage(&packet);
+        }
         let hop = self.ways.hop(packet.flow(), back, packet.hop().into());
         let link = &mut self.links[hop.link as usize];
         let lines = (&mut self.lines, &mut self.calendar, &mut self.notes, &self.answers);
@@ -426,6 +432,9 @@ impl Simulation {
     /// A packet of so many bytes of an open-loop flow begins its way; `group` is that of the flow.
     #[inline(always)] // for every packet of such a flow
     fn send_open_loop<O: Observer>(&mut self, number: u32, group: u32, size: u32) {
+        if !self.shapers.is_empty() {
+            self.note_probe(number);
+        }
         let group = &self.groups[group as usize];
         let place = if O::DELAYS { self.delays.on_sent(number) } else { 0 };
         let segment = Segment { sequence: place, sent: self.now, ..Segment::default() };

@@ -26,6 +26,7 @@ impl Simulation {
             Some(Control::Change(index)) => self.on_change(index as usize),
             Some(Control::Start(flow)) => self.on_start(flow),
             Some(Control::Stop(flow)) => self.on_stop(flow),
+            Some(Control::Shape) => self.shape(),
             Some(Control::Probe) => self.read_probes(),
             None => {}
         }
@@ -135,8 +136,11 @@ impl Simulation {
 
     fn read_probes(&mut self) {
         let interval = self.scenario.probe_interval_ns.unwrap_or(NEVER);
-        for (series, link) in self.measured.series.iter_mut().zip(&mut self.links) {
-            series.read(self.now, interval, link);
+        let rates: Vec<_> =
+            (0..self.links.len()).map(|link| self.rate_of(link, interval)).collect();
+        let links = self.links.iter_mut().zip(rates);
+        for (series, (link, rate)) in self.measured.series.iter_mut().zip(links) {
+            series.read(self.now, interval, link, rate);
         }
     }
 
