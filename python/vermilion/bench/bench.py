@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import platform
 import shlex
+import signal
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass, field
 from functools import partial
@@ -218,12 +219,16 @@ class Bench:
         # Those that take longest, in Python, come first.
         rest = sorted(tasks, key=lambda task: self._own not in {task.label, task.against})
         pool = ProcessPoolExecutor(
-            threads, multiprocessing.get_context("spawn"), load_plugins, (self.plugins,)
+            threads, multiprocessing.get_context("spawn"), _begin_worker, (self.plugins,)
         )
         try:
             waiting = {pool.submit(work, task): task for task in rest}
             for future in as_completed(waiting):
                 yield waiting[future], future.result()
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -320,6 +325,12 @@ def command_of(
     for option, given in (("--sender", sender), ("--discipline", discipline), ("-o", folder)):
         words += [option, given] if given else []
     return shlex.join([*words, *(["--quick"] if quick else [])])
+
+
+def _begin_worker(plugins: Sequence[str]) -> None:
+    """Load the plug-ins; Ctrl-C is for the process that has the workers."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    load_plugins(plugins)
 
 
 def _measured_task(kind: Kind, seeds: Sequence[int], task: Task) -> list[Measures]:

@@ -42,7 +42,7 @@ def bench(
         ),
     ],
     quick: Annotated[
-        bool, typer.Option("--quick", help="The short suite: a minute instead of a quarter hour.")
+        bool, typer.Option("--quick", help="The short suite: a fifth of the work.")
     ] = False,
     threads: options.Threads = None,
 ) -> int:
