@@ -176,7 +176,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
     }
 
     /// Puts a packet at the end of a queue.
-    #[inline]
+    #[inline(always)] // a call would have the packet written to memory
     pub(crate) fn push(&mut self, queue: usize, packet: P, now: u64) {
         let quantum = self.quantum;
         self.push_with(queue, packet, now, |_| quantum);
@@ -184,7 +184,7 @@ impl<P: Packet, C: Clone> FlowQueues<P, C> {
 
     /// Puts a packet at the end of a queue. If that is in no list, `deficit` says what it has now, by
     /// what it had left.
-    #[inline]
+    #[inline(always)] // likewise
     pub(crate) fn push_with(
         &mut self,
         queue: usize,
