@@ -39,6 +39,7 @@ __all__ = [
     "rate_based_senders",
     "rate_laws",
     "register_discipline",
+    "register_library",
     "register_predicate",
     "register_sender",
     "run",
@@ -466,6 +467,19 @@ def register_sender(table: str, adapter: object) -> None:
 
     Raises:
         ParameterError: A table that cannot be used, or the name of one of the core's.
+    """
+
+def register_library(
+    address: int, of_disciplines: type[Exception], of_senders: type[Exception]
+) -> tuple[str, bool]:
+    """Register what a library has whose function ``vermilion_plugin`` has returned this address.
+
+    A panic in it ends a run with an error of the class of its kind. The library has to stay loaded.
+    Return its name, and whether it is a discipline.
+
+    Raises:
+        ParameterError: Another version of the interface, a table that cannot be used, or the name
+            of one of the core's.
     """
 
 def unregister_sender(name: str) -> bool:

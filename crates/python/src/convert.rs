@@ -33,8 +33,8 @@ pub fn measuring(scenario: Scenario, distributions: bool, flow_delays: bool) -> 
 pub fn scenario_and_session(text: &str) -> PyResult<(Scenario, Option<Arc<Session>>)> {
     let mut scenario = scenario(text)?;
     let session = Arc::default();
-    let any = registered::hand_over(&mut scenario, &session);
-    Ok((scenario, any.then_some(session)))
+    let handed = registered::hand_over(&mut scenario, &session);
+    Ok((scenario, handed.any.then_some(session)))
 }
 
 /// A network at time 0.

@@ -14,6 +14,7 @@ mod kept;
 mod link;
 mod monitor;
 mod named_verdict;
+mod native;
 mod own_congestion_control;
 mod own_discipline;
 mod own_predicate;
@@ -52,7 +53,7 @@ mod _core {
     use super::own_predicate::PassingPacket;
     #[pymodule_export]
     use super::registered::{
-        predicates, register_discipline, register_predicate, register_sender,
+        predicates, register_discipline, register_library, register_predicate, register_sender,
         unregister_discipline, unregister_predicate, unregister_sender,
     };
     #[pymodule_export]

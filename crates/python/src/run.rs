@@ -123,7 +123,7 @@ pub fn run_many(
         .map(|text| {
             let mut scenario =
                 convert::measuring(convert::scenario(text)?, distributions, flow_delays);
-            calls_python.push(registered::hand_over(&mut scenario, &session));
+            calls_python.push(registered::hand_over(&mut scenario, &session).python);
             Ok(scenario)
         })
         .collect::<PyResult<Vec<_>>>()?;
@@ -139,6 +139,8 @@ pub fn run_many(
     session.check(python)?;
     let batch = batch.map_err(refused)?;
     work_on_threads(python, &batch, &conditions)?;
+    // A plug-in in a library may have panicked there.
+    session.check(python)?;
     let mut outcomes = batch.into_outcomes().map_err(refused)?.into_iter();
     let mut done = on_threads.len();
     let mut texts = Vec::with_capacity(jobs.len());

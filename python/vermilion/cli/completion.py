@@ -23,8 +23,8 @@ def scenario_names(incomplete: str) -> list[str]:
 
 
 def plugin_files(incomplete: str) -> list[str]:
-    """Files of Python."""
-    return _beginning(incomplete, _files(incomplete, ".py"))
+    """Files of Python, and libraries."""
+    return _beginning(incomplete, _files(incomplete, ".py", ".so"))
 
 
 def discipline_names(incomplete: str) -> list[str]:
@@ -92,7 +92,7 @@ def _paths_of(ctx: Any) -> Iterator[str]:  # noqa: ANN401 - as above
         yield from (f"flows.{group}.{key}" for key in keys)
 
 
-def _files(incomplete: str, suffix: str) -> list[str]:
+def _files(incomplete: str, *suffixes: str) -> list[str]:
     """Files and folders that begin so, as a shell would offer them."""
     given = Path(incomplete)
     folder = given if incomplete.endswith("/") else given.parent
@@ -103,7 +103,7 @@ def _files(incomplete: str, suffix: str) -> list[str]:
     return [
         f"{each}/" if each.is_dir() else str(each)
         for each in found
-        if each.suffix == suffix or (each.is_dir() and not each.name.startswith("."))
+        if each.suffix in suffixes or (each.is_dir() and not each.name.startswith("."))
     ]
 
 

@@ -1,4 +1,4 @@
-"""``vermilion new``: a scenario to begin with, in a file of one's own."""
+"""``vermilion new``: a scenario to begin with, or a plug-in in Rust, of one's own."""
 
 import shlex
 from pathlib import Path
@@ -10,19 +10,21 @@ from vermilion.cli.endings import UserError
 from vermilion.cli.listings import shipped_text
 from vermilion.cli.output import output_file, say
 
+_PLUGINS = "Plug-ins in Rust"
+
 _OF_OTHER_FILES = {".csv", ".html", ".json", ".md", ".pcap", ".py", ".txt", ".yaml", ".yml"}
 """Endings of names that nobody gives to a scenario on purpose."""
 
 
 def new(
     name: Annotated[
-        str,
+        str | None,
         typer.Argument(
             metavar="NAME",
             help="Name of the file; .toml is added.",
             show_default=False,
         ),
-    ],
+    ] = None,
     *,
     like: Annotated[
         str | None,
@@ -32,11 +34,58 @@ def new(
             show_default=False,
         ),
     ] = None,
+    sender: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a congestion control of this name, as a crate of Rust in a folder of it.",
+            rich_help_panel=_PLUGINS,
+            show_default=False,
+        ),
+    ] = None,
+    discipline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Write a queue discipline likewise.",
+            rich_help_panel=_PLUGINS,
+            show_default=False,
+        ),
+    ] = None,
+    rust: Annotated[
+        bool,
+        typer.Option(
+            "--rust",
+            help="The plug-in is of Rust (of Python: see the pages on disciplines and congestion "
+            "controls of your own).",
+            rich_help_panel=_PLUGINS,
+        ),
+    ] = False,
+    crates: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SOURCES",
+            envvar="VERMILION_CRATES",
+            help="Folder or git address of Vermilion's sources, which the crate is built against "
+            "(default: those that this program runs from).",
+            rich_help_panel=_PLUGINS,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
-    """Write a commented scenario to begin with.
+    """Write a commented scenario to begin with, or a plug-in in Rust.
 
     Nothing that is there is overwritten.
     """
+    if sender is not None or discipline is not None:
+        _write_plugin(name, like, sender, discipline, rust=rust, crates=crates)
+        return
+    if rust:
+        message = "--rust: expected --sender NAME or --discipline NAME beside it"
+        raise UserError(message)
+    if name is None:
+        message = "NAME is missing; expected a file name, --sender NAME or --discipline NAME"
+        raise UserError(message)
     ending = Path(name).suffix.lower()
     if ending in _OF_OTHER_FILES:
         message = f'NAME: "{name}" is not accepted; expected a name that ends in .toml'
@@ -59,3 +108,39 @@ def _starter() -> str:
     from importlib import resources
 
     return (resources.files("vermilion.scenario") / "starter.toml").read_text(encoding="utf-8")
+
+
+def _write_plugin(
+    name: str | None,
+    like: str | None,
+    sender: str | None,
+    discipline: str | None,
+    *,
+    rust: bool,
+    crates: str | None,
+) -> None:
+    from vermilion.scenario.new_plugin import plugin_crate
+
+    if name is not None or like is not None or (sender is not None and discipline is not None):
+        message = "--sender, --discipline: expected one of them, and neither NAME nor --like"
+        raise UserError(message)
+    option, own = ("discipline", discipline) if sender is None else ("sender", sender)
+    if not rust:
+        message = f"--{option}: expected --rust beside it"
+        raise UserError(message)
+    crate = plugin_crate(option, own or "", crates)
+    folder = Path(crate.folder)
+    if folder.exists():
+        message = f'--{option}: "{folder}" exists; expected a new name'
+        raise UserError(message)
+    for place, text in crate.files.items():
+        path = folder / place
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with output_file(f"--{option}", str(path)) as file:
+            file.write(text)
+    library = shlex.quote(str(folder / crate.library))
+    say(
+        f"{folder} is written; it builds against {crate.sources}. Next:\n"
+        f"  cargo build --release --manifest-path {shlex.quote(str(folder / 'Cargo.toml'))}\n"
+        f"  vermilion {option}s {own} --plugin {library}"
+    )

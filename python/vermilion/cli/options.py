@@ -42,8 +42,9 @@ Plugins = Annotated[
     list[str] | None,
     typer.Option(
         "--plugin",
-        metavar="FILE.py",
-        help="Python file with disciplines or congestion controls. Repeatable.",
+        metavar="FILE",
+        help="Python file (.py) or library (.so) with disciplines or congestion controls. "
+        "Repeatable.",
         show_default=False,
         autocompletion=completion.plugin_files,
     ),

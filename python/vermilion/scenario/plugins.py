@@ -2,7 +2,8 @@
 
 A file is run once; every class in it that is derived from :class:`Discipline` or
 :class:`CongestionControl`, has a name and is not imported from elsewhere is registered. Functions
-that are decorated with :func:`packet_predicate` register themselves.
+that are decorated with :func:`packet_predicate` register themselves. A file can also be a library
+of Rust (``vermilion new --rust``), which has one discipline or congestion control.
 """
 
 from __future__ import annotations
@@ -12,9 +13,15 @@ import sys
 import traceback
 from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from vermilion.scenario.errors import ScenarioError
+from vermilion.scenario import algorithms
+from vermilion.scenario.errors import (
+    CongestionControlError,
+    DisciplineError,
+    ScenarioError,
+    from_core,
+)
 from vermilion.scenario.own_congestion_control import CongestionControl, register_congestion_control
 from vermilion.scenario.own_discipline import Discipline, register_discipline
 from vermilion.scenario.own_predicate import names_in
@@ -37,6 +44,8 @@ def registered_name(own: type) -> str:
     raise ScenarioError("class", own.__name__, accepted)
 
 
+_LIBRARIES: Final = {".so", ".dylib", ".dll"}
+
 _loaded: list[Path] = []
 
 
@@ -48,6 +57,8 @@ def loaded_files() -> tuple[Path, ...]:
 def plugin_sources() -> list[dict[str, str]]:
     """File, SHA-256 and text of each file that was loaded, for whoever repeats a run.
 
+    A library has no text.
+
     Raises:
         OSError: one is not there any more.
     """
@@ -55,7 +66,8 @@ def plugin_sources() -> list[dict[str, str]]:
     for path in dict.fromkeys(_loaded):
         content = path.read_bytes()
         digest = hashlib.sha256(content).hexdigest()
-        found.append({"file": str(path), "sha256": digest, "source": content.decode("utf-8")})
+        source = "" if path.suffix in _LIBRARIES else content.decode("utf-8")
+        found.append({"file": str(path), "sha256": digest, "source": source})
     return found
 
 
@@ -74,8 +86,10 @@ def _load(path: Path) -> list[str]:
     specification = spec_from_file_location(name, path) if path.suffix == ".py" else None
     if not path.exists():
         raise ScenarioError("plugin", str(path), "a file that is there; this one is not")
+    if path.suffix in _LIBRARIES:
+        return [_load_library(path)]
     if not path.is_file() or specification is None or specification.loader is None:
-        raise ScenarioError("plugin", str(path), "a file of Python (.py)")
+        raise ScenarioError("plugin", str(path), "a file of Python (.py), or a library (.so)")
     module = module_from_spec(specification)
     # Copying and explaining look a class's module up by its name.
     sys.modules[name] = module
@@ -117,3 +131,31 @@ def _load(path: Path) -> list[str]:
         raise ScenarioError("plugin", str(path), accepted)
     _loaded.append(path.resolve())
     return [*(registered_name(value) for value in own), *conditions]
+
+
+def _load_library(path: Path) -> str:
+    import ctypes
+
+    from vermilion import _core
+
+    try:
+        library = ctypes.CDLL(str(path.resolve()))
+    except OSError as error:
+        accepted = f"a library that this machine can load: {error}"
+        raise ScenarioError("plugin", str(path), accepted) from None
+    try:
+        describe = library.vermilion_plugin
+    except AttributeError:
+        accepted = (
+            'a library with the symbol "vermilion_plugin", as "vermilion new --rust" begins one'
+        )
+        raise ScenarioError("plugin", str(path), accepted) from None
+    describe.restype = ctypes.c_void_p
+    try:
+        name, _ = _core.register_library(describe() or 0, DisciplineError, CongestionControlError)
+    except _core.ParameterError as error:
+        raise from_core(error, str(path)) from None
+    algorithms.disciplines.cache_clear()
+    algorithms.senders.cache_clear()
+    _loaded.append(path.resolve())
+    return name
