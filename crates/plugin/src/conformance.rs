@@ -12,7 +12,7 @@ use vermilion_tcp::{ForeignSenders, Window};
 
 use crate::guest::{self, CongestionControl};
 use crate::host::{Factory, Library};
-use crate::{Plugin, raw};
+use crate::raw::{self, Plugin};
 
 const ROUND_TRIP: u64 = 20_000_000;
 

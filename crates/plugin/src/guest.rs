@@ -8,10 +8,9 @@ use vermilion_parameters::{AlgorithmSettings, Description, ParameterError};
 use vermilion_tcp::rule::WindowRule;
 
 use crate::raw::{
-    self, DONE, DisciplineCalls, It, Link, Made, PANICKED, Packet, REFUSED, RawValue, RuleCalls,
-    Status, Text, Wishes,
+    self, ABI, DONE, DisciplineCalls, It, Link, Made, PANICKED, Packet, Plugin, REFUSED, RawValue,
+    RuleCalls, Status, Text, Wishes,
 };
-use crate::{ABI, Plugin};
 
 /// A congestion control: a [`WindowRule`] that is made from settings.
 ///
@@ -147,7 +146,7 @@ unsafe extern "C" fn make_rule<R: CongestionControl>(
         let settings = unsafe { raw::settings_of(values, &R::Settings::ALGORITHM) };
         given(settings.and_then(|set| R::new(set.read())), facts, |rule, facts| {
             (facts.first, facts.second) = (rule.governs_window(), rule.answers_marks());
-            facts.third = rule.has_hooks();
+            (facts.third, facts.fourth) = (rule.has_hooks(), rule.reads_forward_delay());
             facts.wishes = wishes(rule);
         })
     })

@@ -12,9 +12,9 @@ use vermilion_tcp::rule::{Acknowledged, Congestion, WindowRule};
 use vermilion_tcp::{ForeignRule, ForeignSenders, Window};
 
 use crate::raw::{
-    self, DONE, DisciplineCalls, It, Made, Packet, REFUSED, Rate, RuleCalls, Text, Wishes,
+    self, ABI, DONE, DisciplineCalls, It, Made, Packet, Plugin, REFUSED, Rate, RuleCalls, Text,
+    Wishes,
 };
-use crate::{ABI, Plugin};
 
 /// Hears of a panic: what was called, when in nanoseconds if that is known, and its words.
 pub type Report = Arc<dyn Fn(&str, Option<u64>, &str) + Send + Sync>;
@@ -35,7 +35,7 @@ pub struct Library {
 }
 
 impl Library {
-    /// The library whose function [`SYMBOL`](crate::SYMBOL) has returned this address. Who gives it vouches for that, as for
+    /// The library whose function [`SYMBOL`](raw::SYMBOL) has returned this address. Who gives it vouches for that, as for
     /// the library whose code it runs, and for the library to stay loaded.
     ///
     /// # Errors
@@ -209,7 +209,12 @@ impl Rule {
 impl WindowRule for Rule {
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         let rate = event.rate.as_ref().map(Rate::from);
-        let told = raw::Acknowledged::new(event, rate.as_ref());
+        let asked = Acknowledged {
+            // Where it is not asked for it may be that of another segment.
+            forward_delay: event.forward_delay.filter(|_| self.facts.fourth),
+            ..*event
+        };
+        let told = raw::Acknowledged::new(&asked, rate.as_ref());
         self.tell(("grow", event.now), window, |calls, it, window, wishes| unsafe {
             (calls.grow)(it, &told, window, wishes)
         });
@@ -244,6 +249,11 @@ impl WindowRule for Rule {
 
     fn governs_window(&self) -> bool {
         self.facts.first
+    }
+
+    fn reads_forward_delay(&self) -> bool {
+        // One that governs its window wants the delivery rate, which the plain way has not either.
+        self.facts.fourth || self.facts.first
     }
 
     fn space(&mut self, now: u64, wait: u64) -> (u64, u32) {

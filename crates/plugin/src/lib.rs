@@ -15,32 +15,10 @@ pub mod host;
 pub mod raw;
 
 pub use guest::CongestionControl;
+pub use raw::{ABI, Plugin, SYMBOL};
 pub use vermilion_aqm as aqm;
 pub use vermilion_parameters as parameters;
 pub use vermilion_tcp as tcp;
-
-use raw::{DisciplineCalls, RuleCalls, Text};
-
-/// Version of the interface: another one is refused.
-pub const ABI: u32 = 1;
-/// Symbol by which a library is known.
-pub const SYMBOL: &str = "vermilion_plugin";
-
-/// All that a library says of itself.
-#[repr(C)]
-#[derive(Debug)]
-pub struct Plugin {
-    /// Its [`ABI`]: first in every version.
-    pub abi: u32,
-    /// True if data of a congestion control is ECT(1).
-    pub scalable: bool,
-    /// Name, source and parameter table, as JSON.
-    pub description: Text,
-    /// Functions of a congestion control; null of anything else.
-    pub rule: *const RuleCalls,
-    /// Functions of a discipline; null of anything else.
-    pub discipline: *const DisciplineCalls,
-}
 
 /// Makes a type the congestion control of this library.
 #[macro_export]

@@ -7,11 +7,32 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Value, Values};
 use vermilion_tcp::delivery_rate::{LossSample, RateSample};
 use vermilion_tcp::rule::{self, Congestion};
 
+/// Version of the interface: another one is refused.
+pub const ABI: u32 = 1;
+/// Symbol by which a library is known.
+pub const SYMBOL: &str = "vermilion_plugin";
+
+/// All that a library says of itself.
+#[repr(C)]
+#[derive(Debug)]
+pub struct Plugin {
+    /// Its [`ABI`]: first in every version.
+    pub abi: u32,
+    /// True if data of a congestion control is ECT(1).
+    pub scalable: bool,
+    /// Name, source and parameter table, as JSON.
+    pub description: Text,
+    /// Functions of a congestion control; null of anything else.
+    pub rule: *const RuleCalls,
+    /// Functions of a discipline; null of anything else.
+    pub discipline: *const DisciplineCalls,
+}
+
 /// What came of a call.
 pub type Status = u32;
 /// All is well.
 pub const DONE: Status = 0;
-/// It panicked: [`Plugin`](crate::Plugin)s say why when they are asked for their last words.
+/// It panicked: [`Plugin`]s say why when they are asked for their last words.
 pub const PANICKED: Status = 1;
 /// It refused a value: its last words are field, value and what is accepted, apart by line feeds.
 pub const REFUSED: Status = 2;
@@ -291,6 +312,8 @@ pub struct Made {
     pub second: bool,
     /// The rule has hooks.
     pub third: bool,
+    /// The rule asks for the forward delay.
+    pub fourth: bool,
     /// Wishes of a rule.
     pub wishes: Wishes,
 }

@@ -310,6 +310,10 @@ impl WindowRule for OwnRule {
         self.kind.registered.answers_marks
     }
 
+    fn reads_forward_delay(&self) -> bool {
+        true
+    }
+
     fn governs_window(&self) -> bool {
         self.kind.registered.governs_window
     }

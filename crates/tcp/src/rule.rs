@@ -103,6 +103,11 @@ pub trait WindowRule: std::fmt::Debug {
         false
     }
 
+    /// Return true if [`Acknowledged::forward_delay`] is asked for: others are not always told. It is asked at the start.
+    fn reads_forward_delay(&self) -> bool {
+        false
+    }
+
     /// Return true if the rule alone sets the window, also during recovery.
     fn governs_window(&self) -> bool {
         false

@@ -73,7 +73,7 @@ def new(
         ),
     ] = None,
 ) -> None:
-    """Write a commented scenario to begin with, or a plug-in in Rust.
+    """Write a scenario to begin with, or a plug-in.
 
     Nothing that is there is overwritten.
     """

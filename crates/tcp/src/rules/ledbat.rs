@@ -102,6 +102,10 @@ impl Ledbat {
 }
 
 impl WindowRule for Ledbat {
+    fn reads_forward_delay(&self) -> bool {
+        true
+    }
+
     fn grow(&mut self, event: &Acknowledged, window: &mut Window) {
         let Some(delay) = event.forward_delay else { return };
         self.note(event.now, delay);

@@ -68,6 +68,10 @@ macro_rules! rules {
                 match self { $(Self::$rule(rule) => rule.answers_marks()),* }
             }
 
+            fn reads_forward_delay(&self) -> bool {
+                match self { $(Self::$rule(rule) => rule.reads_forward_delay()),* }
+            }
+
             fn governs_window(&self) -> bool {
                 match self { $(Self::$rule(rule) => rule.governs_window()),* }
             }

@@ -5,7 +5,8 @@
 
 use super::flight::Flight;
 use super::{Ecn, Sender, SenderOptions};
-use crate::{AnyRule, Receiver, Segment};
+use crate::rule::WindowRule;
+use crate::{Receiver, Segment};
 
 impl Sender {
     /// Segment `sequence` reaches `receiver`, whose acknowledgement arrives at once, at `now`. Return false, having done
@@ -52,7 +53,7 @@ impl Flight {
             && !options.common.timer.timestamps
             && !self.tells_of_sending
             // Nobody asks who goes this way how long a segment was on its way.
-            && !matches!(self.rule, AnyRule::Ledbat(_) | AnyRule::Foreign(_));
+            && !self.rule.reads_forward_delay();
         self.note_plainness();
     }
 
