@@ -133,8 +133,8 @@ def test_a_library_that_is_no_plug_in_is_refused_in_one_line(tmp_path, source, w
         library.write_text("no library")
     else:
         (tmp_path / "other.c").write_text(source)
-        compiler = [shutil.which("cc") or "", "-shared", "-fPIC", "-o", library, tmp_path / "other.c"]
-        subprocess.run(compiler, check=True)
+        compiler = [shutil.which("cc") or "", "-shared", "-fPIC", "-o", library]
+        subprocess.run([*compiler, tmp_path / "other.c"], check=True)
     with pytest.raises(ScenarioError) as raised:
         vermilion.load_plugins([library])
     assert words in str(raised.value)
