@@ -1,6 +1,6 @@
 """A policy for a shaper's rate, learned by cross-entropy, beside two baselines.
 
-Needs Gymnasium: pip install 'vermilion[gym]'
+Needs Gymnasium: pip install gymnasium
 """
 
 from collections.abc import Callable

@@ -1,6 +1,6 @@
 """Environments for learning: a queue's parameters, a sender's window, a shaper's rate.
 
-They are Gymnasium's (``pip install 'vermilion[gym]'``), and registered there:
+They are Gymnasium's (``pip install gymnasium``), and registered there:
 
     >>> import gymnasium, vermilion.gym
     >>> env = gymnasium.make("vermilion/Shaper-v0")

@@ -12,6 +12,7 @@ from typing import Any, Final
 EXTRAS: Final = {
     "frames": ("pandas", "pyarrow"),
     "dask": ("dask[distributed]",),
+    "gym": ("gymnasium",),
 }
 """Packages of each extra, as in pyproject.toml."""
 
