@@ -6,7 +6,7 @@
 
 Network namespaces in a row, as `interface_monitor.py` has them: senders, a line that delays
 acknowledgements, a router whose exit has a shaper (htb) with a `pfifo` below it, a receiver. In the
-router `vermilion online --router linux:r1/1:10 --monitor` runs as an operator would start it. CPU
+router `vermilion control linux:r1/1:10 --monitor` runs as an operator would start it. CPU
 time is that of the process that looks, listens and decides (``/proc/PID/stat``), from 20 s after
 its start on; searches run in another process, of which the time is told beside it. Prints one JSON
 object, with what the controller said. ``--mode sample`` measures what of it is sampling: the same

@@ -70,7 +70,7 @@ def test_control_has_no_option_of_simulations(vermilion):
 NEARLY = [
     (["run", "varying-load", "--seeds", "3"], "vermilion compare SCENARIO --seeds 10"),
     (["run", "varying-load", "--dask", "x"], "vermilion tune and vermilion atlas have it"),
-    (["watch", "--answers"], "vermilion online ... --listen ADDRESS:PORT --answers"),
+    (["watch", "--answers"], "vermilion control ... --listen ADDRESS:PORT --answers"),
     (["simulate", "x"], "try vermilion run"),
     (["Dashboard"], "try vermilion watch"),
     (["run", "varying-load", "--discipline", "pfifo_fast"], 'here it is called "drop-tail"'),

@@ -1,4 +1,4 @@
-"""``vermilion online --router``: mistakes, the terminal, signals, and where the journal is kept."""
+"""``vermilion control``: mistakes, the terminal, signals, and where the journal is kept."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def kernel(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["online"], "expected a scenario or --router"),
+        (["online"], "of a router: vermilion control"),
         (["online", "--router=linux:eth7"], 'no interface "eth7"; expected "dummy0"'),
         (["online", "--router=snmp:x"], 'expected "snmp:HOST/INTERFACE"'),
         (["online", "--router=cisco:x"], 'expected "linux:INTERFACE"'),

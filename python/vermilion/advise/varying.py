@@ -127,7 +127,7 @@ def advise_varying(
         )
     ways = {"up": ("up",), "down": ("down",), "both": ("up", "down")}[direction]
     apply, undo = _linux(name, ways, low, link_layer)
-    keep = f"vermilion online --router linux:{name} --line auto --direction {direction}"
+    keep = f"vermilion control linux:{name} --line auto --direction {direction}"
     keep += "" if delay_at_most is None else f" --excess {shlex.quote(delay_at_most)}"
     return VaryingAdvice(
         low,
@@ -193,7 +193,7 @@ def _notes(low: float, high: float, ways: Sequence[str], layer: LinkLayer) -> li
     least = format_quantity(low, RATE)
     notes = [
         f"So far the rate is fixed at {least}, and {1 - low / high:.0%} of the best is unused.",
-        "What adapts is vermilion online --line auto, which need not be told any rate.",
+        "What adapts is vermilion control --line auto, which need not be told any rate.",
         "Keep CAKE's autorate-ingress off, and stop cake-autorate: two would set one rate.",
         "Shape the interface next to the modem; Wi-Fi drivers have fair queues of their own.",
     ]

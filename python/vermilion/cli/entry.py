@@ -49,8 +49,7 @@ _COMMANDS: Final[Mapping[str, str]] = {
     "optimise": "vermilion tune",
     "optimize": "vermilion tune",
     "search": "vermilion tune",
-    "control": "vermilion online",
-    "controller": "vermilion online",
+    "controller": "vermilion control",
     "live": "vermilion watch",
     "dashboard": "vermilion watch",
     "page": "vermilion watch",
@@ -84,10 +83,10 @@ _OPTIONS: Final[Mapping[tuple[str, str], str]] = {
     ("tune", "--report"): "keep the tuning with --study FILE, then: vermilion report FILE",
     ("online", "--interface"): "a queue of this machine is --router linux:NAME",
     ("watch", "--page"): "watch always serves the page; --listen sets the address",
-    ("watch", "--answers"): "watch only shows; to answer: vermilion online ... --listen "
+    ("watch", "--answers"): "watch only shows; to answer: vermilion control ... --listen "
     "ADDRESS:PORT --answers",
     ("watch", "--router"): (
-        "watch needs a journal; for a router: vermilion online --router ... --listen ADDRESS:PORT"
+        "watch needs a journal; for a router: vermilion control ... --listen ADDRESS:PORT"
     ),
 }
 

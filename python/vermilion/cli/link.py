@@ -158,7 +158,7 @@ def link(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Allow vermilion online --router link:NAME.",
+            help="Allow vermilion control link:NAME.",
             show_default=False,
         ),
     ] = None,

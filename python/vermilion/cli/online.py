@@ -95,7 +95,7 @@ def online(
         list[str] | None,
         typer.Argument(
             metavar="SCENARIO...",
-            help="Scenario files or shipped names, each with [tuning]. None with --router.",
+            help="Scenario files or shipped names, each with [tuning].",
             show_default=False,
             autocompletion=completion.scenario_names,
         ),
@@ -338,11 +338,10 @@ def online(
 ) -> int:
     """Keep a changing network tuned.
 
-    The network is a running simulation (or another plant: --plant) with a hidden seed, or with
-    --router the one at a queue of this machine, which is only observed unless told otherwise. The
-    controller sees what a router can export; it notices changes, rebuilds a model, tunes it,
-    applies what is significantly better, verifies and rolls back. Every decision is shown with its
-    reason.
+    The network is a running simulation (or another plant: --plant) with a hidden seed; a real
+    router is a matter of vermilion control. The controller sees what a router can export; it
+    notices changes, rebuilds a model, tunes it, applies what is significantly better, verifies and
+    rolls back. Every decision is shown with its reason.
     """
     _warn_of_former(("--atlas", atlas), ("--without-model", without_model))
     from vermilion.online.router_policy import Service
@@ -361,7 +360,7 @@ def online(
         answers=answers,
     )
     if router or (policy is not None and not scenarios):
-        _refuse_given(context, _OF_SIMULATIONS, "needs a simulation; leave it out with --router")
+        _refuse_given(context, _OF_SIMULATIONS, "needs a simulation; leave it out for a router")
         from vermilion.cli.online_router import RouterRequest
 
         request = RouterRequest(
@@ -380,11 +379,11 @@ def online(
         _on_router(context, request, line, direction, excess, reflectors)
         return 0
     _refuse_given(
-        context, {"line": "--line", **_OF_LINES}, "needs a real router; expected --router beside it"
+        context, {"line": "--line", **_OF_LINES}, "needs a real router; expected vermilion control"
     )
-    _refuse_given(context, _OF_ROUTERS, "needs a real router; expected --router beside it")
+    _refuse_given(context, _OF_ROUTERS, "needs a real router; expected vermilion control")
     if not scenarios:
-        message = "SCENARIO is missing; expected a scenario or --router; see vermilion online -h"
+        message = "SCENARIO is missing; expected a scenario; of a router: vermilion control"
         raise UserError(message)
     from vermilion.online.policy import CHANGES_PER_MINUTE, stated_policy
     from vermilion.scenario import load_scenario

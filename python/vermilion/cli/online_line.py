@@ -1,4 +1,4 @@
-"""``vermilion online --router linux:eth0 --line auto``: a shaper kept at its line's rate."""
+"""``vermilion control linux:eth0 --line auto``: a shaper kept at its line's rate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``vermilion online --router``: watches or controls a queue of a real router."""
+"""``vermilion control``: watches or controls a queue of a real router."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ _HOUR_S = 3600.0
 def status(
     journal: Annotated[
         Path | None,
-        typer.Argument(metavar="JOURNAL", help="Of vermilion online.", show_default=False),
+        typer.Argument(
+            metavar="JOURNAL", help="Of vermilion online or control.", show_default=False
+        ),
     ] = None,
     *,
     state_dir: Annotated[

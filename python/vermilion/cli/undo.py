@@ -49,7 +49,7 @@ def undo(
         Path | None,
         typer.Argument(
             metavar="JOURNAL",
-            help="File of vermilion online. Default: all journals in $STATE_DIRECTORY, "
+            help="File of vermilion online or control. Default: all journals in $STATE_DIRECTORY, "
             "or ~/.local/state/vermilion.",
             show_default=False,
         ),

@@ -17,7 +17,7 @@ def watch(
         Path | None,
         typer.Argument(
             metavar="JOURNAL",
-            help="File of vermilion online (default: newest in --state-dir).",
+            help="File of vermilion online or control (default: newest in --state-dir).",
             show_default=False,
         ),
     ] = None,
