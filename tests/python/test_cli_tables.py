@@ -5,6 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
+from test_cli import vermilion
 from vermilion.cli import listings, main, run_tables
 from vermilion.cli.run_tables import _speed
 from vermilion.cli.tables import ABSENT, at_least, grid, megabits
@@ -13,6 +14,8 @@ from vermilion.scenario import disciplines, load_scenario, senders
 from vermilion.scenario.library import scenario_names
 from vermilion.simulate import Result
 from vermilion.simulate.tables import Section
+
+__all__ = ["vermilion"]
 
 WIDTHS = (80, 60)
 FULL, MANY, SHARE = "100.00 %", "12,345,678", "98.76 %"
@@ -127,3 +130,31 @@ def test_a_fast_link_has_no_exponent(bit_per_s, shown):
 )
 def test_a_slow_run_is_not_said_to_forward_nothing(packets, cpu_s, shown):
     assert _speed(packets, cpu_s) == shown
+
+
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_more_goodput_than_the_link_carries_is_explained(vermilion, tmp_path, command):
+    # Eight flows fill a queue within a second, and what waits there is delivered later.
+    path = tmp_path / "early.toml"
+    path.write_text(
+        """
+        duration = "3 s"
+        warm_up = "1 s"
+        [links.b]
+        rate = "5 Mbit/s"
+        delay = "5 ms"
+        queue = { discipline = "pie" }
+        [flows.a]
+        count = 8
+        path = ["b"]
+        rtt = "20 ms"
+        sender = "cubic"
+        packet_size = "1500 bytes"
+        header_size = "0 bytes"
+        """
+    )
+    options = ["--seeds", "2", "--discipline", "pie", "--discipline", "red"]
+    out = vermilion(command, str(path), *(options if command == "compare" else []))[1]
+    settled = vermilion(command, "varying-load", *(options if command == "compare" else []))[1]
+    assert "More goodput than the link carries" in out
+    assert "More goodput than the link carries" not in settled

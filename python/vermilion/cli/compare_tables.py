@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import cell, console
-from vermilion.cli.tables import encodable, grid
+from vermilion.cli.tables import BEYOND_THE_LINE, encodable, grid, is_beyond_the_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +68,14 @@ def print_summary(comparison: Comparison) -> None:
         for number, variant in enumerate(names):
             table.add_row(cell(variant), *(cells.get((number, name), "") for name in columns))
         screen.print(table)
+    if any(
+        is_beyond_the_line(comparison.scenarios[each.variant], each.name, each.interval.mean)
+        for each in whole
+        if each.kind == "flows"
+        and each.metric == "goodput_bit_per_s.total"
+        and comparison.scenarios
+    ):
+        screen.print(BEYOND_THE_LINE, markup=False)
     screen.print(
         f"Whole run, means over {len(comparison.seeds)} seeds; * differs significantly from"
         f" {comparison.names[0]}. Phases, groups and intervals: --all",

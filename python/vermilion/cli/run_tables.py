@@ -6,7 +6,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.cli.output import console
-from vermilion.cli.tables import at_least, fixed, grid, megabits, percent, stretch, whole
+from vermilion.cli.tables import (
+    BEYOND_THE_LINE,
+    at_least,
+    fixed,
+    grid,
+    is_beyond_the_line,
+    megabits,
+    percent,
+    stretch,
+    whole,
+)
 from vermilion.simulate import LinkResult, metric_of
 from vermilion.simulate.metric import SLOWEST_SHARE, STARVED, bulk_flows, slowest_share
 from vermilion.simulate.notebook import silent_of_group, silent_of_link
@@ -142,6 +152,12 @@ def print_result(scenario: Scenario, result: Result, *, everything: bool = False
             for each in sections
         ]
     screen.print(grid([heading for heading, _ in windows], sections, screen.width))
+    if any(
+        is_beyond_the_line(scenario, name, _value(window, _GOODPUT[1]))
+        for name in result.groups
+        for _, window in _windows(result.flows(name))
+    ):
+        screen.print(BEYOND_THE_LINE, markup=False)
     data = result.data
     screen.print(
         f"{whole(data['packets_forwarded'])} packets forwarded in {data['wall_s']:.3g} s"

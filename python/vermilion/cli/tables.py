@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Group
     from rich.table import Table
 
+    from vermilion.scenario import Scenario
     from vermilion.simulate.result_data import Stretch
     from vermilion.simulate.tables import Section
 
@@ -25,6 +26,23 @@ _LONGEST_WORD: Final = 16
 """A heading's word that is longer than this may be folded, to save a column its place."""
 
 _NARROWEST_LABELS: Final = 12
+
+
+BEYOND_THE_LINE: Final = (
+    "More goodput than the link carries: packets that had waited, or were held behind a hole, when "
+    "measuring began."
+)
+
+
+def is_beyond_the_line(scenario: Scenario, group: str, bit_per_s: float | None) -> bool:
+    """Check whether a group has more goodput than the slowest link of its path ever carries."""
+    core = scenario.core()
+    path = next((each.path for each in core.flows if each.name == group), ())
+    links = [each for each in core.links if each.name in path]
+    if bit_per_s is None or any(each.varies or each.rate_bit_per_s is None for each in links):
+        return False
+    rates = [each.rate_bit_per_s or 0.0 for each in links]
+    return bool(rates) and not core.changes and bit_per_s > min(rates)
 
 
 ABSENT = "-"
