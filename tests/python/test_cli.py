@@ -103,6 +103,7 @@ def test_series_are_csv_with_documented_columns(vermilion, tmp_path):
         "average_queue_packets",
         "drop_probability",
         "throughput_bit_per_s",
+        "rate_bit_per_s",
         "arrivals",
         "drops",
         "marks",

@@ -138,8 +138,8 @@ def test_more_goodput_than_the_link_carries_is_explained(vermilion, tmp_path, co
     path = tmp_path / "early.toml"
     path.write_text(
         """
-        duration = "3 s"
-        warm_up = "1 s"
+        duration = "12 s"
+        warm_up = "3 s"
         [links.b]
         rate = "5 Mbit/s"
         delay = "5 ms"
