@@ -113,6 +113,17 @@ def test_no_link_between_pages_is_dead():
     assert not dead
 
 
+def test_no_example_needs_a_filter():
+    filtered = [
+        f"{page.name}: {line}"
+        for page in PAGES
+        for line in page.read_text(encoding="utf-8").splitlines()
+        if re.search(r"vermilion .*\|\s*(sed|cut|grep|head|awk|tail)\b", line)
+        and "... | head" not in line
+    ]
+    assert not filtered
+
+
 def test_every_command_has_a_section():
     import typer
 
