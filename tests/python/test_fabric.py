@@ -380,3 +380,55 @@ def test_a_class_is_one_of_eight():
         fabric.star(2, traffic=[{"transfers": rows, "clas": 1}])
     with pytest.raises(ScenarioError, match="eight weights"):
         fabric.star(2, traffic=[{"transfers": rows}], weights=[])
+
+
+def test_open_loop_sources_send_beside_transfers_and_have_figures_of_their_own(vermilion, tmp_path):
+    parts = [
+        fabric.transfers([("host1", "host3", "1 MB", "0 s")]),
+        fabric.open_loop(
+            "constant-rate", "60 Gbit/s", source="host2", destination="host3", stop="1 ms", class_=1
+        ),
+        fabric.open_loop("on-off", "1 Gbit/s", on="20 us", off="20 us", ecn=True, stop="1 ms"),
+    ]
+    network = fabric.star(3, traffic=parts, **NONE_MARKED)
+    assert len(network.notes) == 1
+    assert "open-loop packets (without ecn)" in network.notes[0]
+    result = fabric.run(network)
+    assert (result.data["transfers"], result.data["not_done"]) == (1, 0)
+    constant, on_off = result.open_loop
+    assert (constant["traffic"], constant["sources"], on_off["sources"]) == (1, 1, 3)
+    # 1048 bytes each 139.7 ns.
+    assert constant["packets_sent"] == constant["packets_received"] == 7157
+    assert constant["delay_s"]["mean"] >= 2 * (1e-6 + 83.8e-9)
+    assert constant["goodput_bit_per_s"] == pytest.approx(60e9 * 1000 / 1048, rel=0.01)
+    assert fabric.parse_fabric(network.to_toml()).table == network.table
+    path = tmp_path / "fabric.toml"
+    path.write_text(network.to_toml())
+    code, shown, _ = vermilion("run", path, "--seeds", "2")
+    assert code == 0
+    assert "All 2 transfers are done" in shown
+    assert "constant-rate" in shown
+    assert max(len(line) for line in shown.splitlines()) <= 100
+    alone = fabric.star(2, traffic=[fabric.open_loop("poisson", "1 Gbit/s", stop="0.1 ms")])
+    path.write_text(alone.to_toml())
+    assert "packets sent, nothing lost" in vermilion("run", path)[1]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"kind": "bulk"}, "traffic.0.kind"),
+        ({"rate": "0 bit/s"}, "traffic.0.rate"),
+        ({"source": "host9"}, "traffic.0.source"),
+        ({"source": "host1", "destination": "host1"}, "another host than the source"),
+        ({"on": "1 us"}, "only there"),
+        ({"kind": "on-off", "on": "1 us"}, "traffic.0.off"),
+        ({"kind": "on-off", "on": "1 ns", "off": "1 us"}, "a thousandth of the time per packet"),
+        ({"sender": "hpcc"}, "expected a key of this table"),
+    ],
+)
+def test_what_is_wrong_with_an_open_loop_source_is_named(settings, words):
+    part = {"kind": "poisson", "rate": "1 Mbit/s", **settings}
+    with pytest.raises(ScenarioError) as raised:
+        fabric.star(2, traffic=[part])
+    assert words in str(raised.value)

@@ -3,8 +3,9 @@
 use vermilion_rdma::Hop;
 
 use crate::packet::Packet;
+use crate::results::OpenLoopResult;
 
-/// Both ends of transfers of one kind: rate-based, TCP, or some of each. A `Flow` is the state of one transfer.
+/// Both ends of transfers of one kind: rate-based, TCP, open-loop, or some of each. A `Flow` is the state of one transfer.
 ///
 /// Ends know no clock, no NIC and no way. They are told of what arrives and of the time, and asked for the next packet when
 /// it is their turn at the NIC. Times are nanoseconds; packets are numbered from 0.
@@ -20,7 +21,7 @@ pub(crate) trait End: Send {
     const PLAIN: bool = false;
 
     /// A transfer begins, of the scenario's sender of that place.
-    fn begin(&self, sender: u8, packets: u32, last_payload: u32, now: u64) -> Self::Flow;
+    fn begin(&mut self, sender: u8, packets: u32, last_payload: u32, now: u64) -> Self::Flow;
 
     /// Data has come to its receiver; the load becomes that of the acknowledgement.
     fn on_packet(&mut self, flow: &mut Self::Flow, at: Arrival<'_, Self::Load>) -> Reply;
@@ -50,6 +51,19 @@ pub(crate) trait End: Send {
 
     /// Packets that were sent again so far.
     fn retransmissions(&self) -> u64;
+
+    /// Data has been lost on its way.
+    fn on_loss(&mut self, _flow: &mut Self::Flow) {}
+
+    /// True if nothing will be sent any more though nothing is acknowledged: it is done with the last packet under way.
+    fn is_over(&self, _flow: &Self::Flow) -> bool {
+        false
+    }
+
+    /// What came of sources that send whatever the network does.
+    fn open_loop(&self, _now: u64) -> Vec<OpenLoopResult> {
+        Vec::new()
+    }
 }
 
 /// A packet that comes to a host.

@@ -111,8 +111,11 @@ impl<E: End> Engine<E> {
         let ideal = ideal.collect();
         let mut numbers = HashMap::new();
         let transports = build.transfers.iter().map(|transfer| {
+            // Sources have ports of their own, so that transfers keep theirs beside them.
+            let open = transfer.is_open_loop();
+            let first = if open { 40_000_u32 } else { 10_000 };
             let number =
-                numbers.entry((transfer.source, transfer.destination)).or_insert(10_000_u32);
+                numbers.entry((transfer.source, transfer.destination, open)).or_insert(first);
             *number += 1;
             ((*number - 1) & 0xffff) | (100 << 16)
         });

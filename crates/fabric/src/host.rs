@@ -19,7 +19,7 @@ impl<E: End> Engine<E> {
         let Transfer { source, destination, bytes, .. } = transfer;
         let payload = u64::from(self.sizes.payload);
         let packets = bytes.div_ceil(payload) as u32;
-        let last_payload = (bytes - u64::from(packets - 1) * payload) as u32;
+        let last_payload = (bytes + payload - u64::from(packets) * payload) as u32;
         let class = self.class_of(transfer.class) * self.lines;
         let flow = self.free_pairs.pop().unwrap_or(self.pairs.len() as u32);
         let way = flow as usize * 2 * self.half;
@@ -67,6 +67,7 @@ impl<E: End> Engine<E> {
             self.push(time, timer);
         }
         self.settle(flow);
+        self.release(flow);
     }
 
     /// A transfer stands in the NIC's turns if its sender wants one.
@@ -312,13 +313,15 @@ impl<E: End> Engine<E> {
         self.release(flow);
     }
 
-    /// Forgets a transfer of which nothing is under way any more.
+    /// Forgets a transfer of which nothing is under way any more. A source that will send no more is done then.
     pub(crate) fn release(&mut self, flow: u32) {
         let pair = &mut self.pairs[flow as usize];
         if pair.is_done && pair.under_way == 0 && !pair.is_ready {
             pair.under_way = NONE;
             pair.transfer = NONE;
             self.free_pairs.push(flow);
+        } else if self.end.is_over(&pair.ends) && pair.under_way == 0 {
+            self.complete(flow);
         }
     }
 }

@@ -1,5 +1,5 @@
 //! Data-centre fabrics, packet by packet: hosts whose NICs serve queue pairs in turns, switches with a shared buffer,
-//! pauses, marking, and rate-based ends.
+//! pauses, marking, rate-based ends, TCP, and open-loop sources.
 //!
 //! Nothing here reads files, prints, or asks for the time of day. The same scenario and seed give the same results.
 //!
@@ -13,6 +13,7 @@ mod end;
 mod engine;
 mod host;
 mod mixed_end;
+mod open_loop_end;
 mod packet;
 mod pair;
 pub mod pause;
@@ -32,7 +33,7 @@ mod turns;
 
 use std::sync::atomic::AtomicBool;
 
-use vermilion_parameters::ParameterError;
+use vermilion_parameters::{ParameterError, Values};
 use vermilion_rdma::{RateBased, Visit, registry};
 
 pub use engine::Interrupted;
@@ -45,7 +46,9 @@ use build::Build;
 use end::End;
 use engine::Engine;
 use mixed_end::MixedEnd;
+use open_loop_end::OpenLoopEnd;
 use rate_end::RateEnd;
+use scenario::Sender;
 use tcp_end::{Profiles, TcpEnd, profiles};
 
 /// A fabric that is built and has not begun.
@@ -59,18 +62,18 @@ impl Fabric {
     /// # Errors
     /// The first field that cannot be used.
     pub fn new(scenario: &Scenario, seed: u64) -> Result<Self, ParameterError> {
-        struct Make<'a>(Build, &'a Scenario, Option<Profiles>);
+        struct Make<'a>(Build, &'a Scenario, Option<(Profiles, OpenLoopEnd)>);
         impl Visit for Make<'_> {
             type Output = Fabric;
 
             fn visit<R: RateBased + Send + Sync + 'static>(self, law: R) -> Fabric {
-                let Self(build, scenario, profiles) = self;
-                let Some(profiles) = profiles else {
+                let Self(build, scenario, mixed) = self;
+                let Some((profiles, open)) = mixed else {
                     return Fabric::of(RateEnd::<_, ()>::new(law, scenario), build, scenario);
                 };
                 let tcp = TcpEnd::new(profiles, scenario.packets.on_wire(R::TELEMETRY));
                 let rate = RateEnd::new(law, scenario);
-                Fabric::of(MixedEnd { rate, tcp }, build, scenario)
+                Fabric::of(MixedEnd { rate, tcp, open }, build, scenario)
             }
         }
         let build = Build::new(scenario, seed)?;
@@ -84,11 +87,15 @@ impl Fabric {
             let accepted = "one rate-based sender in a fabric, and any of TCP beside it";
             return Err(ParameterError::new("sender", &other.algorithm, accepted));
         }
-        let is_mixed = build.has_classes() || profiles.iter().any(Option::is_some);
-        let Some(sender) = first else {
+        let open = OpenLoopEnd::new(scenario, seed)?;
+        let is_mixed =
+            build.has_classes() || profiles.iter().any(Option::is_some) || !open.is_empty();
+        // Beside open-loop sources TCP is one of the mixed ends, with a law that nobody uses.
+        let unused = Sender { algorithm: "dctcp-hardware".into(), parameters: Values::default() };
+        let Some(sender) = first.or((!open.is_empty()).then_some(&unused)) else {
             return Ok(Self::of(TcpEnd::new(profiles, scenario.packets), build, scenario));
         };
-        let make = Make(build, scenario, is_mixed.then_some(profiles));
+        let make = Make(build, scenario, is_mixed.then_some((profiles, open)));
         registry::visit(&sender.algorithm, &sender.parameters, nic, make)
     }
 

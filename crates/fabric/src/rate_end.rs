@@ -71,7 +71,7 @@ impl<R: RateBased + Send, L: Copy + Default + Send> End for RateEnd<R, L> {
     const TELEMETRY: bool = R::TELEMETRY;
     const PLAIN: bool = true;
 
-    fn begin(&self, _: u8, total: u32, last_payload: u32, now: u64) -> Self::Flow {
+    fn begin(&mut self, _: u8, total: u32, last_payload: u32, now: u64) -> Self::Flow {
         RateFlow {
             state: self.law.start(),
             next: 0,

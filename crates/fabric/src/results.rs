@@ -45,6 +45,39 @@ pub struct Results {
     pub switches: Vec<SwitchResult>,
     /// Links that lost, marked or were paused, or that were watched.
     pub links: Vec<LinkResult>,
+    /// Each open-loop part of the traffic.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open_loop: Vec<OpenLoopResult>,
+}
+
+/// What came of an open-loop part of the traffic.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct OpenLoopResult {
+    /// Number of the part, from 0.
+    pub traffic: usize,
+    /// Sources that began.
+    pub sources: u64,
+    /// Packets that left their hosts; what was neither received nor lost was under way at the end.
+    pub packets_sent: u64,
+    /// Packets that arrived.
+    pub packets_received: u64,
+    /// Packets that found no room, or could not be marked.
+    pub packets_lost: u64,
+    /// From when a source had a packet to its arrival; `None` if none arrived.
+    pub delay_s: Option<Delays>,
+    /// Payload that arrived, in bit/s, from the first instant to the last instant or arrival.
+    pub goodput_bit_per_s: f64,
+}
+
+/// Delays in seconds; percentiles within 0.4 %.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Delays {
+    /// Mean.
+    pub mean: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
 }
 
 /// Slowdowns of transfers of some sizes.

@@ -1,10 +1,11 @@
 //! A fabric as the core reads it. Hosts are the nodes `0..hosts`, switches those after them.
 
 use serde::{Deserialize, Serialize};
+use vermilion_netsim::scenario::Traffic as Source;
 use vermilion_parameters::Values;
 
 /// A fabric, its traffic, and what is to be watched.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
     /// Number of hosts.
@@ -141,7 +142,7 @@ pub struct Feedback {
 }
 
 /// A part of the traffic.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case", tag = "kind")]
 pub enum Traffic {
     /// Transfers as they are listed: source, destination, bytes, start in nanoseconds.
@@ -171,6 +172,23 @@ pub enum Traffic {
         /// Who receives; `None`: one of all, at random.
         receiver: Option<u32>,
         /// First instant, in nanoseconds.
+        from_ns: u64,
+        /// Last instant, in nanoseconds.
+        until_ns: u64,
+    },
+    /// Packets that are sent whatever the network does, and not acknowledged.
+    OpenLoop {
+        /// When a source has packets.
+        source: Source,
+        /// Bytes of a packet on the wire.
+        packet_size: u32,
+        /// Packets are marked; otherwise they are dropped where others are marked.
+        ecn: bool,
+        /// Who sends; `None`: every host.
+        from: Option<u32>,
+        /// Who receives; `None`: for each source another host at random.
+        to: Option<u32>,
+        /// First instant, in nanoseconds. Where every host sends, each begins at random within a packet's time.
         from_ns: u64,
         /// Last instant, in nanoseconds.
         until_ns: u64,

@@ -18,6 +18,9 @@ impl<E: End> Engine<E> {
         let mut classes = vec![(Vec::new(), 0); self.size_classes.len() + 1];
         let (mut victims, mut of_victims, mut completions) = (0, 0.0, 0.0);
         for (number, transfer) in self.transfers[..self.begun].iter().enumerate() {
+            if transfer.is_open_loop() {
+                continue;
+            }
             let finished = self.finished[number];
             let class = self.size_classes.partition_point(|&bound| bound <= transfer.bytes);
             let mut took = f64::NAN;
@@ -42,7 +45,7 @@ impl<E: End> Engine<E> {
             columns.ideal_time_s.push(seconds(self.ideal[number]));
         }
         let every = classes.iter().flat_map(|class| class.0.iter().copied()).collect::<Vec<_>>();
-        let not_done = classes.iter().map(|class| class.1).sum();
+        let not_done = classes.iter().map(|class| class.1).sum::<usize>();
         let done = every.len();
         let bounds = std::iter::once(0).chain(self.size_classes.iter().copied());
         let links: Vec<LinkResult> = (0..self.lines)
@@ -74,7 +77,7 @@ impl<E: End> Engine<E> {
         let results = Results {
             seed: self.seed,
             ended_at_s: seconds(now),
-            transfers: self.begun,
+            transfers: done + not_done,
             not_done,
             mean_completion_s: (done > 0).then(|| completions / done as f64),
             slowdown: SizeClass::of(0, every, not_done),
@@ -106,6 +109,7 @@ impl<E: End> Engine<E> {
                 })
                 .collect(),
             links,
+            open_loop: self.end.open_loop(now),
         };
         (results, columns)
     }

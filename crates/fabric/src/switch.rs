@@ -127,7 +127,9 @@ impl<E: End> Engine<E> {
     fn lose(&mut self, out: u32, number: u32, flow: u32) {
         self.ports[out as usize].drops += 1;
         self.free_packet(number);
-        self.pairs[flow as usize].under_way -= 1;
+        let pair = &mut self.pairs[flow as usize];
+        pair.under_way -= 1;
+        self.end.on_loss(&mut pair.ends);
         self.release(flow);
     }
 

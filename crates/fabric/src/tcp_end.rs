@@ -36,6 +36,8 @@ pub(crate) struct Connection {
 pub(crate) enum Carried {
     Data(Segment),
     Answer(KeptAcknowledgement),
+    /// When the packet of an open-loop source came to be.
+    Born(u64),
 }
 
 impl Default for Carried {
@@ -59,7 +61,7 @@ impl End for TcpEnd {
     type Flow = Box<Connection>;
     type Load = Carried;
 
-    fn begin(&self, sender: u8, packets: u32, last_payload: u32, _: u64) -> Self::Flow {
+    fn begin(&mut self, sender: u8, packets: u32, last_payload: u32, _: u64) -> Self::Flow {
         let profile = self.profiles[usize::from(sender)].as_ref();
         let profile = profile.expect("a connection's sender is one of TCP");
         let (mut sender, receiver) = profile.ends(0);

@@ -1,19 +1,23 @@
-//! What is sent: lists, Poisson arrivals, incasts.
+//! What is sent: lists, Poisson arrivals, incasts, open-loop sources.
 
 use vermilion_netsim::random::{Purpose, Stream};
 
 use vermilion_parameters::ParameterError;
 
+use crate::open_loop_end::first_open_loop;
 use crate::scenario::{Scenario, Traffic};
 
-/// A transfer of so many bytes from one host to another.
+/// Largest packet of an open-loop source.
+const MOST_PACKET_BYTES: u32 = 65_535;
+
+/// A transfer of so many bytes from one host to another, or an open-loop source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Transfer {
     /// Host that sends.
     pub source: u32,
     /// Host that receives.
     pub destination: u32,
-    /// Bytes.
+    /// Bytes; 0 for an open-loop source.
     pub bytes: u64,
     /// Instant of its start, in nanoseconds.
     pub start: u64,
@@ -23,12 +27,21 @@ pub struct Transfer {
     pub class: u8,
 }
 
+impl Transfer {
+    /// True if it is an open-loop source.
+    #[must_use]
+    pub fn is_open_loop(&self) -> bool {
+        self.bytes == 0
+    }
+}
+
 /// Every transfer of a scenario, by their start.
 ///
 /// # Errors
 /// A list or a pattern that does not fit the hosts.
 pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, ParameterError> {
     let mut all = Vec::new();
+    let mut open_loop = first_open_loop(scenario);
     for (number, traffic) in scenario.traffic.iter().enumerate() {
         let hosts = scenario.hosts;
         let sender = scenario.traffic_senders.get(number).copied().unwrap_or(0);
@@ -114,6 +127,41 @@ pub fn transfers(scenario: &Scenario, seed: u64) -> Result<Vec<Transfer>, Parame
                     order.push(destination);
                     if interval_ns.is_none() {
                         break;
+                    }
+                }
+            }
+            Traffic::OpenLoop { source, packet_size, from, to, from_ns, .. } => {
+                let refuse = |value: String, accepted| {
+                    Err(ParameterError::new(format!("traffic[{number}]"), value, accepted))
+                };
+                let Ok(sender) = u8::try_from(open_loop) else {
+                    return refuse("one more".into(), "fewer senders and open-loop parts than 257");
+                };
+                open_loop += 1;
+                let is_host = |host: &Option<u32>| host.is_none_or(|host| host < hosts);
+                if hosts < 2 || !is_host(from) || !is_host(to) || from.is_some() && from == to {
+                    let value = format!("packets from {from:?} to {to:?}");
+                    return refuse(value, "from one of the hosts to another");
+                }
+                if !(1..=MOST_PACKET_BYTES).contains(packet_size) {
+                    return refuse(format!("packets of {packet_size} bytes"), "1 to 65535 bytes");
+                }
+                let gap = f64::from(*packet_size) * 8e9 / source.open_loop_rate().unwrap_or(1.0);
+                let mut draws = stream(Purpose::TransferGaps, 0);
+                for host in from.map_or(0..hosts, |host| host..host + 1) {
+                    let phase = if from.is_none() { draws.uniform() * gap } else { 0.0 };
+                    let other = draws.uniform_between(0, u64::from(hosts) - 2) as u32;
+                    let destination = to.unwrap_or(other + u32::from(other >= host));
+                    if destination != host {
+                        let start = from_ns + phase as u64;
+                        all.push(Transfer {
+                            source: host,
+                            destination,
+                            bytes: 0,
+                            start,
+                            sender,
+                            class,
+                        });
                     }
                 }
             }

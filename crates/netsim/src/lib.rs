@@ -73,4 +73,5 @@ pub use record::{GroupRecord, LinkRecord, Record, ShortSummary};
 pub use results::Results;
 pub use scenario::Scenario;
 pub use simulation::{Interrupted, Simulation};
+pub use traffic::OpenLoop;
 pub use transfer_log::TransferRow;

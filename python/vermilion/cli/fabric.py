@@ -23,6 +23,10 @@ _HEADINGS: Final = "".join(
     [f"{'slowdown by size':<26}{'done':>9}{'not done':>10}"]
     + [f"{name:>9}" for name in ("mean", "p50", "p95", "p99")]
 )
+_OPEN_LOOP_HEADINGS: Final = (
+    f"{'open loop (us)':<20}{'sources':>8}{'sent':>13}{'lost':>11}"
+    f"{'mean':>9}{'p95':>9}{'p99':>9}{'Gbit/s':>9}"
+)
 _LINK_HEADINGS: Final = (
     f"{'busy':>9}{'marks':>10}{'drops':>8}{'paused ms':>11}{'longest kB':>12}{'mean':>8}{'p99':>8}"
 )
@@ -112,14 +116,20 @@ def _show(fabric: Fabric, every: Sequence[FabricResult], *, everything: bool) ->
     sender = table.sender.congestion_control
     line(f"{hosts}, {len(graph.switches)} switches, {sender}; {ended}")
     line()
-    line(_HEADINGS)
-    classes = first.slowdown_by_size
-    for number, each in enumerate(classes):
-        name = _class_name([c["from_bytes"] for c in classes], number)
-        if any(result.slowdown_by_size[number]["done"] for result in every) or each["not_done"]:
-            line(_class_row(name, every, "slowdown_by_size", str(number)))
-    line(_class_row("all", every, "slowdown"))
-    line()
+    if first.data["transfers"]:
+        line(_HEADINGS)
+        classes = first.slowdown_by_size
+        for number, each in enumerate(classes):
+            name = _class_name([c["from_bytes"] for c in classes], number)
+            if any(result.slowdown_by_size[number]["done"] for result in every) or each["not_done"]:
+                line(_class_row(name, every, "slowdown_by_size", str(number)))
+        line(_class_row("all", every, "slowdown"))
+        line()
+    if first.open_loop:
+        line(_OPEN_LOOP_HEADINGS)
+        for number, each in enumerate(first.open_loop):
+            line(_open_loop_row(fabric.table.traffic[each["traffic"]].kind, every, number))
+        line()
     for text in _what_switches_did(every):
         line(text)
     for text in _links(every, everything=everything):
@@ -133,6 +143,22 @@ def _class_row(name: str, every: Sequence[FabricResult], *keys: str) -> str:
     figures = [_mean(every, *keys, key) for key in ("mean", "p50", "p95", "p99")]
     cells = "".join(f"{fixed(value, 2):>9}" for value in figures)
     return f"  {name:<24}{whole(counts[0]):>9}{whole(counts[1]):>10}{cells}"
+
+
+def _open_loop_row(kind: str, every: Sequence[FabricResult], number: int) -> str:
+    counts = [
+        whole(_mean(every, "open_loop", str(number), key))
+        for key in ("sources", "packets_sent", "packets_lost")
+    ]
+    delays = [
+        _mean([it for it in every if it.open_loop[number]["delay_s"]], "open_loop", str(number),
+              "delay_s", key)
+        for key in ("mean", "p95", "p99")
+    ]  # fmt: skip
+    shown = [ABSENT if value is None else f"{1e6 * value:.4g}" for value in delays]
+    goodput = (_mean(every, "open_loop", str(number), "goodput_bit_per_s") or 0.0) / 1e9
+    cells = "".join(f"{cell:>9}" for cell in (*shown, f"{goodput:.4g}"))
+    return f"  {kind:<18}{counts[0]:>8}{counts[1]:>13}{counts[2]:>11}{cells}"
 
 
 def _class_name(bounds: Sequence[int], number: int) -> str:
@@ -165,6 +191,9 @@ def _verdict(every: Sequence[FabricResult]) -> str:
     slow = _mean(every, "slowdown", "p99") or 1.0
     drops = sum(result.data["drops"] for result in every)
     tail = f", {whole(drops)} packets lost" if drops else ", nothing lost"
+    if not begun:
+        sent = sum(part["packets_sent"] for result in every for part in result.open_loop)
+        return f"{whole(sent)} packets sent{tail}"
     return (
         f"All {whole(begun)} transfers are done; the slowest 1 % took {slow:.1f} times as long as"
         f" alone{tail}"

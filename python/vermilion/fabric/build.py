@@ -215,6 +215,41 @@ def transfers_file(path: str, *, sender: object = None, class_: int = 0) -> Part
     return {"file": path, **_of(sender, class_)}
 
 
+def open_loop(
+    kind: str,
+    rate: str,
+    *,
+    packet_size: str = "automatic",
+    source: str | None = None,
+    destination: str | None = None,
+    on: object = None,
+    off: object = None,
+    ecn: bool = False,
+    start: str = "0 s",
+    stop: str = "automatic",
+    class_: int = 0,
+) -> Part:
+    """Packets that are sent whatever the network does, and not acknowledged (UDP).
+
+    Args:
+        kind: "constant-rate", "poisson", or "on-off" with ``on`` and ``off``.
+        rate: of each source, while it is on.
+        packet_size: bytes on the wire (those of a full packet).
+        source: name of a host (every host).
+        destination: name of a host (for each source another one at random).
+        on: length of an on time, a time or a distribution.
+        off: length of an off time.
+        ecn: whether packets are marked; otherwise they are dropped where others are marked.
+        start: when it begins.
+        stop: when it ends (the end of the run).
+        class_: as switches pause it, 0 to 7.
+    """
+    part: Part = {"kind": kind, "rate": rate, "packet_size": packet_size, "ecn": ecn}
+    named = {"source": source, "destination": destination, "on": on, "off": off}
+    part |= {name: value for name, value in named.items() if value is not None}
+    return {**part, "start": start, "stop": stop, **_of(None, class_)}
+
+
 def _of(sender: object, class_: int) -> Part:
     part: Part = {} if sender is None else {"sender": sender}
     return part if class_ == 0 else {**part, "class": class_}

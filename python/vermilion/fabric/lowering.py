@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from vermilion.fabric.senders import fabric_sender
 from vermilion.fabric.sizes import mean_size
-from vermilion.fabric.tables import FromFile, Incast, Listed, Poisson
+from vermilion.fabric.tables import FromFile, Incast, Listed, OpenLoop, Poisson
 from vermilion.fabric.topologies import graph_of
 from vermilion.scenario.errors import FieldError, did_you_mean, errors_under
 
@@ -96,12 +96,16 @@ def _senders(table: FabricTable) -> tuple[list[dict[str, Any]], list[int]]:
     every = [table.sender]
     places = []
     for part in table.traffic:
-        sender = part.sender or table.sender
+        sender = _sender_of(part, table)
         if sender not in every:
             every.append(sender)
         places.append(every.index(sender))
     rows = [{"algorithm": it.congestion_control, "parameters": _parameters(it)} for it in every]
     return rows, places
+
+
+def _sender_of(part: Traffic, table: FabricTable) -> Sender:
+    return (None if isinstance(part, OpenLoop) else part.sender) or table.sender
 
 
 def _parameters(sender: Sender) -> dict[str, Any]:
@@ -112,8 +116,10 @@ def _parameters(sender: Sender) -> dict[str, Any]:
 
 def notes(table: FabricTable) -> list[str]:
     """Notes before a run: which packets are dropped where others are marked."""
+    open_loop = [part for part in table.traffic if isinstance(part, OpenLoop)]
     named = {
-        it.congestion_control: it for it in (part.sender or table.sender for part in table.traffic)
+        it.congestion_control: it
+        for it in (_sender_of(part, table) for part in table.traffic if part not in open_loop)
     }.values()
     tcp = sorted(
         (
@@ -124,6 +130,8 @@ def notes(table: FabricTable) -> list[str]:
         if it.is_tcp
     )
     dropped = [f"data of {name} (without ECN)" for name, ecn in tcp if not ecn]
+    if not all(part.ecn for part in open_loop):
+        dropped.append("open-loop packets (without ecn)")
     if tcp and table.receiver.acknowledgements == "data":
         dropped.append("acknowledgements of " + ", ".join(name for name, _ in tcp))
     if not dropped:
@@ -161,12 +169,35 @@ def _one_traffic(part: Traffic, table: FabricTable, graph: Graph, folder: Path) 
     if stop <= part.start:
         raise FieldError("stop", f"{stop} s", f"a time after the start, {part.start} s")
     span = {"from_ns": _ns(part.start), "until_ns": _ns(stop)}
+    if isinstance(part, OpenLoop):
+        return _open_loop(part, table, hosts, span)
     if isinstance(part, Poisson):
         expected = part.load * graph.host_rate / 8 / mean_size(part.sizes) * len(hosts) * stop
         if expected > 1e7:  # noqa: PLR2004 - ten million transfers
             raise FieldError("stop", f"{stop} s", "fewer than ten million transfers until then")
         return {"kind": "poisson", "sizes": part.sizes, "load": part.load, **span}
     return _incast(part, graph, hosts, span)
+
+
+def _open_loop(
+    part: OpenLoop, table: FabricTable, hosts: dict[str, int], span: dict[str, int]
+) -> dict[str, Any]:
+    source, destination = (
+        None if name is None else _host(name, hosts, field)
+        for field, name in (("source", part.source), ("destination", part.destination))
+    )
+    if source is not None and source == destination:
+        raise FieldError("destination", part.destination, "another host than the source")
+    full = table.packets.payload + table.packets.header
+    return {
+        "kind": "open_loop",
+        "source": part.core(),
+        "packet_size": full if part.packet_size is None else part.packet_size,
+        "ecn": part.ecn,
+        "from": source,
+        "to": destination,
+        **span,
+    }
 
 
 def _incast(

@@ -50,6 +50,16 @@ class FabricResult:
         """The same by classes of sizes, each from ``from_bytes`` to that of the next."""
         return list(self.data["slowdown_by_size"])
 
+    @property
+    def open_loop(self) -> list[Mapping[str, Any]]:
+        """Each open-loop part of the traffic, by its place there, ``traffic``.
+
+        It has ``sources``, ``packets_sent``, ``packets_received``, ``packets_lost``, ``delay_s``
+        with ``mean``, ``p95`` and ``p99`` (from when a source has a packet), and
+        ``goodput_bit_per_s``.
+        """
+        return list(self.data.get("open_loop", ()))
+
     def link(self, name: str) -> Mapping[str, Any]:
         """A link by its two nodes, like "leaf1-host2".
 

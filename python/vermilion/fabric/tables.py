@@ -12,6 +12,7 @@ from pydantic import Field, PlainValidator, ValidationError, model_validator
 
 from vermilion.fabric.senders import fabric_sender, rate_based_senders
 from vermilion.fabric.sizes import Points, size_distributions
+from vermilion.scenario.distributions import TimeDistribution
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, one_of
 from vermilion.scenario.quantities import RATE, RATIO, SIZE, TIME, Quantity, QuantityError
 from vermilion.scenario.table import Table
@@ -31,6 +32,7 @@ _PART: Final = Quantity(RATIO, 0.0, 1.0)
 _WEIGHT: Final = Quantity(RATIO, 0.01, 100.0)
 _CLASS: Final = Quantity(RATIO, 0.0, 7.0, integer=True)
 _COUNT: Final = Quantity(RATIO, 1.0, float(MOST_HOSTS), integer=True)
+_SOURCE_RATE: Final = Quantity(RATE, 1.0, 1e13)
 _LOAD: Final = Quantity(RATIO, 0.0, 2.0, minimum_excluded=True)
 
 
@@ -482,10 +484,56 @@ class FromFile(Table):
     class_: Annotated[int, _CLASS] = Field(default=0, alias="class")
 
 
-Traffic = Poisson | Incast | Listed | FromFile
+class OpenLoop(Table):
+    """Packets that are sent whatever the network does, and not acknowledged (UDP).
+
+    Attributes:
+        kind: "constant-rate", "poisson", or "on-off" with ``on`` and ``off``.
+        rate: of each source, while it is on.
+        packet_size: bytes on the wire; automatic: those of a full packet.
+        source: name of a host; automatic: every host, each from a random part of a packet's time.
+        destination: name of a host; automatic: for each source another host at random.
+        on: length of an on time.
+        off: length of an off time.
+        ecn: whether packets are marked; otherwise they are dropped where others are marked.
+        start: when it begins.
+        stop: when it ends; automatic: at the end of the run.
+        class_: its class, as switches pause it, 0 to 7; written ``class``.
+    """
+
+    kind: Literal["constant-rate", "poisson", "on-off"]
+    rate: Annotated[float, _SOURCE_RATE]
+    packet_size: Annotated[int | None, _automatic_or(_PACKET)] = None
+    source: str | None = None
+    destination: str | None = None
+    on: TimeDistribution | None = None
+    off: TimeDistribution | None = None
+    ecn: bool = False
+    start: Annotated[float, _INSTANT] = 0.0
+    stop: Annotated[float | None, _automatic_or(_SPAN)] = None
+    class_: Annotated[int, _CLASS] = Field(default=0, alias="class")
+
+    @model_validator(mode="after")
+    def _check_on_off(self) -> OpenLoop:
+        for name, given in (("on", self.on), ("off", self.off)):
+            if (given is None) == (self.kind == "on-off"):
+                shown = MISSING if given is None else "a time"
+                raise FieldError(name, shown, 'a time where kind is "on-off", and only there')
+        return self
+
+    def core(self) -> dict[str, object]:
+        """When a source has packets, for the core."""
+        source: dict[str, object] = {"kind": self.kind, "rate_bit_per_s": self.rate}
+        if self.on is not None and self.off is not None:
+            source |= {"on_ns": self.on.core(1e9), "off_ns": self.off.core(1e9)}
+        return source
+
+
+Traffic = Poisson | Incast | Listed | FromFile | OpenLoop
 
 _TRAFFIC: Final[dict[str, type[Table]]] = {
     "sizes": Poisson, "senders": Incast, "transfers": Listed, "file": FromFile,
+    "kind": OpenLoop,
 }  # fmt: skip
 
 
@@ -562,9 +610,10 @@ class FabricTable(Table):
         sender: the ends of all transfers whose traffic names no others.
         receiver: how receivers answer.
         packets: sizes on the wire.
-        traffic: a list of transfers, of random arrivals, or of incasts.
+        traffic: a list of transfers, of random arrivals, of incasts, or of open-loop sources.
         watch: queues of which mean, deviation and percentiles are wanted.
-        duration: when the run ends at the latest; before that it ends when all transfers are done.
+        duration: when the run ends at the latest; before that it ends when all transfers are done
+            and all open-loop sources have stopped.
         retransmission_timeout: time without progress after which a sender goes back.
         size_classes: bounds of the classes in the table of slowdowns.
     """

@@ -18,10 +18,6 @@ impl FlowGroup {
                 let accepted = "no sender: open-loop traffic has none";
                 return Err(ParameterError::new("sender", "a sender", accepted));
             }
-            (Some(rate), None) if !(1e-3..=HIGHEST_RATE as f64).contains(&rate) => {
-                let accepted = format!("from 0.001 to {HIGHEST_RATE} bit/s");
-                return Err(ParameterError::new("traffic.rate", rate, accepted));
-            }
             (Some(rate), None)
                 if self.access_rate_bit_per_s.is_some_and(|access| rate > access as f64) =>
             {
@@ -42,11 +38,8 @@ impl FlowGroup {
             size.check(1.0, self.largest_transfer() as f64, "bytes")
                 .map_err(|error| error.under("size"))
         };
-        let time = |field: &str, time: &Variate| {
-            time.check(1.0, LONGEST_DURATION as f64, "ns").map_err(|error| error.under(field))
-        };
         match &self.traffic {
-            Traffic::Bulk | Traffic::ConstantRate { .. } | Traffic::Poisson { .. } => Ok(()),
+            Traffic::Bulk => Ok(()),
             Traffic::Transfer { size_bytes } => {
                 within("size", *size_bytes, 1, self.largest_transfer(), "bytes")
             }
@@ -59,17 +52,8 @@ impl FlowGroup {
             }
             Traffic::Bursts { size: sizes, off_ns } => size(sizes).and(time("off", off_ns)),
             Traffic::Trace { starts_ns, sizes_bytes } => self.check_trace(starts_ns, sizes_bytes),
-            Traffic::OnOff { rate_bit_per_s, on_ns, off_ns } => {
-                time("on", on_ns)?;
-                time("off", off_ns)?;
-                let gap = f64::from(self.packet_size_bytes) * 8e9 / rate_bit_per_s;
-                // Otherwise a packet could need any number of on times.
-                let (median, least) = (on_ns.median(), gap / 1000.0);
-                if median >= least {
-                    return Ok(());
-                }
-                let accepted = format!("at least {least} ns, a thousandth of the time per packet");
-                Err(ParameterError::new("on", format!("a median of {median} ns"), accepted))
+            Traffic::ConstantRate { .. } | Traffic::Poisson { .. } | Traffic::OnOff { .. } => {
+                self.traffic.check_open_loop(self.packet_size_bytes)
             }
         }
     }
@@ -113,6 +97,37 @@ impl FlowGroup {
             Traffic::Trace { starts_ns, .. } => starts_ns.len() as f64,
             _ => 0.0,
         }
+    }
+}
+
+fn time(field: &str, time: &Variate) -> Result<(), ParameterError> {
+    time.check(1.0, LONGEST_DURATION as f64, "ns").map_err(|error| error.under(field))
+}
+
+impl Traffic {
+    /// Checks traffic of packets of so many bytes that must be open-loop.
+    ///
+    /// # Errors
+    /// Other traffic, or the first field that cannot be used.
+    pub fn check_open_loop(&self, packet_size: u32) -> Result<(), ParameterError> {
+        let Some(rate) = self.open_loop_rate() else {
+            let accepted = "constant-rate, poisson, or on-off with a rate";
+            return Err(ParameterError::new("kind", "another", accepted));
+        };
+        if !(1e-3..=HIGHEST_RATE as f64).contains(&rate) {
+            let accepted = format!("from 0.001 to {HIGHEST_RATE} bit/s");
+            return Err(ParameterError::new("rate", rate, accepted));
+        }
+        let Self::OnOff { on_ns, off_ns, .. } = self else { return Ok(()) };
+        time("on", on_ns)?;
+        time("off", off_ns)?;
+        // Otherwise a packet could need any number of on times.
+        let (median, least) = (on_ns.median(), f64::from(packet_size) * 8e6 / rate);
+        if median >= least {
+            return Ok(());
+        }
+        let accepted = format!("at least {least} ns, a thousandth of the time per packet");
+        Err(ParameterError::new("on", format!("a median of {median} ns"), accepted))
     }
 }
 

@@ -144,7 +144,8 @@ impl<'a> Plan<'a> {
     fn source(&self, index: u32, phases: &mut Stream) -> Source {
         let index = u64::from(self.number) << 32 | u64::from(index);
         let Some(profile) = &self.profile else {
-            let source = OpenLoop::new(self.group, self.seed, index);
+            let source =
+                OpenLoop::new(&self.group.traffic, self.group.packet_size_bytes, self.seed, index);
             return Source::OpenLoop(Box::new(source.expect("other traffic has a sender")));
         };
         let clocks = profile.sender.common.timer.clock_phases();

@@ -3,7 +3,7 @@
 use super::bursts::Bursts;
 use crate::calendar::NEVER;
 use crate::random::{Purpose, Stream};
-use crate::scenario::{FlowGroup, PacketSize, Traffic};
+use crate::scenario::{PacketSize, Traffic};
 use crate::variate::Variate;
 
 /// The sender of an open-loop flow.
@@ -44,11 +44,11 @@ struct OnOff {
 }
 
 impl OpenLoop {
-    /// A flow that has not begun; `None` for traffic that a window controls. `index` tells the
-    /// flows of a scenario apart.
-    pub fn new(group: &FlowGroup, seed: u64, index: u64) -> Option<Self> {
-        let rate = group.traffic.open_loop_rate()?;
-        let on_off = match &group.traffic {
+    /// A flow of packets of so many bytes that has not begun; `None` for traffic that a window controls. `index` tells
+    /// the flows of a scenario apart.
+    pub fn new(traffic: &Traffic, packet_size: u32, seed: u64, index: u64) -> Option<Self> {
+        let rate = traffic.open_loop_rate()?;
+        let on_off = match traffic {
             Traffic::OnOff { on_ns, off_ns, .. } => {
                 Some(OnOff { on: on_ns.clone(), off: off_ns.clone(), left: 0.0 })
             }
@@ -57,10 +57,10 @@ impl OpenLoop {
         let exponential =
             Traffic::Poisson { rate_bit_per_s: rate, packet_size: PacketSize::Exponential };
         Some(Self {
-            mean_gap: f64::from(group.packet_size_bytes) * 8e9 / rate,
-            mean_size: group.packet_size_bytes,
-            poisson: matches!(group.traffic, Traffic::Poisson { .. }),
-            exponential_size: group.traffic == exponential,
+            mean_gap: f64::from(packet_size) * 8e9 / rate,
+            mean_size: packet_size,
+            poisson: matches!(traffic, Traffic::Poisson { .. }),
+            exponential_size: *traffic == exponential,
             on_off,
             stream: Stream::new(seed, Purpose::Traffic, index),
             next: NEVER,
@@ -157,11 +157,8 @@ mod tests {
     fn the_fastest_flow_keeps_its_rate_after_days() {
         // A byte at 10 Tbit/s every 0.8 ps. At 10^15 ns neighbouring floating-point numbers are 125 ps
         // apart, and time once stood still.
-        let text = r#"{"name": "fast", "count": 1, "path": ["link"], "rtt_ns": 0,
-            "packet_size_bytes": 1, "start_ns": [0, 0],
-            "traffic": {"kind": "constant-rate", "rate_bit_per_s": 1e13}}"#;
-        let group = serde_json::from_str(text).unwrap();
-        let mut source = OpenLoop::new(&group, 1, 0).unwrap();
+        let traffic = Traffic::ConstantRate { rate_bit_per_s: 1e13 };
+        let mut source = OpenLoop::new(&traffic, 1, 1, 0).unwrap();
         let begin = 1_000_000_000_000_000;
         source.start(begin);
         for _ in 0..125_000 {
