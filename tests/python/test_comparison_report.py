@@ -156,6 +156,22 @@ def test_json_of_a_comparison_holds_what_it_takes_to_run_it_again(tmp_path, caps
     assert mean == pytest.approx(first["links"]["bottleneck"]["total"]["utilization"]["mean"])
 
 
+def test_a_plug_in_is_told_as_it_was_loaded_though_its_file_has_gone(tmp_path, capsys):
+    source = Path(__file__).parents[2] / "docs" / "examples" / "square_root_increase.py"
+    plugin, target = tmp_path / "mine.py", tmp_path / "compared.json"
+    plugin.write_text(source.read_text())
+    main(["senders", "square-root-increase", f"--plugin={plugin}"])
+    plugin.unlink()
+    options = ["--discipline=red", "--discipline=pie", "--seeds=2", f"--json={target}"]
+    assert main(["compare", "varying-load", "--set=duration=20 s", *options]) == 0
+    vermilion.unregister_congestion_control("square-root-increase")
+    capsys.readouterr()
+    [told] = [
+        each for each in json.loads(target.read_text())["plugins"] if each["file"] == str(plugin)
+    ]
+    assert told["source"] == source.read_text()
+
+
 def test_several_scenarios_are_compared_one_by_one(tmp_path, capsys):
     target, figure = tmp_path / "all.json", tmp_path / "figure.svg"
     options = ["--sender=cubic", "--sender=bbr", "--seeds=2", "--set=duration=30 s"]

@@ -119,7 +119,7 @@ def test_what_is_out_of_range_is_refused_and_changes_nothing(scenario, change, m
 def test_a_rate_that_follows_a_schedule_stays():
     varying = TEXT.replace('rate = "1 Mbit/s"', 'rate_schedule = [["0 s", "1 Mbit/s"]]')
     network = vermilion.Simulation(vermilion.parse_scenario(varying))
-    with pytest.raises(ScenarioError, match="rate_schedule or a trace"):
+    with pytest.raises(ScenarioError, match="rate_schedule, a trace or a line"):
         network.set_rate("back", "2 Mbit/s")
 
 

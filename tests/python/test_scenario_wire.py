@@ -99,7 +99,7 @@ def test_a_schedule_is_lowered_and_its_mean_is_the_nominal_rate():
 @pytest.mark.parametrize(
     ("link", "field", "accepted"),
     [
-        ("", "rate", "a rate_schedule or a trace"),
+        ("", "rate", "a rate_schedule, a trace or a line"),
         ("rate_schedule = []", "rate_schedule", "a list like"),
         ('rate_schedule = ["10 Mbit/s"]', "rate_schedule.0", "a time and a rate"),
         ('rate_schedule = [["1 s", "10 Mbit/s"]]', "rate_schedule.0", "a first step"),

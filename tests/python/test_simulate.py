@@ -89,6 +89,7 @@ def test_probing_changes_nothing_but_adds_series(scenario):
         "average_queue_packets",
         "drop_probability",
         "throughput_bit_per_s",
+        "rate_bit_per_s",
         "arrivals",
         "drops",
         "marks",

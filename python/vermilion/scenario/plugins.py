@@ -46,7 +46,7 @@ def registered_name(own: type) -> str:
 
 _LIBRARIES: Final = {".so", ".dylib", ".dll"}
 
-_loaded: list[Path] = []
+_loaded: dict[Path, dict[str, str]] = {}
 
 
 def loaded_files() -> tuple[Path, ...]:
@@ -55,20 +55,19 @@ def loaded_files() -> tuple[Path, ...]:
 
 
 def plugin_sources() -> list[dict[str, str]]:
-    """File, SHA-256 and text of each file that was loaded, for whoever repeats a run.
+    """File, SHA-256 and text of each file as it was loaded, for whoever repeats a run.
 
     A library has no text.
-
-    Raises:
-        OSError: one is not there any more.
     """
-    found = []
-    for path in dict.fromkeys(_loaded):
-        content = path.read_bytes()
-        digest = hashlib.sha256(content).hexdigest()
-        source = "" if path.suffix in _LIBRARIES else content.decode("utf-8")
-        found.append({"file": str(path), "sha256": digest, "source": source})
-    return found
+    return [dict(each) for each in _loaded.values()]
+
+
+def _remember(path: Path) -> None:
+    path = path.resolve()
+    content = path.read_bytes()
+    source = "" if path.suffix in _LIBRARIES else content.decode("utf-8")
+    digest = hashlib.sha256(content).hexdigest()
+    _loaded[path] = {"file": str(path), "sha256": digest, "source": source}
 
 
 def load_plugins(files: Iterable[str | Path]) -> list[str]:
@@ -129,7 +128,7 @@ def _load(path: Path) -> list[str]:
             "vermilion.packet_predicate"
         )
         raise ScenarioError("plugin", str(path), accepted)
-    _loaded.append(path.resolve())
+    _remember(path)
     return [*(registered_name(value) for value in own), *conditions]
 
 
@@ -157,5 +156,5 @@ def _load_library(path: Path) -> str:
         raise from_core(error, str(path)) from None
     algorithms.disciplines.cache_clear()
     algorithms.senders.cache_clear()
-    _loaded.append(path.resolve())
+    _remember(path)
     return name
