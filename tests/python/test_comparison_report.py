@@ -163,7 +163,7 @@ def test_a_plug_in_is_told_as_it_was_loaded_though_its_file_has_gone(tmp_path, c
     main(["senders", "square-root-increase", f"--plugin={plugin}"])
     plugin.unlink()
     options = ["--discipline=red", "--discipline=pie", "--seeds=2", f"--json={target}"]
-    assert main(["compare", "varying-load", "--set=duration=20 s", *options]) == 0
+    assert main(["compare", "varying-load", *(f"--set={each}" for each in SHORT), *options]) == 0
     vermilion.unregister_congestion_control("square-root-increase")
     capsys.readouterr()
     [told] = [
