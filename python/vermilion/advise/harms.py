@@ -8,9 +8,9 @@ bound and now, or loses more.
 A queue in which a sparse flow waits longer than the bound is no measure: its goodput and its few
 drops are had with the very delay that is not wanted, because windows that fit a short queue are
 small, and small windows are made by drops. There neither is bounded, and goodput counts by its
-points alone. Where each flow has a queue of its own, drops are how its sender learns its share:
-what they cost shows in goodput, and a sparse flow's are counted by themselves. In the two
-conditions for robustness twice as much is allowed.
+points alone. Where each flow has a queue of its own, drops are how its sender learns its share, and
+bulk waits behind itself: what that costs shows in goodput and points, and a sparse flow is counted
+by itself. In the two conditions for robustness twice as much is allowed.
 """
 
 from __future__ import annotations
@@ -33,6 +33,8 @@ SLACK: Final = 2.0
 _SHORT_TRANSFERS: Final = 1.05
 _OF_DELAY: Final = frozenset({METRICS["goodput"], METRICS["drop_rate"]})
 """Metrics that profit from a queue that is too long."""
+_OWN_AFFAIR: Final = frozenset({METRICS["drop_rate"], METRICS["delay_p95"]})
+"""Metrics of bulk that are its own affair where each flow has a queue."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +108,7 @@ def _used(
 def _is_moot(
     question: Question, margin: Margin, before: Measured, after: Measured, at: Condition
 ) -> bool:
-    if margin.metric == METRICS["drop_rate"] and after.queue.keeps_apart:
+    if margin.metric in _OWN_AFFAIR and after.queue.keeps_apart:
         return True
     return margin.metric in _OF_DELAY and is_broken(question, before, at)
 
