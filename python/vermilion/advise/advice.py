@@ -34,6 +34,7 @@ from vermilion.advise.judgement import (
     score,
     worst_sparse_ms,
 )
+from vermilion.advise.margins import METRICS
 from vermilion.advise.measuring import Laboratory, Measured
 from vermilion.advise.plan import (
     COMPARISON,
@@ -488,9 +489,14 @@ class _Case:
         )
 
     def _is_worth(self, plainer: Measured, other: Measured) -> bool:
-        """Check whether a less plain setting is better, and nobody is worse off with it."""
+        """Check whether a less plain setting is better, and nobody is worse off with it.
+
+        Both keep the margin of the goodput against the queue in force; between them points decide.
+        """
         found = judge(self.question, plainer, other)
-        return found.by is not None and all(each.excusable for each in found.harms)
+        goodput = METRICS["goodput"]
+        harmless = all(each.excusable or each.what == goodput for each in found.harms)
+        return found.by is not None and harmless
 
 
 def price(before: Measured, after: Measured, question: Question) -> dict[str, float]:
