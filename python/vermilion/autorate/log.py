@@ -40,6 +40,9 @@ _PLACES: Final = (3, 4, 12, 14, 31, 5, 17, 19, 32, 9)
 
 _READ: Final = ("{}_ACHIEVED_RATE_KBPS", "{}_OWD_US", "{}_OWD_DELTA_US", "CAKE_{}_RATE_KBPS")
 
+_ALIKE: Final = 0.99
+"""Share of equal delays of both directions from which on they are halves of a round trip."""
+
 
 class AutorateLogError(ValueError):
     """A file from which nothing can be learnt; ``str()`` is the line to show."""
@@ -154,7 +157,7 @@ def _parse(lines: Iterator[str]) -> AutorateLog:
         name: DirectionLog(*(np.ascontiguousarray(table[:, 1 + 4 * side + k]) for k in range(4)))
         for side, name in enumerate(DIRECTIONS)
     }
-    halves = bool(np.mean(sides["dl"].owd_us == sides["ul"].owd_us) > 0.99)  # noqa: PLR2004
+    halves = bool(np.mean(sides["dl"].owd_us == sides["ul"].owd_us) > _ALIKE)
     return AutorateLog(
         table[:, 0] - table[0, 0], sides, table[:, -1].astype(int), halves, int(left_out)
     )

@@ -132,7 +132,7 @@ class Bench:
         return cases(self.kind, quick=self.quick)
 
     def tasks(self) -> list[Task]:
-        """What is to be run; a fabric has no sender written in Python."""
+        """Tasks to be run; a fabric has no sender written in Python."""
         from vermilion.scenario.own_congestion_control import is_own
 
         found = []
@@ -233,7 +233,7 @@ class Bench:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def manifest(self) -> dict[str, Any]:
-        """What it takes to hold it again."""
+        """Contestant as it is held again."""
         from vermilion import _core
 
         return {

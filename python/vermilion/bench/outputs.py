@@ -50,7 +50,7 @@ _METRICS: Final[Mapping[str, tuple[tuple[str, str, float], ...]]] = {
     ),
     "fabric": (("slowdown_p50", "slowdown p50", 1.0), ("slowdown_p99", "slowdown p99", 1.0)),
 }
-"""What the tables show of each family: number, heading, factor."""
+"""Columns of the tables, by family: number, heading, factor."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Table:
 
 
 class Outputs:
-    """What a bench has measured, in the forms of its folder.
+    """Measures of a bench, in the forms of its folder.
 
     Args:
         bench: that was held.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vermilion.bench.outputs import Outputs
 
 EXIT_DIFFERS = 1
-"""What was run again differs, or a submission has not all points."""
+"""Exit code where a repeated run differs, or a submission has not all points."""
 
 _MOST_LINES = 20
 

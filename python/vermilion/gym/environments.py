@@ -196,7 +196,7 @@ class NetworkEnv(gymnasium.Env):
         raise NotImplementedError
 
     def _state(self) -> list[float]:
-        """What is in force, as numbers of about 1."""
+        """Values in force, as numbers of about 1."""
         return []
 
 

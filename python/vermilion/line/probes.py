@@ -34,7 +34,7 @@ _DAY_MS: Final = 86_400_000
 _MS: Final = 1_000_000
 SECOND: Final = 1_000_000_000
 PROBE_BYTES: Final = 60
-"""Of one probe on the line, about."""
+"""Bytes of one probe on the line, about."""
 
 _INTERVAL: Final = 50 * _MS
 _IDLE_INTERVAL: Final = 250 * _MS
@@ -386,7 +386,7 @@ class Prober:
         return max(_DEAD_AFTER, math.ceil(math.log(_CHANCE) / math.log(max(self._loss, 1e-3))))
 
     def _enough(self, index: int, now: int) -> bool:
-        """Whether a reflector can be judged: one that is new may have known a queue alone."""
+        """Return whether a reflector can be judged: a new one may have known a queue alone."""
         own = self._all[index]
         known = own.first is not None and now - own.first > _BASE_SPAN / 3
         return known and len(own.waits) >= _ENOUGH
