@@ -340,7 +340,7 @@ def test_every_discipline_has_its_test_vectors(discipline):
     json.loads(vectors.read_text(encoding="utf-8"))
 
 
-@pytest.mark.parametrize("references", ["reference", "reference/senders"])
+@pytest.mark.parametrize("references", ["reference", "reference/senders", "reference/shaping"])
 def test_the_vectors_are_what_the_references_give(references):
     command = [sys.executable, ROOT / "tests" / "vectors" / references, "--check"]
     outcome = subprocess.run(command, capture_output=True, text=True, check=False)
