@@ -24,7 +24,7 @@ def of_phases(results: Sequence[Result], link: str, metric: str) -> list[Samples
     """
     phases = len(results[0].link(link).phases)
     return [
-        [_required(result.link(link).phases[phase], metric) for result in results]
+        [required(result.link(link).phases[phase], metric) for result in results]
         for phase in range(phases)
     ]
 
@@ -35,12 +35,12 @@ def of_total(results: Sequence[Result], link: str, metric: str) -> Samples:
     Raises:
         ValueError: a value could not be computed, where the paper needs it.
     """
-    return [_required(result.link(link).total, metric) for result in results]
+    return [required(result.link(link).total, metric) for result in results]
 
 
 def goodput(results: Sequence[Result], group: str) -> Samples:
     """A group's goodput after the warm-up in bit/s, a value for each seed."""
-    return [_required(result.flows(group).total, "goodput_bit_per_s.total") for result in results]
+    return [required(result.flows(group).total, "goodput_bit_per_s.total") for result in results]
 
 
 def interval(values: Sequence[float]) -> Interval | None:
@@ -58,7 +58,12 @@ def cell(values: Sequence[float], scale: float = 1.0) -> str:
     return with_interval(interval(values), scale)
 
 
-def _required(window: Mapping[str, object], metric: str) -> float:
+def required(window: Mapping[str, object], metric: str) -> float:
+    """A window's metric.
+
+    Raises:
+        ValueError: it could not be computed.
+    """
     value = metric_of(window, metric)
     if value is None:
         message = f"{metric} could not be computed"

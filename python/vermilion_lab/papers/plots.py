@@ -91,3 +91,21 @@ def trace(
 ) -> None:
     """Plot one run over time."""
     axes.plot(times, values, color=COLOURS[number % len(COLOURS)], linewidth=width, label=label)
+
+
+def panels(
+    names: Sequence[str],
+    height_in: float = 4.2,
+    **options: Any,  # noqa: ANN401 - matplotlib's own
+) -> tuple[Figure, dict[str, Axes]]:
+    """An empty figure with panels side by side, by their titles."""
+    figure, found = sheet(1, len(names), height_in, **options)
+    for axes, name in zip(found[0], names, strict=True):
+        axes.set_title(name, fontsize=10.5)
+    return figure, dict(zip(names, found[0], strict=True))
+
+
+def legend_below(figure: Figure, axes: Axes, columns: int = 4) -> None:
+    """One legend for all panels, below them."""
+    handles, labels = axes.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=columns, fontsize=9)

@@ -17,6 +17,8 @@ _MODULES: Final = {
     "feng-1999": "feng_1999",
     "jamali-2013": "jamali_2013",
     "nichols-1998": "nichols_1998",
+    "alizadeh-2010": "alizadeh_2010",
+    "nichols-2012": "nichols_2012",
 }
 
 

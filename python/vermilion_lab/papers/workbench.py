@@ -50,7 +50,9 @@ class Workbench:
         """Announces so many runs."""
         self._expected += runs
 
-    def run_many(self, scenarios: Mapping[str, Scenario]) -> dict[str, list[Result]]:
+    def run_many(
+        self, scenarios: Mapping[str, Scenario], *, flow_delays: bool = False
+    ) -> dict[str, list[Result]]:
         """Run every scenario with every seed; results have no time series."""
         before = self._done
         outcome = simulate.run_many(
@@ -58,6 +60,7 @@ class Workbench:
             self.seeds,
             threads=self._threads,
             progress=None if self._progress is None else lambda done: self._tell(before + done),
+            flow_delays=flow_delays,
         )
         self._tell(before + len(scenarios) * len(self.seeds))
         return {
