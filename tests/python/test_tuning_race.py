@@ -6,7 +6,7 @@ import pytest
 from vermilion.objectives import Constraint
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.horizon import Horizon
-from vermilion.tuning.race import Race
+from vermilion.tuning.race import LeadersOfSearch, Race
 
 SEARCH_SEEDS = [1, 2, 3]
 SEEDS = list(range(10, 40))
@@ -58,7 +58,7 @@ def horizon_of(made, constraints):
 def race(names, outcome, *, budget=60, used=lambda *_: 1.0, constraints=()):
     made = Made(outcome, used, constraints)
     leaders = [made.evaluation(name) for name in names]
-    runner = Race(horizon_of(made, constraints), leaders)
+    runner = Race(LeadersOfSearch(horizon_of(made, constraints), None), leaders)
     runner.run(SEEDS, budget)
     return runner.winner.setting["name"], made.met, runner.report
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.commands import as_it_stands, candidate_families
+from vermilion.advise.comparing import PART, SettingsOfDevice
 from vermilion.advise.conditions import PACKET_BYTES, grid, probes, subset, with_ramp
 from vermilion.advise.families import buffer_bytes
 from vermilion.advise.judgement import (
@@ -36,6 +37,7 @@ from vermilion.advise.judgement import (
 )
 from vermilion.advise.margins import METRICS
 from vermilion.advise.measuring import Laboratory, Measured
+from vermilion.advise.metrics import SPARSE
 from vermilion.advise.plan import (
     COMPARISON,
     LEAST_SEEDS,
@@ -50,6 +52,7 @@ from vermilion.advise.plan import (
 from vermilion.advise.scaled_line import MOST_SCALE_OF_PIE, ScaledLine
 from vermilion.advise.timekeeping import Timekeeper, TimeUpError, answering_at_interrupt
 from vermilion.simulate.accepted import check_seed
+from vermilion.tuning.race import Race
 from vermilion.tuning.search_loop import hurried_search, run_search
 
 if TYPE_CHECKING:
@@ -86,9 +89,6 @@ QUICK_S: Final = 9.0
 FULL_S: Final = 57.0
 """Seconds of simulating after which an answer ends with what it has, so that the whole command
 takes at most ten and sixty."""
-
-_PART: Final = 0.9
-"""Of the margins that a recommendation may use up, so that other seeds find them kept."""
 
 _SCREENING_TIME: Final = 0.25
 _SEARCH_TIME: Final = 0.5
@@ -356,18 +356,17 @@ class _Case:
             count = seeds_for(conditions, laboratory, len(queues), most, left)
             seeds = [(self.first + _FRESH + number) % _SEEDS for number in range(count)]
             length = laboratory.length_for(conditions, len(queues), count, left)
-            met, rows = laboratory.measure_in_time(queues, conditions, seeds, length)
-        self.seeds = met
-        if met:
-            self.compared = [
-                Compared(
-                    row,
-                    judge(self.question, rows[0], row, _PART),
-                    self.now.kind in _DO_MORE,
-                )
-                for row in rows[1:]
-            ]
-        return rows[0]
+            now, rows = Measured(self.now), [Measured(each) for each in queues[1:]]
+            contest = SettingsOfDevice(laboratory, conditions, length, now)
+            Race(contest, [now, *rows]).run(seeds, (len(rows) + 2) * len(seeds))
+        self.seeds = contest.seeds
+        does_less = self.now.kind in _DO_MORE
+        self.compared = [
+            Compared(row, judge(self.question, now, row, PART), does_less)
+            for row in rows
+            if row.runs
+        ]
+        return now
 
     def recommended(self) -> Compared | None:
         """The plainest candidate that is accepted, or one that is noticeably better than that."""
@@ -489,13 +488,14 @@ class _Case:
         )
 
     def _is_worth(self, plainer: Measured, other: Measured) -> bool:
-        """Check whether a less plain setting is better, and nobody is worse off with it.
+        """Check whether a less plain setting is better, and no flow is worse off with it.
 
-        Both keep the margin of the goodput against the queue in force; between them points decide.
+        Both keep the margins against the queue in force; what lies between them in what a call and
+        the line get is in their points.
         """
         found = judge(self.question, plainer, other)
-        goodput = METRICS["goodput"]
-        harmless = all(each.excusable or each.what == goodput for each in found.harms)
+        in_points = {METRICS["goodput"], SPARSE}
+        harmless = all(each.excusable or each.what in in_points for each in found.harms)
         return found.by is not None and harmless
 
 

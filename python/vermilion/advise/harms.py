@@ -8,9 +8,11 @@ bound and now, or loses more.
 A queue in which a sparse flow waits longer than the bound is no measure: its goodput and its few
 drops are had with the very delay that is not wanted, because windows that fit a short queue are
 small, and small windows are made by drops. There neither is bounded, and goodput counts by its
-points alone. Where each flow has a queue of its own, drops are how its sender learns its share, and
-bulk waits behind itself: what that costs shows in goodput and points, and a sparse flow is counted
-by itself. In the two conditions for robustness twice as much is allowed.
+points alone; and one flow in ten may starve, since nobody does whose window is seconds long.
+
+Where each flow has a queue of its own, drops are how its sender learns its share, and bulk waits
+behind itself: what that costs shows in goodput and points, and a sparse flow is counted by itself.
+In the two conditions for robustness twice as much is allowed.
 """
 
 from __future__ import annotations
@@ -35,6 +37,9 @@ _OF_DELAY: Final = frozenset({METRICS["goodput"], METRICS["drop_rate"]})
 """Metrics that profit from a queue that is too long."""
 _OWN_AFFAIR: Final = frozenset({METRICS["drop_rate"], METRICS["delay_p95"]})
 """Metrics of bulk that are its own affair where each flow has a queue."""
+
+_STARVED_PER_FLOW: Final = 0.1
+"""Against a queue that is too long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +102,8 @@ def _used(
         old, new = (_beyond_bound(question, each, at) for each in (before, after))
     elif not margin.own and _is_moot(question, margin, before, after, at):
         return 0.0
+    elif margin.metric == METRICS["starved"] and not margin.own and is_broken(question, before, at):
+        old = max(old, min(_STARVED_PER_FLOW * at.flows, new))
     elif margin.metric == METRICS["jain_index"] and not margin.own:
         # Who gets the same part of more is not harmed by what others get.
         had = before.goodput(at)

@@ -133,9 +133,11 @@ def judge(question: Question, before: Measured, after: Measured, part: float = 1
     Args:
         question: with the bound.
         before: the one that wins a tie.
-        after: the other, in the same conditions with the same seeds.
+        after: the other, in the same conditions. Where one has met more seeds, these do not count.
         part: of the margins that is allowed.
     """
+    common = min(before.seeds, after.seeds)
+    before, after = before.first(common), after.first(common)
     found = tuple(harms(question, before, after, part))
     pairs = list(zip(points(question, before), points(question, after), strict=True))
     if not pairs:

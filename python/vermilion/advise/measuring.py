@@ -110,6 +110,15 @@ class Measured:
         found = {name: self.mean(at, name) for name in METRICS}
         return {name: value for name, value in found.items() if value is not None}
 
+    @property
+    def seeds(self) -> int:
+        """Number of seeds that it has met in every condition."""
+        return min(map(len, self.runs.values()), default=0)
+
+    def first(self, count: int) -> Measured:
+        """The same with so many seeds."""
+        return Measured(self.queue, {at: runs[:count] for at, runs in self.runs.items()})
+
     def extend(self, other: Measured) -> None:
         """Takes in what further runs have shown."""
         for at, runs in other.runs.items():

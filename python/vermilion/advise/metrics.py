@@ -21,7 +21,8 @@ _AT_THE_BOUND: Final = 10.0
 _EACH_DOUBLING: Final = 10.0
 _MOST: Final = 95.0
 _ROBUSTNESS_PERCENT: Final = 25.1
-_LONGEST_WAIT: Final = 32.0
+_LONGEST_WAIT: Final = 1024.0
+"""Times the bound: what waits longer is given up by whoever waits for it."""
 
 
 def cost_of_loss(part: float) -> float:

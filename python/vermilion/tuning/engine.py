@@ -37,7 +37,7 @@ from vermilion.tuning.around import AROUND_SEEDS, Neighbourhood
 from vermilion.tuning.horizon import SEARCHED_CONDITIONS, MarginNoise
 from vermilion.tuning.memory import Used
 from vermilion.tuning.proof import Proof
-from vermilion.tuning.race import Race
+from vermilion.tuning.race import LeadersOfSearch, Race
 from vermilion.tuning.state import TuningState
 from vermilion.tuning.verdict import mean_violation
 
@@ -444,13 +444,11 @@ class Tuning(TuningState):
 
     def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
         """Lets the best settings race on more seeds and chooses the likely best."""
-        race = Race(self.full, leaders)
-        race.run(
-            self.seeds.re_evaluation,
-            self.race_budget,
-            until=None if self.until is None else self.until - self._comparison_seconds(),
-            progress=self.report("re-evaluation", self.race_budget),
-        )
-        self.best, self.race = race.fairest, race.report
-        self.raced = race.ranked
+        until = None if self.until is None else self.until - self._comparison_seconds()
+        contest = LeadersOfSearch(self.full, until)
+        race = Race(contest, leaders)
+        progress = self.report("re-evaluation", self.race_budget)
+        race.run(self.seeds.re_evaluation, self.race_budget, progress=progress)
+        self.best, self.race = contest.fairest(leaders, race.winner), race.report
+        self.raced = contest.ranked(leaders)
         self.leaders = [each.setting for each in leaders]

@@ -1,9 +1,10 @@
-"""The race among the leaders of a search: seeds go where they decide something.
+"""The race of a comparison: seeds go where they decide something.
 
-A search's best values are partly luck, so its leaders meet seeds that it has not seen. They meet
-them together, a few at a time. After each round every leader is compared with the first of them,
-seed by seed; who is clearly worse stops, and the simulations saved go to those that cannot be told
-apart yet. The race ends when one is left, or the seeds, the simulations or the time are spent; the
+It serves the leaders of a search (:class:`LeadersOfSearch`), whose best values are partly luck, and
+the settings of a device that advice compares (:mod:`vermilion.advise.comparing`). They meet seeds
+together, a few at a time. After each round every one is compared with the first of them, seed by
+seed; who is clearly worse stops, and the simulations saved go to those that cannot be told apart
+yet. The race ends when it is decided, or the seeds, the simulations or the time are spent; the
 lowest mean of those left is the likely best. (The idea is that of O. Maron and A. W. Moore,
 "Hoeffding races", NIPS 1993, with paired t tests as in M. Birattari et al., "A racing algorithm
 for configuring metaheuristics", GECCO 2002, where a Friedman test precedes them.)
@@ -11,9 +12,7 @@ for configuring metaheuristics", GECCO 2002, where a Friedman test precedes them
 - *Clearly worse* means: the paired one-sided t test at 5 %, shared among the leaders' challengers
   (Bonferroni), finds its objective larger, or its constraints are broken beyond doubt while the
   first's are not. Repeated looks are not corrected for: a mistake costs a good setting, never the
-  validity of the comparison that follows on other seeds.
-- Only the seeds of the race count for the objective. Those of the search favoured the leaders, or
-  they would not be leaders. For constraints all seeds count, with the worse end of the interval.
+  validity of what is told of those that are left.
 - Two settings with the same outcome on every seed cannot be told apart by more of them; the later
   one stops.
 """
@@ -22,7 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
 
 from vermilion.files.document import document
 from vermilion.objectives import feasible_first
@@ -71,20 +70,49 @@ class RaceReport:
         )
 
 
-class Race:
-    """The leaders of a search and the seeds that they meet.
+Entrant = TypeVar("Entrant")
+Met_contra = TypeVar("Met_contra", contravariant=True)
+
+
+class Contest(Protocol[Met_contra]):
+    """What a race is about: who meets seeds, and what they show."""
+
+    def meet(
+        self,
+        some: Sequence[Met_contra],
+        seeds: Sequence[int],
+        progress: Callable[[int], object] | None,
+    ) -> int:
+        """Simulates some entrants and their reference; returns how many seeds all have met."""
+
+    def value(self, entrant: Met_contra) -> float:
+        """Rank of an entrant by what it has met, to be minimised."""
+
+    def differences(self, one: Met_contra, other: Met_contra) -> list[float]:
+        """What one is worse than the other, seed by seed of the race."""
+
+    def is_feasible(self, entrant: Met_contra) -> bool:
+        """True if it seems to keep all that has to be kept."""
+
+    def is_broken(self, entrant: Met_contra) -> bool:
+        """True if it breaks something beyond doubt."""
+
+    def is_decided(self, left: Sequence[Met_contra]) -> bool:
+        """True if further seeds would tell nothing."""
+
+
+class Race(Generic[Entrant]):
+    """Entrants and the seeds that they meet.
 
     Args:
-        horizon: in which they race; its incumbent meets the same seeds.
-        leaders: at least one setting that the core accepts, the likely best first.
+        contest: in which they race.
+        entrants: at least one, the likely best first.
     """
 
-    def __init__(self, horizon: Horizon, leaders: Sequence[Evaluation]) -> None:
-        self._horizon = horizon
-        self._constraints = horizon.constraints
-        self._incumbent = horizon.incumbent
-        self._leaders = list(leaders)
-        self._left = list(leaders)
+    def __init__(self, contest: Contest[Entrant], entrants: Sequence[Entrant]) -> None:
+        self._contest = contest
+        self._entrants = len(entrants)
+        self.left = list(entrants)
         self._met = 0
         self._spent = 0
 
@@ -93,20 +121,20 @@ class Race:
         seeds: Sequence[int],
         budget: int,
         *,
-        until: float | None = None,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Lets the leaders meet seeds until one is left.
+        """Lets the entrants meet seeds until it is decided which is best.
 
         Args:
             seeds: that none of them has met.
-            budget: simulations, the incumbent's included.
-            until: the moment, on the clock of ``time.monotonic``, when the race must be over.
+            budget: simulations, the reference's included.
             progress: called with the number of simulations done.
         """
-        while self._met < len(seeds) and (len(self._left) > 1 or self._met == 0):
+        while self._met < len(seeds) and (
+            self._met == 0 or not self._contest.is_decided(self.left)
+        ):
             size = _LATER_ROUNDS if self._met else _FIRST_ROUND
-            affordable = (budget - self._spent) // (len(self._left) + 1)
+            affordable = (budget - self._spent) // (len(self.left) + 1)
             some = seeds[self._met : self._met + min(size, affordable)]
             if not some:
                 return
@@ -115,63 +143,87 @@ class Race:
                 if progress is not None:
                     progress(before + done)
 
-            [kept, *_] = self._horizon.simulations.run_in_step(
-                [self._incumbent, *self._left],
-                some,
-                until=until,
-                progress=report,
-                made_for="re-evaluation",
-            )
-            self._met += len(kept)
-            self._spent += len(kept) * (len(self._left) + 1)
-            if len(kept) < len(some):
+            met = self._contest.meet(self.left, some, report)
+            self._met += met
+            self._spent += met * (len(self.left) + 1)
+            if met < len(some):
                 return
             self._eliminate_worse()
 
     @property
-    def winner(self) -> Evaluation:
-        """The likely best of those left; where time was up before they met a seed, the first."""
-        if not all(each.seeds for each in self._left):
-            return self._left[0]
-        return min(self._left, key=self._value)
-
-    @property
-    def ranked(self) -> list[Evaluation]:
-        """Those that met a seed, the likely best first."""
-        return sorted((each for each in self._leaders if each.seeds), key=self._value)
-
-    @property
-    def fairest(self) -> Evaluation:
-        """The winner, or one that is nearly as good and shares noticeably more fairly."""
-        first = self.winner
-        met = [each for each in self._leaders if each.seeds and self._violation(each) == 0.0]
-        ranked = [first, *(each for each in met if each is not first)]
-        return self._horizon.fairest(ranked, self._joined) or first
+    def winner(self) -> Entrant:
+        """The likely best of those left; the first where none has met a seed."""
+        return min(self.left, key=self._contest.value) if self._met else self.left[0]
 
     @property
     def report(self) -> RaceReport:
         """Report of the race so far."""
-        return RaceReport(len(self._leaders), len(self._left), self._met, self._spent)
+        return RaceReport(self._entrants, len(self.left), self._met, self._spent)
 
     def _eliminate_worse(self) -> None:
-        first = self.winner
-        sure = 1.0 - 2.0 * _ERROR / max(1, len(self._left) - 1)
-        feasible = self._violation(first) == 0.0
-        broken = self._is_broken(first)
-        kept: list[Evaluation] = []
-        for each in self._left:
-            if each is not first:
-                if self._is_broken(each) and not broken:
-                    continue
-                differences = self._differences(each, first)
-                if not any(differences):
-                    continue
-                if feasible and _surely_positive(differences, sure):
-                    continue
-            kept.append(each)
-        self._left = kept
+        contest, first = self._contest, self.winner
+        sure = 1.0 - 2.0 * _ERROR / max(1, len(self.left) - 1)
+        feasible, broken = contest.is_feasible(first), contest.is_broken(first)
 
-    def _differences(self, one: Evaluation, other: Evaluation) -> list[float]:
+        def stays(each: Entrant) -> bool:
+            if contest.is_broken(each) and not broken:
+                return False
+            differences = contest.differences(each, first)
+            return any(differences) and not (feasible and _surely_positive(differences, sure))
+
+        self.left = [each for each in self.left if each is first or stays(each)]
+
+
+class LeadersOfSearch:
+    """Contest of a search's leaders.
+
+    Only the seeds of the race count for the objective: those of the search favoured the leaders, or
+    they would not be leaders. For constraints all seeds count, with the worse end of the interval.
+
+    Args:
+        horizon: in which they race; its incumbent meets the same seeds.
+        until: the moment, on the clock of ``time.monotonic``, when the race must be over.
+    """
+
+    def __init__(self, horizon: Horizon, until: float | None) -> None:
+        self._horizon = horizon
+        self._until = until
+        self._constraints = horizon.constraints
+        self._incumbent = horizon.incumbent
+        self._met = 0
+
+    def meet(
+        self,
+        some: Sequence[Evaluation],
+        seeds: Sequence[int],
+        progress: Callable[[int], object] | None,
+    ) -> int:
+        """Simulates some leaders and the incumbent."""
+        [kept, *_] = self._horizon.simulations.run_in_step(
+            [self._incumbent, *some],
+            seeds,
+            until=self._until,
+            progress=progress,
+            made_for="re-evaluation",
+        )
+        self._met += len(kept)
+        return len(kept)
+
+    def is_decided(self, left: Sequence[Evaluation]) -> bool:
+        """True if one is left: the comparison that follows has seeds of its own."""
+        return len(left) == 1
+
+    def fairest(self, leaders: Sequence[Evaluation], winner: Evaluation) -> Evaluation:
+        """The winner, or one that is nearly as good and shares noticeably more fairly."""
+        met = [each for each in leaders if each.seeds and self.is_feasible(each)]
+        ranked = [winner, *(each for each in met if each is not winner)]
+        return self._horizon.fairest(ranked, self._joined) or winner
+
+    def ranked(self, leaders: Sequence[Evaluation]) -> list[Evaluation]:
+        """Those that met a seed, the likely best first."""
+        return sorted((each for each in leaders if each.seeds), key=self.value)
+
+    def differences(self, one: Evaluation, other: Evaluation) -> list[float]:
         """Seed by seed, on the seeds of the race."""
         rows = (
             [self._horizon.joined(each, value) for value in each.latest(self._met)]
@@ -179,25 +231,30 @@ class Race:
         )
         return [first - second for first, second in zip(*rows, strict=True)]
 
+    def value(self, entrant: Evaluation) -> float:
+        """Rank of a setting: feasible ones first, then the mean of the race."""
+        violation, scale = self._violation(entrant), self._horizon.scale
+        return feasible_first(self._joined(entrant), violation, scale)
+
+    def is_feasible(self, entrant: Evaluation) -> bool:
+        """True if nothing is violated at the worse end of the intervals."""
+        return self._violation(entrant) == 0.0
+
+    def is_broken(self, entrant: Evaluation) -> bool:
+        """True if a constraint is broken, or cannot be measured."""
+        verdicts = judge(self._constraints, entrant, self._incumbent)
+        return any(verdict.holds in {"broken", "not measured"} for verdict in verdicts)
+
     def _joined(self, evaluation: Evaluation) -> float:
         """Mean of the race, joined with what other conditions have shown."""
         values = evaluation.latest(self._met) if self._met > 1 else evaluation.objectives
         mean = math.fsum(values) / len(values) if values else math.inf
         return self._horizon.joined(evaluation, mean)
 
-    def _value(self, evaluation: Evaluation) -> float:
-        """Rank of a setting: feasible ones first, then the mean of the race."""
-        violation, scale = self._violation(evaluation), self._horizon.scale
-        return feasible_first(self._joined(evaluation), violation, scale)
-
     def _violation(self, evaluation: Evaluation) -> float:
         verdicts = judge(self._constraints, evaluation, self._incumbent)
         around = self._horizon.violation_around(evaluation)
         return around + math.fsum(verdict.cautious_violation for verdict in verdicts)
-
-    def _is_broken(self, evaluation: Evaluation) -> bool:
-        verdicts = judge(self._constraints, evaluation, self._incumbent)
-        return any(verdict.holds in {"broken", "not measured"} for verdict in verdicts)
 
 
 def _surely_positive(differences: Sequence[float], confidence: float) -> bool:
