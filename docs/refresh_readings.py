@@ -3,7 +3,7 @@
     .venv/bin/python docs/refresh_readings.py            # all, a minute
     .venv/bin/python docs/refresh_readings.py vred       # or red-light, dualpi2
 
-The page is docs/disciplines-readings.md; each table stands between two comments that name it,
+The page is docs/laboratory/disciplines-readings.md; each table stands between two comments that name it,
 with the commit that it was measured at.
 """
 
@@ -20,7 +20,7 @@ from readings_vred import vred_tables
 sys.path.insert(0, str(Path(__file__).parents[1] / "benches"))
 from provenance import made_by
 
-PAGE = Path(__file__).parent / "disciplines-readings.md"
+PAGE = Path(__file__).parent / "laboratory" / "disciplines-readings.md"
 TABLES = {"vred": vred_tables, "red-light": red_light_tables, "dualpi2": dualpi2_tables}
 
 

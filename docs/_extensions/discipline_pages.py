@@ -44,7 +44,7 @@ CAPTION: Final = (
     "what is off the scale is drawn at its edge."
 )
 
-READINGS: Final = ROOT / "docs" / "disciplines-readings.md"
+READINGS: Final = ROOT / "docs" / "laboratory" / "disciplines-readings.md"
 """Has a section about each discipline whose sources leave a question."""
 READ: Final = ("dualpi2", "red-light", "vred")
 
@@ -116,10 +116,10 @@ def readings(name: str) -> Iterator[str]:
         yield (
             "The same rate holds roughly. As measured, a flow of Prague has "
             f"{least:.2f} to {most:.2f} times the rate of one of NewReno or CUBIC, by the link and "
-            "the round trip; {doc}`/disciplines-readings` has the table and the causes."
+            "the round trip; {doc}`/laboratory/disciplines-readings` has the table and the causes."
         )
     else:
-        yield "What each reading of its sources does is measured in {doc}`/disciplines-readings`."
+        yield "What each reading of its sources does is measured in {doc}`/laboratory/disciplines-readings`."
 
 
 def prague_shares(page: str) -> tuple[float, float]:

@@ -7,7 +7,7 @@ use crate::{Arrival, Coin, Decide, Departure, Discipline, DropReason, LinkFacts,
 /// Samples that are taken one by one at most.
 const MOST_SAMPLES: f64 = 100.0;
 
-const OURS: &str = "ours; see docs/disciplines-readings.md";
+const OURS: &str = "ours; see docs/laboratory/disciplines-readings.md";
 
 choices! {
     /// Direction in which the filter follows the queue at once.
@@ -38,7 +38,7 @@ settings! {
     gain: Option<f64> = automatic in [> 0, 1] log [1e-3, 1], "the talk";
     /// which way the filter follows the queue at once; the other way it averages
     filter: RedLightFilter = FollowDown,
-        "the talk's criticism of averages; see docs/disciplines-readings.md";
+        "the talk's criticism of averages; see docs/laboratory/disciplines-readings.md";
     /// filtered delay below which nothing is dropped; automatic: 20 % of the round trip (30 % below
     /// 4 Mbit/s), at least two packets of the largest size
     threshold: Option<Seconds> = automatic in [> 0, 1e3] log [1e-3, 0.3], "the talk: 10 to 30 %";
@@ -86,7 +86,7 @@ settings! {
 /// 4. The round trip is 100 ms; the automatic threshold is 30 % of it below 4 Mbit/s and 20 % above.
 /// 5. Sampling times: each interval is uniform over the mean one, less or more by `jitter` of itself.
 ///
-/// How it fares in the talk's comparison is in `docs/disciplines-readings.md`.
+/// How it fares in the talk's comparison is in `docs/laboratory/disciplines-readings.md`.
 ///
 /// State: the filter (a time), the queue at the last sample, when the next is due, and the packets let
 /// through since the last notice.

@@ -26,10 +26,10 @@ settings! {
     /// probability rises to 1 at twice the maximum threshold
     gentle: bool = true, "ns-2.35 (since 2001)";
     /// the velocity multiplies RED's probability, or moves max_probability each time it is taken
-    action: VredAction = Multiply, "our readings; see docs/disciplines-readings.md";
+    action: VredAction = Multiply, "our readings; see docs/laboratory/disciplines-readings.md";
     /// growth_threshold is the change below which a velocity counts as 0, or at which a new one is
     /// taken
-    threshold_role: VredThresholdRole = DeadBand, "our readings; see docs/disciplines-readings.md";
+    threshold_role: VredThresholdRole = DeadBand, "our readings; see docs/laboratory/disciplines-readings.md";
     /// threshold of queue length growth
     growth_threshold: Packets = 5 in [> 0, 1e9] linear [1, 20], "the paper's q_th";
     /// time between two velocities; as a trigger: at most, if the queue changes less
@@ -83,7 +83,7 @@ settings! {
 /// control law besides: those of [`Ns2Red`]. While the velocity is 0 this is that RED to the last bit.
 /// Where RED's drops are the paper's, no reading drops 15.6 and 17.6 % less, as it says of its two
 /// scenarios: the default, of the best that have its threshold and several levels, drops 1 % less; a
-/// velocity at every change of a packet would drop 6 % less. `docs/disciplines-readings.md` has them all.
+/// velocity at every change of a packet would drop 6 % less. `docs/laboratory/disciplines-readings.md` has them all.
 ///
 /// Departures from the source (what is published of it):
 /// 1. The defaults are those of `ns2-red` here; ns-2.35 has byte mode, 500 bytes and 50 packets.
