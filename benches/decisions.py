@@ -10,8 +10,8 @@
     .venv/bin/python benches/decisions.py [--part wall|edge] [--seed N] [--results FILE]
 
 All settings are measured on seeds that no tuning has met. Tables go to
-`docs/figures/decisions_*.txt`, which docs/laboratory/decisions.md includes. Networks of *wall* that the file
-of results holds are not measured again, so that an interrupted benchmark goes on where it stood;
+`docs/figures/decisions_*.txt`, which docs/laboratory/decisions.md includes. Networks of *wall* that
+the file of results holds are not measured again, so that an interrupted benchmark goes on where it stood;
 remove the file to measure anew. The on-line loop has its own: `benches/online_ablation.py`.
 """
 

@@ -3,8 +3,8 @@
     .venv/bin/python docs/refresh_readings.py            # all, a minute
     .venv/bin/python docs/refresh_readings.py vred       # or red-light, dualpi2
 
-The page is docs/laboratory/disciplines-readings.md; each table stands between two comments that name it,
-with the commit that it was measured at.
+The page is docs/laboratory/disciplines-readings.md; each table stands between two comments that
+name it, with the commit that it was measured at.
 """
 
 from __future__ import annotations

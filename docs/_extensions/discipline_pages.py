@@ -119,7 +119,8 @@ def readings(name: str) -> Iterator[str]:
             "the round trip; {doc}`/laboratory/disciplines-readings` has the table and the causes."
         )
     else:
-        yield "What each reading of its sources does is measured in {doc}`/laboratory/disciplines-readings`."
+        page = "{doc}`/laboratory/disciplines-readings`"
+        yield f"What each reading of its sources does is measured in {page}."
 
 
 def prague_shares(page: str) -> tuple[float, float]:

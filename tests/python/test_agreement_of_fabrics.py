@@ -146,4 +146,4 @@ if __name__ == "__main__":
     for known_run in KNOWN["leaf_spine"]:
         for the_rates in (PLAIN, QUICK):
             for of_class in compared(known_run, the_rates):
-                print(*of_class)  # noqa: T201 - the table of docs/fabrics.md
+                print(*of_class)  # noqa: T201 - the table of docs/laboratory/fabrics.md

@@ -1,8 +1,8 @@
 """What the page on disciplines' readings claims, held against numbers from elsewhere.
 
 Drops of RED in VRED's scenarios, and the queue under both REDs in the talk's example, are known;
-see docs/laboratory/disciplines-readings.md for what does and does not come out. Of DualPI2 the page explains
-Prague's share by an arithmetic, which is held against what the simulator does.
+see docs/laboratory/disciplines-readings.md for what does and does not come out. Of DualPI2 the page
+explains Prague's share by an arithmetic, which is held against what the simulator does.
 """
 
 import sys
