@@ -11,8 +11,8 @@
 
 All settings are measured on seeds that no tuning has met. Tables go to
 `docs/figures/decisions_*.txt`, which docs/laboratory/decisions.md includes. Networks of *wall* that
-the file of results holds are not measured again, so that an interrupted benchmark goes on where it stood;
-remove the file to measure anew. The on-line loop has its own: `benches/online_ablation.py`.
+the file of results holds are not measured again, so that an interrupted benchmark goes on where it
+stood; remove the file to measure anew. The on-line loop has its own: `benches/online_ablation.py`.
 """
 
 from __future__ import annotations

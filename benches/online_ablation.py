@@ -16,8 +16,8 @@ machine. What is measured is measured on the network, over its phases, and compa
 with the loop as it is; the network left alone stands beside it.
 
 The tables go to `docs/figures/decisions_online.txt`, which docs/laboratory/decisions.md includes.
-Runs that the file of results holds are not made again, so that an interrupted benchmark goes on where it
-stood; remove the file after a change of the loop.
+Runs that the file of results holds are not made again, so that an interrupted benchmark goes on
+where it stood; remove the file after a change of the loop.
 """
 
 from __future__ import annotations
