@@ -1,7 +1,7 @@
 """Contest of a device's settings against the queue in force, on fresh seeds in all conditions.
 
-The queue in force races too, so that nothing more is simulated once it is clearly the best, and
-what is clearly worse than another, or clearly harmful, stops (:mod:`vermilion.tuning.race`).
+The queue in force races too, so that nothing more is simulated once it is clearly the best. What is
+clearly worse than another, or does harm with every seed, stops (:mod:`vermilion.tuning.race`).
 Clearly worse is by more than what is noticeable, since a plainer setting is preferred to one that
 is hardly better.
 """
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 PART: Final = 0.9
 """Of the margins that a recommendation may use up, so that other seeds find them kept."""
 
-_BEYOND_DOUBT: Final = 2.0
-"""Times the margin: harm that no further seeds excuse."""
+_FAR: Final = 2.0
+"""Times the margin: harm that no further seeds excuse, where each one shows it."""
 
 
 @dataclass(slots=True)
@@ -63,7 +63,9 @@ class SettingsOfDevice:
 
     def value(self, entrant: Measured) -> float:
         """Points in all; what does harm comes after all that does not."""
-        return math.inf if not self.is_feasible(entrant) else self._points(entrant)
+        if not self.is_feasible(entrant):
+            return math.inf
+        return total_points(self.laboratory.question, entrant)
 
     def differences(self, one: Measured, other: Measured) -> list[float]:
         """Points, seed by seed, beyond what nobody notices."""
@@ -75,21 +77,20 @@ class SettingsOfDevice:
 
     def is_feasible(self, entrant: Measured) -> bool:
         """True if it does no harm."""
-        return not self._harms(entrant, PART)
+        return not self._harmed(self.now.first(entrant.seeds), entrant, PART)
 
     def is_broken(self, entrant: Measured) -> bool:
-        """True if it does harm far beyond the margins."""
-        return self._harms(entrant, _BEYOND_DOUBT)
+        """True if it does the same harm with every seed, and on average far beyond the margin."""
+        found = self._harmed(self.now.first(entrant.seeds), entrant, _FAR)
+        for number in range(entrant.seeds if found else 0):
+            found &= self._harmed(self.now.only(number), entrant.only(number), PART)
+        return bool(found)
 
     def is_decided(self, left: Sequence[Measured]) -> bool:
         """True if only the queue in force is left."""
         return len(left) == 1 and left[0] is self.now
 
-    def _points(self, entrant: Measured) -> float:
-        return total_points(self.laboratory.question, entrant)
-
-    def _harms(self, entrant: Measured, part: float) -> bool:
-        if entrant is self.now or not entrant.runs:
-            return False
-        found = harms(self.laboratory.question, self.now.first(entrant.seeds), entrant, part)
-        return not all(each.excusable for each in found)
+    def _harmed(self, now: Measured, entrant: Measured, part: float) -> set[tuple[str, str]]:
+        """Conditions and metrics in which a queue harms somebody."""
+        found = harms(self.laboratory.question, now, entrant, part)
+        return {(each.condition.name, each.what) for each in found if not each.excusable}

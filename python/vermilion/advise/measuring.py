@@ -117,7 +117,14 @@ class Measured:
 
     def first(self, count: int) -> Measured:
         """The same with so many seeds."""
-        return Measured(self.queue, {at: runs[:count] for at, runs in self.runs.items()})
+        return self._with(slice(count))
+
+    def only(self, number: int) -> Measured:
+        """The same with one of the seeds, counted from 0."""
+        return self._with(slice(number, number + 1))
+
+    def _with(self, seeds: slice) -> Measured:
+        return Measured(self.queue, {at: runs[seeds] for at, runs in self.runs.items()})
 
     def extend(self, other: Measured) -> None:
         """Takes in what further runs have shown."""
