@@ -31,7 +31,7 @@ RUNTIME := $(VENV)/.stamp-runtime
 DEVELOPMENT := $(VENV)/.stamp-development
 RELEASE := $(VENV)/.stamp-release
 
-.PHONY: help demo environment build test test-rust test-python test-kernel test-browser test-link kernel \
+.PHONY: help demo environment build line-daemon test test-rust test-python test-kernel test-browser test-link kernel \
 	evidence evidence-python evidence-rust \
 	lint lint-rust lint-python lint-prose docs links examples bench wheel wheels test-wheel lock clean \
 	tools profile-tools
@@ -178,6 +178,15 @@ wheels: $(RUNTIME) $(RELEASE) | tools ## build and check the wheels and the sdis
 	$(LABORATORY_WHEEL)
 	$(BIN)/python -m twine check --strict dist/*
 	for wheel in dist/vermilion-*.whl; do $(BIN)/python -m auditwheel show "$$wheel"; done
+
+# rustup target add x86_64-unknown-linux-musl aarch64-unknown-linux-musl; the linker comes with Rust.
+ROUTERS = $(shell rustup target list --installed 2>/dev/null | grep musl)
+line-daemon: | tools ## build vermilion-line, the daemon for routers without Python, for each musl target of this toolchain
+	@[ -n "$(ROUTERS)" ] || { echo "Rust has no musl library: rustup target add aarch64-unknown-linux-musl (or that of your router)" >&2; exit 2; }
+	for target in $(ROUTERS); do \
+		RUSTFLAGS="-C linker=rust-lld" cargo build --locked --profile router -p vermilion-line-daemon --target "$$target"; \
+		ls -l "target/$$target/router/vermilion-line"; \
+	done
 
 test-wheel: | tools ## install the wheel of dist/ for this machine into an empty environment, and try it
 	tests/wheel/try-wheel $(PYTHON) dist

@@ -114,6 +114,7 @@ CRATES_BELOW = {
     "monitor": set(),
     "link": {"monitor", "netsim", "aqm", "parameters"},
     "link-io": {"link"},
+    "line-daemon": {"shaping", "parameters"},
     "python": {
         "link-io",
         "link",

@@ -12,7 +12,10 @@ fn hold(place: &str, found: Option<f64>, expected: &Json) {
         (None, Json::Null) => {}
         (Some(found), Json::Number(number)) => {
             let number = number.as_f64().unwrap();
-            assert!((found - number).abs() <= 1e-9 * number.abs(), "{place}: {found}, not {number}");
+            assert!(
+                (found - number).abs() <= 1e-9 * number.abs(),
+                "{place}: {found}, not {number}"
+            );
         }
         (Some(found), Json::Array(bounds)) => {
             let [low, high] = [0, 1].map(|side| bounds[side].as_f64().unwrap());

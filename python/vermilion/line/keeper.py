@@ -30,6 +30,7 @@ _SAID_AGAIN_S: Final = 10.0
 _SAID_FACTOR: Final = 1.5
 _SAFE_SPAN: Final = 300
 _SAFE_QUANTILE: Final = 0.1
+_SAFE_FEWEST: Final = 30
 _PLACE_LASTS_S: Final = 1.0
 
 
@@ -116,11 +117,15 @@ class Keeper:
 
     @property
     def safe(self) -> float:
-        """Rate to leave behind: what the line carried in all but the worst tenth of the time."""
+        """Rate to leave behind: what the line carried in all but the worst tenth of the time.
+
+        Of a short time half, since the first seconds look for the rate.
+        """
         if not self._safe:
             return self.found
         ranked = sorted(self._safe)
-        return ranked[int(_SAFE_QUANTILE * len(ranked))]
+        quantile = _SAFE_QUANTILE if len(ranked) >= _SAFE_FEWEST else 0.5
+        return ranked[int(quantile * len(ranked))]
 
     def step(self, now_s: float, sight: Sight) -> Step:
         """Decide what to do now; to be called each 20 to 50 ms."""
