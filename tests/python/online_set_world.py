@@ -12,7 +12,7 @@ from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Answer, Finding
-from vermilion.online.policy import SetPolicy
+from vermilion.online.policy import Policy
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.routers.base import (
     FlowTraffic,
@@ -30,7 +30,7 @@ CONFIGURATION = LinkConfiguration(
     0.020,
     tuple(LinkConfiguration(link, "fake", 0.010) for link in LINKS),
 )
-POLICY = SetPolicy(
+POLICY = Policy(
     link="near+far",
     objective=GoodputVariation(),
     parameters=("near.level", "near.weight", "far.level", "far.weight"),

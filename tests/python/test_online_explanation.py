@@ -11,7 +11,7 @@ from vermilion.online.model.explanation import Explanation, Figure, compare
 from vermilion.online.model.network import build_model
 from vermilion.online.model.senders import SENDER_MODELS, WIDER, SenderBelief, SenderModel
 from vermilion.online.plan.examination import examine, watch
-from vermilion.online.plan.problem import QueueProblem
+from vermilion.online.plan.problem import Problem
 from vermilion.online.plan.solve import solve
 from vermilion.online.sense.sampler import Sample
 
@@ -35,7 +35,7 @@ def seen_with(kind, in_force=IN_FORCE, seconds=4.0, seed=7, **known):
 
 
 def explained(asked):
-    return examine(QueueProblem(asked), 0.6)
+    return examine(Problem(asked), 0.6)
 
 
 def sample(time_s, backlog, packets=100, drops=0):

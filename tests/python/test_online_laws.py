@@ -15,16 +15,14 @@ from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.step import step
 from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Apply, Began, Record, Search
-from vermilion.online.model.network import SetTraffic
 from vermilion.online.model.traffic import Traffic
 from vermilion.online.plan.laws import (
     as_modelled,
     laws_for,
-    laws_for_set,
     told_delay_s,
     without_law,
 )
-from vermilion.online.policy import Policy, SetPolicy
+from vermilion.online.policy import Policy
 from vermilion.routers.adaptive_red import GAIN, HIGHEST, LOWEST, AdaptiveRed, HeldBesideLaw, aim
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.simulated import SimulatedRouter
@@ -117,11 +115,11 @@ def laws_of_two(*disciplines):
     links = ("up", "down")
     bounds = tuple(Constraint.parse(f"links.{each}.sojourn_ms.mean <= 20") for each in links)
     parameters = tuple(f"{each}.target" for each in links)
-    policy = SetPolicy("up+down", Knee("up"), parameters, bounds=bounds, links=links)
+    policy = Policy("up+down", Knee("up"), parameters, bounds=bounds, links=links)
     queues = tuple(map(LinkConfiguration, links, disciplines, (0.0, 0.0)))
-    traffic = SetTraffic(TRAFFIC, dict.fromkeys(links, TRAFFIC), ((links, TRAFFIC),))
+    traffic = replace(TRAFFIC, queues=dict.fromkeys(links, TRAFFIC), paths=((links, TRAFFIC),))
     configuration = LinkConfiguration("up+down", "pie", 0.0, queues)
-    return laws_for_set(configuration, {}, policy, traffic)
+    return laws_for(configuration, {}, policy, traffic)
 
 
 def test_the_laws_of_several_queues_are_told_together_or_not_at_all():
@@ -196,9 +194,9 @@ def test_a_simulated_red_runs_the_law_until_somebody_sets_the_probability():
 
 
 def test_a_model_of_the_law_moves_the_probability_as_the_law_does():
-    assert as_modelled(BESIDE, RED) == ("red", RED)
-    discipline, values = as_modelled(BESIDE, {**RED, "adaptive": True})
-    assert discipline == "pd-red"
+    assert as_modelled(BESIDE, RED) == (BESIDE, RED)
+    modelled, values = as_modelled(BESIDE, {**RED, "adaptive": True})
+    assert modelled.discipline == "pd-red"
     assert values["interval"] == 0.1
     error = 1.0 / values["limit"]  # of one packet
     step = GAIN * values["max_probability"] / values["target_queue"]

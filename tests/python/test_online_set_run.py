@@ -18,7 +18,7 @@ from vermilion.online.decide.states import Applying, Waiting
 from vermilion.online.decide.step import step
 from vermilion.online.entries import SettingInForce
 from vermilion.online.events import Apply, Began
-from vermilion.online.policy import SetPolicy, stated_policy
+from vermilion.online.policy import stated_policy
 from vermilion.online.record.journal import Journal
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.report.phases import responses_of
@@ -60,7 +60,6 @@ def kept(tmp_path_factory):
 
 def test_parameters_of_several_links_make_a_policy_for_a_set():
     policy = stated_policy(FOUR)
-    assert isinstance(policy, SetPolicy)
     assert policy.links == NAMES
     assert len(policy.parameters) == 16
     assert policy.path("third.weight") == "links.third.queue.weight"

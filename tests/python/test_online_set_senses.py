@@ -13,11 +13,11 @@ from vermilion.objectives.goodput_variation import GoodputVariation
 from vermilion.objectives.jain_index import JainIndex
 from vermilion.objectives.slowest_flow import SlowestFlow
 from vermilion.online.decide.detection import Fluctuation, SetConditionWatch, watch_of
-from vermilion.online.model.network import UNRESPONSIVE, SetTraffic, build_set_model, searched
+from vermilion.online.model.network import UNRESPONSIVE, build_model, searched
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.model.traffic import Horizon, TooLittleIsKnown
+from vermilion.online.model.traffic import Horizon, TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import condition_distance
-from vermilion.online.policy import SetPolicy, tuned_links
+from vermilion.online.policy import Policy, tuned_links
 from vermilion.online.sense.set_senses import SetSenses, flows_on_paths, seen_paths
 from vermilion.online.sense.stretch import SetStretch
 from vermilion.online.sense.traffic_estimate import PathTraffic
@@ -28,8 +28,10 @@ from vermilion.simulate import run
 
 FOUR = load_scenario("four-red-queues")
 NAMES = tuned_links(FOUR)
-POLICY = SetPolicy.of_links(FOUR, NAMES)
-CONFIGURATIONS = [LinkConfiguration(link, "red", 0.005) for link in NAMES]
+POLICY = Policy.of_scenario(FOUR, several=NAMES)
+CONFIGURATION = LinkConfiguration(
+    "+".join(NAMES), "red", 0.0, tuple(LinkConfiguration(link, "red", 0.005) for link in NAMES)
+)
 
 
 def sensed(world, until_s, senses=None, begin_s=0.0):
@@ -311,10 +313,10 @@ def test_one_link_without_traffic_is_no_outage():
 
 
 def model_of(picture, in_force=None):
-    traffic = SetTraffic.of_picture(picture, POLICY)
+    traffic = Traffic.of_picture(picture, POLICY)
     values = in_force or SimulatedNetwork(FOUR.core(), NAMES, 1).parameters()
-    model = build_set_model(
-        CONFIGURATIONS, values, traffic, SenderModel("newreno"), POLICY, Horizon(3.0, 5.0)
+    model = build_model(
+        CONFIGURATION, values, traffic, SenderModel("newreno"), POLICY, Horizon(3.0, 5.0)
     )
     return traffic, model
 
@@ -349,4 +351,4 @@ def test_a_link_that_was_never_busy_is_left_out_with_its_parameters(four):
 
 def test_nothing_is_modelled_of_nothing(four):
     with pytest.raises(TooLittleIsKnown, match="no flow is active"):
-        SetTraffic.of_picture(replace(four.picture(), paths=(), flows=0), POLICY)
+        Traffic.of_picture(replace(four.picture(), paths=(), flows=0), POLICY)

@@ -5,13 +5,9 @@ What the operator wants: the ``[tuning]`` section of a scenario, and what a cont
 This is the only part of a scenario besides the link's configuration that a controller may
 know. It says nothing about the traffic.
 
-What the operator wants of several queues together.
-
 A scenario whose ``[tuning]`` names parameters of several links asks for them to be set together,
 for one objective over all. Where it names no objective, that is the default one of each link,
 summed, each relative to what the setting in force reaches.
-
-The policy that a scenario states: for one queue, or for several together.
 """
 
 from __future__ import annotations
@@ -83,6 +79,9 @@ AtExit: TypeAlias = Literal["keep", "restore"]
 """What happens to the router when the controller ends: the setting stays, or the one that stood
 before the first change comes back."""
 
+LINKS_BETWEEN = "+"
+"""Between the names of the links in the name of the set."""
+
 _USUAL_DELAY_S = 0.010  # what a queue is about where the goal names neither length nor delay
 _FEWEST_PACKETS = 5.0  # below which a length is a matter of single packets
 
@@ -113,6 +112,11 @@ class Policy:
         watch_first_s: how long the queue is watched before the first search. A simulation is
             answered at once; on a real router, what stood there is measured first.
         law_parameters: what the discipline's own law may set besides (:mod:`.plan.laws`).
+        links: where several queues are controlled together, all of them, in the order of the
+            scenario; empty for one. ``link`` is then what the set is called, and parameters have
+            their link's name before them.
+        paths: on which of them traffic goes, each in its order, where the operator says so; empty
+            where that is to be inferred.
     """
 
     link: str
@@ -131,24 +135,29 @@ class Policy:
     watch_first_s: float = 0.0
     switches: tuple[str, ...] = ()
     law_parameters: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    paths: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
-    def of_scenario(cls, scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
-        """The policy for one link in a scenario's ``[tuning]`` section, or the default one.
+    def of_scenario(
+        cls, scenario: Scenario, deadline_s: float = DEADLINE_S, several: Sequence[str] = ()
+    ) -> Policy:
+        """The policy in a scenario's ``[tuning]`` section, or the default one.
 
         Without an objective it is the knee; without parameters, those that the table of the
         discipline says are worth a search, and the switch by which it drops what it could mark.
-        Where parameters of several links may be named,
-        :func:`~vermilion.online.policy.stated_policy` finds which policy is meant.
+
+        Args:
+            scenario: with the section.
+            deadline_s: how long a search may take.
+            several: the links of which it names parameters, where these are more than one
+                (:func:`stated_policy` finds out).
 
         Raises:
             ScenarioError: it cannot be pursued on line.
         """
         tuning = scenario.tuning
-        objective = objective_of(scenario)
-        if isinstance(objective, KnowsRoundTrip):
-            # The shortest round trip of the scenario's flows is for nobody's eyes here.
-            objective = replace(objective, shortest_round_trip_s=None)
+        objective = _untold(_objective(scenario, several) if several else objective_of(scenario))
         if isinstance(objective, QueueDeviation) and objective.target <= 0:
             raise ScenarioError(
                 "tuning.objective.target",
@@ -156,47 +165,59 @@ class Policy:
                 'a number of packets above 0, like "30 packets"',
                 scenario.origin,
             )
-        if isinstance(objective, FlowsObjective) and objective.flows != ALL_FLOWS:
-            accepted = 'all flows, "*": a controller sees no groups of them'
-            where = "tuning.objective.flows"
-            raise ScenarioError(where, objective.flows, accepted, scenario.origin)
-        link = next(iter(objective.links), default_link(scenario))
-        asked = constraints_of(scenario, objective, links=[link])
+        links = tuple(several) or (next(iter(objective.links), default_link(scenario)),)
+        _check_objective(scenario, objective, links)
+        constraints = stated_constraints(scenario)
+        _check_constraints(scenario, constraints or (), links)
+        asked = constraints_of(scenario, objective, links=links)
         harm = None if tuning is None else tuning.harm
-        policy = cls(
+        link = LINKS_BETWEEN.join(links)
+        return cls(
             link=link,
             objective=objective,
-            parameters=_parameters(scenario, link),
-            switches=_switches(scenario, link),
-            law_parameters=_law_parameters(scenario, link),
-            constraints=stated_constraints(scenario),
+            parameters=_parameters(scenario, links),
+            switches=() if several else _may_be_set(scenario, link, (DROPS_IN_EARNEST,)),
+            law_parameters=() if several else _may_be_set(scenario, link, LAW_PARAMETERS),
+            constraints=constraints,
             space={} if tuning is None else tuning.space,
             deadline_s=deadline_s,
             harm=harm,
             bounds=(
                 *asked,
-                *harm_bounds(scenario, [link], harm, objectives=[objective], constraints=asked),
+                *harm_bounds(scenario, links, harm, objectives=[objective], constraints=asked),
             ),
+            links=tuple(several),
         )
-        policy._check(scenario)
-        return policy
 
-    def _check(self, scenario: Scenario) -> None:
-        """Check that the constraints concern metrics that a controller can see.
+    def with_paths(self, paths: Sequence[Sequence[str]]) -> Policy:
+        """Add the paths that the operator has configured.
 
         Raises:
-            ScenarioError: one speaks of another link, or of a group of flows.
+            ScenarioError: one names a link that is not under control, or one twice.
         """
-        for index, text in enumerate(self.constraints or ()):
-            where = f"tuning.constraints.{index}"
-            metric = Constraint.parse(text, field=where, scenario=scenario).path
-            known = ALL_FLOWS if metric.room == "flows" else self.link
-            if metric.name != known:
+        for path in paths:
+            if not path or len(set(path)) < len(path) or not set(path) <= set(self.links):
                 accepted = (
-                    f'a metric of the link under control, "links.{self.link}...", or of '
-                    'all flows, "flows.*..."'
+                    f"some of the links {', '.join(self.links)}, each once"
+                    if self.links
+                    else "a scenario whose tuning.parameters are of several links"
                 )
-                raise ScenarioError(where, text, accepted, scenario.origin)
+                raise ScenarioError("path", ", ".join(path), accepted)
+        return replace(self, paths=tuple(tuple(path) for path in paths))
+
+    def of_queue(self, link: str) -> Policy:
+        """Policy of one of several queues: its parameters and their space; itself for one."""
+        if not self.links:
+            return self
+        prefix = joint_name(link, "")
+        return Policy(
+            link=link,
+            objective=Knee(link),
+            parameters=tuple(
+                name.removeprefix(prefix) for name in self.parameters if name.startswith(prefix)
+            ),
+            space=self.space,
+        )
 
     def harm_bounds(self, model: Scenario, links: Sequence[str]) -> tuple[Constraint, ...]:
         """Bounds on the harm that a change of these links' queues may do in a model."""
@@ -217,8 +238,10 @@ class Policy:
 
     @property
     def target_packets(self) -> float | None:
-        """Target of the queue; ``None`` for other goals."""
-        return self.objective.target if isinstance(self.objective, QueueDeviation) else None
+        """Target of the queue; ``None`` for other goals, and for a set of queues."""
+        if self.links or not isinstance(self.objective, QueueDeviation):
+            return None
+        return self.objective.target
 
     def scale_packets(self, packets_per_s: float) -> float:
         """The length of queue that the goal is about, packets: what counts as much or little.
@@ -233,134 +256,55 @@ class Policy:
         return max((delay_s if bounded else _USUAL_DELAY_S) * packets_per_s, _FEWEST_PACKETS)
 
     def path(self, parameter: str) -> str:
-        """Scenario path of a parameter of the queue."""
-        return f"links.{self.link}.queue.{parameter}"
-
-
-def _switches(scenario: Scenario, link: str) -> tuple[str, ...]:
-    """The names of the switches that may be turned: none where the operator lists what may."""
-    if scenario.tuning is not None and scenario.tuning.parameters:
-        return ()
-    table = scenario.links[link].queue.algorithm.parameters
-    return (DROPS_IN_EARNEST,) if DROPS_IN_EARNEST in table else ()
-
-
-def _law_parameters(scenario: Scenario, link: str) -> tuple[str, ...]:
-    """What a law may set: nothing where the operator lists what may be changed."""
-    if scenario.tuning is not None and scenario.tuning.parameters:
-        return ()
-    table = scenario.links[link].queue.algorithm.parameters
-    return tuple(name for name in LAW_PARAMETERS if name in table)
-
-
-def _parameters(scenario: Scenario, link: str) -> tuple[str, ...]:
-    """The names of the parameters to change."""
-    listed = () if scenario.tuning is None else scenario.tuning.parameters
-    if not listed:
-        table = scenario.links[link].queue.algorithm.parameters
-        boxed = () if scenario.tuning is None else scenario.tuning.space
-        searched = tuple(
-            name
-            for name, row in table.items()
-            if row.search is not None or f"links.{link}.queue.{name}" in boxed
-        )
-        if not searched:
-            name = scenario.links[link].queue.algorithm.name
-            accepted = "a discipline with parameters to search, or tuning.parameters"
-            raise ScenarioError(f"links.{link}.queue.discipline", name, accepted, scenario.origin)
-        return searched
-    prefix = f"links.{link}.queue."
-    for path in listed:
-        if not path.startswith(prefix):
-            accepted = f"a parameter of the queue under control, {prefix}..."
-            raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
-    return tuple(path.removeprefix(prefix) for path in listed)
-
-
-LINKS_BETWEEN = "+"
-"""Between the names of the links in the name of the set."""
-
-
-@dataclass(frozen=True, slots=True)
-class SetPolicy(Policy):
-    """Goal for several queues together.
-
-    ``parameters`` have their link's name before them, and ``link`` is what the set is called.
-
-    Attributes:
-        links: the links under control, in the order of the scenario.
-        paths: on which of them traffic goes, each in its order, where the operator says so; empty
-            where that is to be inferred.
-    """
-
-    links: tuple[str, ...] = ()
-    paths: tuple[tuple[str, ...], ...] = ()
-
-    @classmethod
-    def of_links(
-        cls, scenario: Scenario, links: Sequence[str], deadline_s: float = DEADLINE_S
-    ) -> SetPolicy:
-        """The policy in a scenario's ``[tuning]`` section, which names parameters of these links.
-
-        Raises:
-            ScenarioError: it cannot be pursued on line.
-        """
-        tuning = scenario.tuning
-        listed = () if tuning is None else tuning.parameters
-        objective = _untold(_objective(scenario, links))
-        _check_objective(scenario, objective, links)
-        constraints = stated_constraints(scenario)
-        _check_constraints(scenario, constraints or (), links)
-        harm = None if tuning is None else tuning.harm
-        asked = constraints_of(scenario, objective, links=links)
-        return cls(
-            link=LINKS_BETWEEN.join(links),
-            objective=objective,
-            parameters=tuple(_joint_path(path, scenario) for path in listed),
-            constraints=constraints,
-            space={} if tuning is None else tuning.space,
-            deadline_s=deadline_s,
-            harm=harm,
-            bounds=(
-                *asked,
-                *harm_bounds(scenario, links, harm, objectives=[objective], constraints=asked),
-            ),
-            links=tuple(links),
-        )
-
-    def with_paths(self, paths: Sequence[Sequence[str]]) -> SetPolicy:
-        """Add the paths that the operator has configured.
-
-        Raises:
-            ScenarioError: one names a link that is not under control, or one twice.
-        """
-        for path in paths:
-            if not path or len(set(path)) < len(path) or not set(path) <= set(self.links):
-                accepted = f"some of the links {', '.join(self.links)}, each once"
-                raise ScenarioError("path", ", ".join(path), accepted)
-        return replace(self, paths=tuple(tuple(path) for path in paths))
-
-    @property
-    def target_packets(self) -> float | None:
-        """None: a set is never held at one length, even where each of its queues is to be."""
-        return None
-
-    def path(self, parameter: str) -> str:
-        """Scenario path of a parameter of one of the queues."""
-        link, _, name = parameter.partition(BETWEEN)
+        """Scenario path of a parameter of the queue, or of one of the queues."""
+        link, name = self.link, parameter
+        if self.links:
+            link, _, name = parameter.partition(BETWEEN)
         return f"links.{link}.queue.{name}"
 
-    def of_queue(self, link: str) -> Policy:
-        """Policy of one queue: its parameters and their space."""
-        prefix = f"{link}{BETWEEN}"
-        return Policy(
-            link=link,
-            objective=Knee(link),
-            parameters=tuple(
-                name.removeprefix(prefix) for name in self.parameters if name.startswith(prefix)
-            ),
-            space=self.space,
-        )
+
+def _may_be_set(scenario: Scenario, link: str, names: Sequence[str]) -> tuple[str, ...]:
+    """Those parameters that the discipline has: none where the operator lists what may be set."""
+    if scenario.tuning is not None and scenario.tuning.parameters:
+        return ()
+    table = scenario.links[link].queue.algorithm.parameters
+    return tuple(name for name in names if name in table)
+
+
+def _parameters(scenario: Scenario, links: Sequence[str]) -> tuple[str, ...]:
+    """The names of the parameters to change."""
+    listed = () if scenario.tuning is None else scenario.tuning.parameters
+    if listed:
+        return tuple(_name(path, links, scenario) for path in listed)
+    [link] = links
+    table = scenario.links[link].queue.algorithm.parameters
+    boxed = () if scenario.tuning is None else scenario.tuning.space
+    searched = tuple(
+        name
+        for name, row in table.items()
+        if row.search is not None or f"links.{link}.queue.{name}" in boxed
+    )
+    if not searched:
+        name = scenario.links[link].queue.algorithm.name
+        accepted = "a discipline with parameters to search, or tuning.parameters"
+        raise ScenarioError(f"links.{link}.queue.discipline", name, accepted, scenario.origin)
+    return searched
+
+
+def _name(path: str, links: Sequence[str], scenario: Scenario) -> str:
+    """The name of a parameter of a queue: bare of the only one, joint of several.
+
+    Raises:
+        ScenarioError: it is something else's.
+    """
+    match path.split("."):
+        case ["links", link, "queue", name] if link in links:
+            return name if len(links) == 1 else joint_name(link, name)
+        case _ if len(links) == 1:
+            accepted = f"a parameter of the queue under control, links.{links[0]}.queue...."
+        case _:
+            accepted = "parameters of queues, links.NAME.queue..."
+    raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
 
 
 def tuned_links(scenario: Scenario) -> list[str]:
@@ -368,20 +312,6 @@ def tuned_links(scenario: Scenario) -> list[str]:
     listed = () if scenario.tuning is None else scenario.tuning.parameters
     named = {path.split(".")[1] for path in listed if path.startswith("links.")}
     return [link for link in scenario.links if link in named]
-
-
-def _joint_path(path: str, scenario: Scenario) -> str:
-    """The joint name of a parameter of a queue.
-
-    Raises:
-        ScenarioError: it is something else's.
-    """
-    match path.split("."):
-        case ["links", link, "queue", name]:
-            return joint_name(link, name)
-        case _:
-            accepted = "parameters of queues, links.NAME.queue..."
-            raise ScenarioError("tuning.parameters", path, accepted, scenario.origin)
 
 
 def _untold(objective: Objective) -> Objective:
@@ -475,11 +405,7 @@ def stated_policy(scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
         ScenarioError: it cannot be pursued on line.
     """
     links = tuned_links(scenario)
-    policy = (
-        SetPolicy.of_links(scenario, links, deadline_s)
-        if len(links) > 1
-        else Policy.of_scenario(scenario, deadline_s)
-    )
+    policy = Policy.of_scenario(scenario, deadline_s, links if len(links) > 1 else ())
     _check_measured(scenario, policy)
     for name in policy.parameters:
         try:

@@ -30,7 +30,6 @@ from vermilion.online.policy import (
     AtExit,
     Mode,
     Policy,
-    SetPolicy,
     stated_policy,
 )
 from vermilion.routers.base import HeldValues
@@ -314,9 +313,8 @@ def policy_for(
             laws = tuple(name for name in LAW_PARAMETERS if name in queues[0].settable)
             policy = replace(policy, law_parameters=laws)
     else:
-        tuned = policy.links if isinstance(policy, SetPolicy) else (policy.link,)
-        missing = [each.name for each in queues if each.name not in tuned]
-        if missing or not isinstance(policy, SetPolicy):
+        missing = [each.name for each in queues if each.name not in policy.links]
+        if missing:
             accepted = f"parameters of every queue given; none is of {', '.join(missing)}"
             raise ScenarioError(
                 "tuning.parameters", known.tuning.get("parameters"), accepted, known.origin

@@ -13,16 +13,13 @@ from typing import TYPE_CHECKING, Any
 from vermilion.online.decide.states import Ended
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Cancel, End, Propose, ReadBack, Record, Search
-from vermilion.online.model.network import SetTraffic
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.laws import laws_for, laws_for_set, without_law
+from vermilion.online.plan.laws import laws_for, without_law
 from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
-from vermilion.online.policy import SetPolicy
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.online.sense.stretch import Stretch, batches_of
-from vermilion.online.sense.traffic_estimate import SetEstimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -180,12 +177,6 @@ class Turn:
         refuted = controller.learned.law_refuted_s >= controller.traffic.conditions_since_s
         if traffic is None or refuted:
             return ()
-        if isinstance(policy, SetPolicy) and isinstance(picture, SetEstimate):
-            try:
-                several = SetTraffic.of_picture(picture, policy)
-            except TooLittleIsKnown:
-                return ()
-            return laws_for_set(controller.configuration, stands, policy, several)
         return laws_for(controller.configuration, stands, policy, traffic)
 
     def law(self, picture: TrafficEstimate) -> Law | None:

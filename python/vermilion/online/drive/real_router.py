@@ -18,7 +18,6 @@ from vermilion.online.drive.operated_queues import OperatedQueue, OperatedSet
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.entries import Decision, DecisionKind, format_setting
 from vermilion.online.plan.solve import solve as solve_task
-from vermilion.online.policy import SetPolicy
 from vermilion.online.record.journal import Journal, JournalError, Log
 from vermilion.online.sense.set_senses import SetSenses
 
@@ -107,7 +106,7 @@ def run_on_router(
     address, discipline = str(router.address), router.configuration.discipline
     configuration = replace(router.configuration, link=policy.link, delay_s=delay_s)
     senses = None
-    if isinstance(policy, SetPolicy):
+    if policy.links:
         configuration = router.configuration
         senses = SetSenses.begin(policy.links, policy.paths)
     queue = OperatedQueue(

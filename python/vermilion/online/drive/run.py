@@ -17,7 +17,7 @@ from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.entries import OnlineRun, SettingFrom
 from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
-from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, SetPolicy, stated_policy
+from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, stated_policy
 from vermilion.online.record.journal import Journal, Log
 from vermilion.online.sense.set_senses import SetSenses
 from vermilion.routers.base import OperatedRouter
@@ -180,15 +180,12 @@ def run_online(
         changes_per_minute=changes_per_minute,
         at_exit=at_exit,
     )
-    links: tuple[str, ...] = (policy.link,)
-    senses = None
-    if isinstance(policy, SetPolicy):
-        _check_set(scenario, knowledge)
-        policy = policy.with_paths(paths)
-        links, senses = policy.links, SetSenses.begin(policy.links, policy.paths)
-    elif paths:
-        accepted = "a scenario whose tuning.parameters are of several links"
-        raise ScenarioError("path", ", ".join(paths[0]), accepted, scenario.origin)
+    if policy.links and knowledge == "flow count":
+        accepted = '"full" or "counters" for several queues'
+        raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
+    policy = policy.with_paths(paths)
+    links = policy.links or (policy.link,)
+    senses = SetSenses.begin(policy.links, policy.paths) if policy.links else None
     made_by = SimulatedPlant(PROBE_INTERVAL_S) if plant is None else plant
     fixed = clock == "fixed"
     with made_by.under_control(scenario, links, seed, knowledge) as network:
@@ -252,7 +249,7 @@ def run_online(
         ),
         tuned=tuned,
         reference=made_by.left_alone(scenario, seed, PROBE_INTERVAL_S),
-        links=policy.links if isinstance(policy, SetPolicy) else (),
+        links=policy.links,
     )
 
 
@@ -278,17 +275,6 @@ def _in_real_time(
         sleep=lambda seconds: router.wait(router.now_s() + seconds),
     )
     return driver
-
-
-def _check_set(scenario: Scenario, knowledge: Knowledge) -> None:
-    """Check that several queues can be controlled together.
-
-    Raises:
-        ScenarioError: they cannot.
-    """
-    if knowledge == "flow count":
-        accepted = '"full" or "counters" for several queues'
-        raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
 
 
 def _shown_parameters(

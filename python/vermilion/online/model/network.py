@@ -21,22 +21,18 @@ anything in this module, and a test poisons one to make sure.
 What no router exports must be assumed: how the senders react to loss. The assumption is an
 argument; :mod:`vermilion.online.model.explanation` revises it.
 
-From what was seen of several queues to one network of all of them that can be simulated.
-
-The network has the managed links with the rates that were measured, and for each path the flows
-that take it. Links that nobody manages are not in it: what they add to a round trip is part of what
-was measured, and where they queue the model does not explain what is seen. A link whose rate is not
-known, because it was never busy, does not queue either: it is left out, and its parameters stay.
+A model of several queues has the managed links with the rates that were measured, and for each path
+the flows that take it. Links that nobody manages are not in it: what they add to a round trip is
+part of what was measured, and where they queue the model does not explain what is seen. A link
+whose rate is not known, because it was never busy, does not queue either: it is left out, and its
+parameters stay.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from vermilion.online.model.possibilities import Possibility, by_turns, load, possibilities
-from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.routers.queue_set import by_queue
 from vermilion.scenario import disciplines, scenario_from_document, senders
 from vermilion.scenario.quantities import how_many
@@ -44,10 +40,9 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from vermilion.online.model.senders import SenderBelief, SenderModel
-    from vermilion.online.model.traffic import Horizon
-    from vermilion.online.policy import Policy, SetPolicy
-    from vermilion.online.sense.traffic_estimate import SetEstimate
+    from vermilion.online.model.senders import SenderModel
+    from vermilion.online.model.traffic import Horizon, Traffic
+    from vermilion.online.policy import Policy
     from vermilion.routers.base import LinkConfiguration, ParameterValue
     from vermilion.scenario import Scenario
 
@@ -64,11 +59,6 @@ def come_anew(group: Mapping[str, Any]) -> dict[str, Any]:
     """A group of flows that were there, as flows that shake hands first."""
     sender = {name: value for name, value in group["sender"].items() if name not in _THERE}
     return {**group, "sender": sender}
-
-
-def all_come_anew(groups: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Groups of flows that were there, by name, as flows that shake hands first."""
-    return {name: come_anew(group) for name, group in groups.items()}
 
 
 UNRESPONSIVE = "unresponsive"
@@ -97,8 +87,8 @@ def build_model(
     """A scenario that behaves like the network as it looks now.
 
     Args:
-        configuration: what the operator configured.
-        in_force: every discipline parameter now in force.
+        configuration: what the operator configured, of one queue or of several.
+        in_force: every discipline parameter now in force; of several queues by its joint name.
         traffic: as observed.
         kind: how the senders are assumed to behave.
         policy: what the operator wants.
@@ -111,39 +101,60 @@ def build_model(
     Raises:
         ScenarioError: the router's parameters make no sense.
     """
-    groups = flow_groups([configuration.link], configuration.delay_s, traffic, kind)
-    if anew:
-        groups = all_come_anew(groups)
+    queues = [each for each in configuration.queues or (configuration,) if traffic.at(each.link)]
+    delays = {each.link: each.delay_s for each in queues}
+    several = bool(configuration.queues)
+    settings = by_queue(in_force) if several else {configuration.link: in_force}
+    names = [policy.path(name) for name in searched(policy, traffic)]
+    links: dict[str, object] = {}
+    space: dict[str, object] = {}
+    unanswering: dict[str, object] = {}
+    for each in queues:
+        seen = traffic.at(each.link) or traffic
+        links[each.link] = {
+            "rate": f"{seen.rate_bit_per_s!r} bit/s",
+            "delay": f"{each.delay_s!r} s",
+            "queue": {
+                "discipline": each.discipline,
+                **_queue_texts(each.discipline, settings[each.link]),
+            },
+        }
+        space |= search_space(each.discipline, policy.of_queue(each.link), seen)
+        group = unresponsive(each.link, seen, kind)
+        unanswering |= {f"{n}-{each.link}" if several else n: one for n, one in group.items()}
+    flows: dict[str, Any] = {}
+    paths = traffic.paths or (((configuration.link,), traffic),)
+    for number, (path, part) in enumerate(paths, start=1):
+        groups = flow_groups(path, sum(delays[link] for link in path), part, kind)
+        before = f"path-{number}-" if several else ""
+        flows |= {f"{before}{n}": come_anew(one) if anew else one for n, one in groups.items()}
     settling: dict[str, object] = {}
     if joining > 0.0:
-        groups, settling = joined(groups, joining, horizon)
-    tuning: dict[str, object] = {
-        "parameters": [policy.path(name) for name in policy.parameters],
-        "space": search_space(configuration.discipline, policy, traffic),
-    }
+        flows, settling = joined(flows, joining, horizon)
+    of_queues = f" and {how_many(len(queues), 'queue')}" if several else ""
     return scenario_from_document(
         {
-            "title": f"Model of {how_many(traffic.flows, 'flow')}",
+            "title": f"Model of {how_many(traffic.flows, 'flow')}{of_queues}",
             "duration": f"{horizon.warm_up_s + horizon.measured_s!r} s",
             "warm_up": f"{horizon.warm_up_s!r} s",
             **settling,
-            "links": {
-                configuration.link: {
-                    "rate": f"{traffic.rate_bit_per_s!r} bit/s",
-                    "delay": f"{configuration.delay_s!r} s",
-                    "queue": {
-                        "discipline": configuration.discipline,
-                        **queue_texts(configuration.discipline, in_force),
-                    },
-                }
+            "links": links,
+            "flows": {**flows, **unanswering},
+            "tuning": {
+                "parameters": names,
+                "space": {path: ends for path, ends in space.items() if path in names},
             },
-            "flows": {
-                **groups,
-                **unresponsive(configuration.link, traffic, kind),
-            },
-            "tuning": tuning,
         },
         origin="model",
+    )
+
+
+def searched(policy: Policy, traffic: Traffic) -> tuple[str, ...]:
+    """The names of the parameters to search: those of queues that can be modelled."""
+    if not policy.links:
+        return policy.parameters
+    return tuple(
+        name for name in policy.parameters if next(iter(by_queue({name: None}))) in traffic.queues
     )
 
 
@@ -299,7 +310,7 @@ def search_space(discipline: str, policy: Policy, traffic: Traffic) -> dict[str,
     return space
 
 
-def queue_texts(discipline: str, values: Mapping[str, ParameterValue]) -> dict[str, object]:
+def _queue_texts(discipline: str, values: Mapping[str, ParameterValue]) -> dict[str, object]:
     """A queue's parameters as a scenario has them."""
     table = disciplines()[discipline].parameters
     return {name: table[name].exact_text(value) for name, value in values.items()}
@@ -311,213 +322,3 @@ def _sender_texts(kind: SenderModel) -> dict[str, object]:
     if kind.option_set is not None:
         given["option_set"] = kind.option_set
     return {"congestion_control": kind.congestion_control, **given}
-
-
-@dataclass(frozen=True, slots=True)
-class SetTraffic:
-    """The traffic of several queues in which nothing is missing that a model needs.
-
-    Attributes:
-        whole: all of it, as if it crossed one queue with the rate of all.
-        queues: what each known queue sees, by its link.
-        paths: (links, the flows that take them), of the known links only.
-    """
-
-    whole: Traffic
-    queues: Mapping[str, Traffic]
-    paths: tuple[tuple[tuple[str, ...], Traffic], ...]
-
-    @classmethod
-    def of_picture(cls, picture: SetEstimate, policy: SetPolicy) -> SetTraffic:
-        """The traffic of a picture.
-
-        Raises:
-            TooLittleIsKnown: saying what is missing.
-        """
-        whole = Traffic.of_picture(picture, policy)
-        queues: dict[str, Traffic] = {}
-        for link, part in picture.queues:
-            if link in picture.known_queues:
-                # Of a queue that nothing crosses now its rate is all that is needed.
-                seen = (
-                    part
-                    if part.flows and part.base_rtts_s
-                    else replace(part, flows=1, base_rtts_s=(whole.longest_round_trip_s,))
-                )
-                queues[link] = Traffic.of_picture(seen, policy.of_queue(link))
-        paths: list[tuple[tuple[str, ...], Traffic]] = []
-        for path in picture.paths:
-            links = tuple(link for link in path.links if link in queues)
-            if not links or not path.flows:
-                continue
-            if not path.base_rtts_s:
-                message = f"no round trip has been sampled of the flows through {', '.join(links)}"
-                raise TooLittleIsKnown(message)
-            first = dict(picture.queues)[links[0]]
-            alone = replace(
-                first,
-                flows=path.flows,
-                base_rtts_s=path.base_rtts_s,
-                packet_bytes=path.packet_bytes,
-            )
-            paths.append((links, Traffic.of_picture(alone, policy.of_queue(links[0]))))
-        if not paths:
-            message = "no flow is active"
-            raise TooLittleIsKnown(message)
-        return cls(whole, queues, tuple(paths))
-
-    def like(self, whole: Traffic) -> SetTraffic:
-        """Return the traffic scaled in flows and round trips to match another whole."""
-        flows = whole.flows / self.whole.flows
-        trips = whole.longest_round_trip_s - whole.queueing_s
-        longer = trips / (self.whole.longest_round_trip_s - self.whole.queueing_s)
-        return replace(self.times(flows, longer), whole=whole)
-
-    def times(self, flows: float, longer: float) -> SetTraffic:
-        """Return the traffic with flows and round trips multiplied."""
-        return SetTraffic(
-            _times(self.whole, flows, longer),
-            self.queues,
-            tuple((links, _times(traffic, flows, longer)) for links, traffic in self.paths),
-        )
-
-    @property
-    def most_loaded(self) -> Traffic:
-        """Traffic of the queue whose flows have the smallest windows."""
-        return max(
-            self.queues.values(),
-            key=lambda each: each.flows / (each.packets_per_s * each.longest_round_trip_s),
-        )
-
-
-def _times(traffic: Traffic, flows: float, longer: float) -> Traffic:
-    classes = tuple((max(1, round(flows * n)), longer * base_s) for n, base_s in traffic.classes)
-    return replace(traffic, flows=sum(count for count, _ in classes), classes=classes)
-
-
-def set_possibilities(
-    traffic: SetTraffic, picture: SetEstimate, belief: SenderBelief
-) -> tuple[Possibility[SetTraffic], ...]:
-    """Return the possible networks of several queues, likeliest first.
-
-    Whether there is room for a crowd is asked where it is tightest: at the queue whose flows have
-    the smallest windows.
-    """
-    tightest = traffic.most_loaded
-    found: list[Possibility[SetTraffic]] = []
-    for each in possibilities(tightest, picture, belief):
-        flows = each.traffic.flows / tightest.flows
-        longer = (each.traffic.longest_round_trip_s - each.traffic.queueing_s) / (
-            tightest.longest_round_trip_s - tightest.queueing_s
-        )
-        same = each.traffic is tightest
-        of_all = traffic if same else traffic.times(flows, longer)
-        found.append(Possibility(of_all, each.kind, each.share, each.words, each.joining))
-    return tuple(found)
-
-
-def set_by_turns(
-    traffic: SetTraffic, others: Sequence[SetTraffic], belief: SenderBelief
-) -> tuple[Possibility[SetTraffic], ...]:
-    """Conditions that come and go: the present ones, and those that load the queues most and least.
-
-    Args:
-        traffic: as it is now.
-        others: as it has been lately, with the same queues known.
-        belief: in the senders.
-    """
-    met = (traffic, *others)
-    known = {id(each.whole): each for each in met}
-    heaviest = max(met, key=lambda each: load(each.whole))
-    return tuple(
-        Possibility(
-            # What nobody has met yet is a crowd, which is twice the heaviest that was.
-            known.get(id(each.traffic)) or heaviest.like(each.traffic),
-            each.kind,
-            each.share,
-            each.words,
-            each.joining,
-        )
-        for each in by_turns(traffic.whole, [other.whole for other in others], belief)
-    )
-
-
-def build_set_model(
-    configurations: Sequence[LinkConfiguration],
-    in_force: Mapping[str, ParameterValue],
-    traffic: SetTraffic,
-    kind: SenderModel,
-    policy: SetPolicy,
-    horizon: Horizon,
-    joining: float = 0.0,
-    *,
-    anew: bool = False,
-) -> Scenario:
-    """A scenario that behaves like the network of the queues as it looks now.
-
-    Args:
-        configurations: of every link under control.
-        in_force: every parameter of every queue, by its joint name.
-        traffic: as observed.
-        kind: how the senders are assumed to behave.
-        policy: what the operator wants.
-        horizon: how long to simulate.
-        joining: the part of the flows that begin where the warm-up ends, as for one queue.
-        anew: whether all flows come under these settings, as for one queue.
-
-    Raises:
-        ScenarioError: the routers' parameters make no sense.
-    """
-    known = [each for each in configurations if each.link in traffic.queues]
-    delays = {each.link: each.delay_s for each in known}
-    settings = by_queue(in_force)
-    space: dict[str, object] = {}
-    for each in known:
-        space |= search_space(
-            each.discipline, policy.of_queue(each.link), traffic.queues[each.link]
-        )
-    names = [policy.path(name) for name in searched(policy, traffic)]
-    flows: dict[str, object] = {}
-    for number, (links, part) in enumerate(traffic.paths, start=1):
-        groups = flow_groups(links, sum(delays[link] for link in links), part, kind)
-        if anew:
-            groups = all_come_anew(groups)
-        flows |= {f"path-{number}-{name}": group for name, group in groups.items()}
-    settling: dict[str, object] = {}
-    if joining > 0.0:
-        flows, settling = joined(flows, joining, horizon)
-    for link, part in traffic.queues.items():
-        flows |= {f"{name}-{link}": each for name, each in unresponsive(link, part, kind).items()}
-    return scenario_from_document(
-        {
-            "title": f"Model of {how_many(traffic.whole.flows, 'flow')} and "
-            f"{how_many(len(known), 'queue')}",
-            "duration": f"{horizon.warm_up_s + horizon.measured_s!r} s",
-            "warm_up": f"{horizon.warm_up_s!r} s",
-            **settling,
-            "links": {
-                each.link: {
-                    "rate": f"{traffic.queues[each.link].rate_bit_per_s!r} bit/s",
-                    "delay": f"{each.delay_s!r} s",
-                    "queue": {
-                        "discipline": each.discipline,
-                        **queue_texts(each.discipline, settings[each.link]),
-                    },
-                }
-                for each in known
-            },
-            "flows": flows,
-            "tuning": {
-                "parameters": names,
-                "space": {path: ends for path, ends in space.items() if path in names},
-            },
-        },
-        origin="model",
-    )
-
-
-def searched(policy: SetPolicy, traffic: SetTraffic) -> tuple[str, ...]:
-    """The joint names of the parameters to search: those of queues that can be modelled."""
-    return tuple(
-        name for name in policy.parameters if next(iter(by_queue({name: None}))) in traffic.queues
-    )

@@ -28,8 +28,9 @@ there now are a crowd, of which half come while the others run.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from vermilion.online.model.senders import SenderModel
 
@@ -56,15 +57,12 @@ _RECOVERS = 8.0  # packets of a window that survives two halvings without a time
 _CROWD_IN_WORDS = "with twice the flows, half of which join the others"
 _JOINING = 0.5  # of a crowd
 _JOINING_IN_WORDS = "with half of the flows joining the others"
+_LOAD = attrgetter("load")
 _SAME_LOAD = 0.1  # difference of logarithms below which conditions load a queue alike
 
 
-AnyTraffic = TypeVar("AnyTraffic")
-"""Of one queue, or of several."""
-
-
 @dataclass(frozen=True, slots=True)
-class Possibility(Generic[AnyTraffic]):
+class Possibility:
     """One thing that the network may be, or soon become.
 
     Attributes:
@@ -76,7 +74,7 @@ class Possibility(Generic[AnyTraffic]):
         joining: the part of the flows that come while the others run already.
     """
 
-    traffic: AnyTraffic
+    traffic: Traffic
     kind: SenderModel
     share: float
     words: str = ""
@@ -85,7 +83,7 @@ class Possibility(Generic[AnyTraffic]):
 
 def possibilities(
     traffic: Traffic, picture: TrafficEstimate, belief: SenderBelief
-) -> tuple[Possibility[Traffic], ...]:
+) -> tuple[Possibility, ...]:
     """Return the possible networks, likeliest first.
 
     Of senders of whom nothing has been seen yet the likeliest kind is taken: a first answer is
@@ -113,8 +111,7 @@ def possibilities(
             Possibility(traffic, kind, each / math.fsum(odds))
             for kind, each in zip(kinds, odds, strict=True)
         )
-        window = 1.0 / load(traffic)
-        if window > _CROWD * _RECOVERS:
+        if traffic.smallest_window > _CROWD * _RECOVERS:
             return believed
         return (*believed, _crowd(traffic, crowded))
     return tuple(
@@ -125,7 +122,7 @@ def possibilities(
 
 def by_turns(
     traffic: Traffic, others: Sequence[Traffic], belief: SenderBelief
-) -> tuple[Possibility[Traffic], ...]:
+) -> tuple[Possibility, ...]:
     """Conditions that come and go, each of which the network will be now and then.
 
     Of many, the present ones stand for the middle, and the two that load the queue most and least
@@ -138,11 +135,11 @@ def by_turns(
         others: as it has been lately.
         belief: in the senders.
     """
-    ends = [min(others, key=load), max(others, key=load)] if others else []
+    ends = [min(others, key=_LOAD), max(others, key=_LOAD)] if others else []
     chosen = [traffic, *(end for end in ends if _differs(end, traffic))]
     believed = tuple(Possibility(each, belief.best, 1.0 / len(chosen)) for each in chosen)
     newcomers = _of_newcomers(belief, _likeliest(belief)[:2][-1])
-    return (*believed, _crowd(max(chosen, key=load), newcomers))
+    return (*believed, _crowd(max(chosen, key=_LOAD), newcomers))
 
 
 def applies_to(bound: Constraint, kind: SenderModel, belief: SenderBelief) -> bool:
@@ -163,10 +160,10 @@ def applies_to(bound: Constraint, kind: SenderModel, belief: SenderBelief) -> bo
     return kind in belief.priors or bound.path.room == "flows"
 
 
-def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility[Traffic]:
+def _crowd(traffic: Traffic, kind: SenderModel) -> Possibility:
     """Add flows that may join: they must not be harmed either."""
-    if 1.0 / load(traffic) > _CROWDED:
-        traffic, words = _other(traffic, _CROWD, 1.0), _CROWD_IN_WORDS
+    if traffic.smallest_window > _CROWDED:
+        traffic, words = traffic.times(_CROWD, 1.0), _CROWD_IN_WORDS
     else:
         words = _JOINING_IN_WORDS
     return Possibility(traffic, kind, 0.0, words, _JOINING)
@@ -186,13 +183,8 @@ def _likeliest(belief: SenderBelief) -> list[SenderModel]:
     return sorted(belief.within(_SPLIT), key=belief.log_odds, reverse=True)[:MOST]
 
 
-def load(traffic: Traffic) -> float:
-    """Flows per packet in flight: the larger, the more of them have to be dropped."""
-    return traffic.flows / (traffic.packets_per_s * traffic.longest_round_trip_s)
-
-
 def _differs(one: Traffic, other: Traffic) -> bool:
-    return abs(math.log(load(one) / load(other))) > _SAME_LOAD
+    return abs(math.log(one.load / other.load)) > _SAME_LOAD
 
 
 def other_traffic(traffic: Traffic, picture: TrafficEstimate) -> tuple[Traffic, ...]:
@@ -202,7 +194,7 @@ def other_traffic(traffic: Traffic, picture: TrafficEstimate) -> tuple[Traffic, 
         return ()
     together = 1.0 if picture.knowledge == "counters" else -1.0
     return tuple(
-        _other(traffic, math.exp(sign * flows), math.exp(together * sign * trips))
+        traffic.times(math.exp(sign * flows), math.exp(together * sign * trips))
         for sign in (1.0, -1.0)
     )
 
@@ -214,11 +206,3 @@ def steps(picture: TrafficEstimate) -> tuple[float, float]:
         min(_APART * flows, _FURTHEST) if flows > _DOUBTFUL_FLOWS else 0.0,
         min(_APART * trips, _FURTHEST) if trips > _DOUBTFUL_ROUND_TRIPS else 0.0,
     )
-
-
-def _other(traffic: Traffic, flows: float, round_trips: float) -> Traffic:
-    """The traffic with so many times the flows, and so many times as long round trips."""
-    classes = tuple(
-        (max(1, round(flows * count)), round_trips * base_s) for count, base_s in traffic.classes
-    )
-    return replace(traffic, flows=sum(count for count, _ in classes), classes=classes)

@@ -13,10 +13,14 @@ them send less.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from vermilion.online.sense.traffic_estimate import SetEstimate
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from vermilion.online.policy import Policy
     from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
@@ -32,6 +36,8 @@ class TooLittleIsKnown(Exception):  # noqa: N818 - reads as what it says
 class Traffic:
     """A picture in which nothing is missing that a model needs.
 
+    That of several queues is as if all flows crossed one queue with the rate of all.
+
     Attributes:
         flows: active flows.
         classes: (flows, base round trip in s) per class of round trips.
@@ -41,6 +47,8 @@ class Traffic:
         ecn_share: share of the flows that understand marks.
         unresponsive_bit_per_s: what arrives whatever is lost.
         packet_sizes: (bytes, flows) of each size of packets; empty where all are of one.
+        queues: of several queues what each whose rate is known sees, by its link; empty for one.
+        paths: of several (links, the flows that take them), of these links only; empty for one.
     """
 
     flows: int
@@ -51,6 +59,8 @@ class Traffic:
     ecn_share: float
     unresponsive_bit_per_s: float = 0.0
     packet_sizes: tuple[tuple[float, int], ...] = ()
+    queues: Mapping[str, Traffic] = field(default_factory=dict)
+    paths: tuple[tuple[tuple[str, ...], Traffic], ...] = ()
 
     @classmethod
     def of_picture(cls, picture: TrafficEstimate, policy: Policy) -> Traffic:
@@ -71,7 +81,7 @@ class Traffic:
         bits = 8.0 * picture.packet_bytes
         wanted = policy.scale_packets(picture.rate_bit_per_s / bits)
         queueing_s = bits * wanted / picture.rate_bit_per_s
-        return cls(
+        traffic = cls(
             flows=picture.flows,
             classes=tuple(picture.round_trip_classes(queueing_s)),
             rate_bit_per_s=picture.rate_bit_per_s,
@@ -81,6 +91,63 @@ class Traffic:
             unresponsive_bit_per_s=picture.unresponsive_bit_per_s,
             packet_sizes=picture.packet_sizes,
         )
+        return traffic._of_set(picture, policy) if isinstance(picture, SetEstimate) else traffic
+
+    def _of_set(self, picture: SetEstimate, policy: Policy) -> Traffic:
+        """The same with what each of several queues and paths has."""
+        queues: dict[str, Traffic] = {}
+        for link, part in picture.queues:
+            if link in picture.known_queues:
+                # Of a queue that nothing crosses now its rate is all that is needed.
+                seen = (
+                    part
+                    if part.flows and part.base_rtts_s
+                    else replace(part, flows=1, base_rtts_s=(self.longest_round_trip_s,))
+                )
+                queues[link] = Traffic.of_picture(seen, policy.of_queue(link))
+        paths: list[tuple[tuple[str, ...], Traffic]] = []
+        for path in picture.paths:
+            links = tuple(link for link in path.links if link in queues)
+            if not links or not path.flows:
+                continue
+            if not path.base_rtts_s:
+                message = f"no round trip has been sampled of the flows through {', '.join(links)}"
+                raise TooLittleIsKnown(message)
+            alone = replace(
+                dict(picture.queues)[links[0]],
+                flows=path.flows,
+                base_rtts_s=path.base_rtts_s,
+                packet_bytes=path.packet_bytes,
+            )
+            paths.append((links, Traffic.of_picture(alone, policy.of_queue(links[0]))))
+        if not paths:
+            message = "no flow is active"
+            raise TooLittleIsKnown(message)
+        return replace(self, queues=queues, paths=tuple(paths))
+
+    def at(self, link: str) -> Traffic | None:
+        """What a queue sees; ``None`` where its rate is not known."""
+        return self.queues.get(link) if self.queues else self
+
+    def times(self, flows: float, longer: float) -> Traffic:
+        """So many times the flows, and so many times as long round trips."""
+        classes = tuple((max(1, round(flows * n)), longer * base_s) for n, base_s in self.classes)
+        return replace(
+            self,
+            flows=sum(count for count, _ in classes),
+            classes=classes,
+            paths=tuple((links, part.times(flows, longer)) for links, part in self.paths),
+        )
+
+    @property
+    def load(self) -> float:
+        """Flows per packet in flight: the larger, the more of them have to be dropped."""
+        return self.flows / (self.packets_per_s * self.longest_round_trip_s)
+
+    @property
+    def smallest_window(self) -> float:
+        """Packets in flight per flow, at the queue where they are fewest."""
+        return 1.0 / max((each.load for each in self.queues.values()), default=self.load)
 
     @property
     def packets_per_s(self) -> float:

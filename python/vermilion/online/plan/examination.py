@@ -17,7 +17,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from statistics import fmean, median, pvariance
-from typing import TYPE_CHECKING, Final, Generic
+from typing import TYPE_CHECKING, Final
 
 from vermilion.online.model.explanation import (
     DOUBTFUL,
@@ -30,7 +30,6 @@ from vermilion.online.model.explanation import (
     compare,
     log_likelihoods,
 )
-from vermilion.online.model.possibilities import AnyTraffic
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import WIDER
 from vermilion.online.model.traffic import GUESSED_PACKETS_PER_S, Horizon, horizon_for
@@ -112,7 +111,7 @@ Watched = dict[str, "Sequence[Sample]"]
 """Samples of each queue."""
 
 
-def examine(problem: Problem[AnyTraffic], deadline_s: float) -> tuple[Explanation, SenderBelief]:
+def examine(problem: Problem, deadline_s: float) -> tuple[Explanation, SenderBelief]:
     """Find out what explains the task's settled samples, and revise what is believed.
 
     First the kinds of senders that are believed in are compared with what was seen. Where the best
@@ -122,7 +121,7 @@ def examine(problem: Problem[AnyTraffic], deadline_s: float) -> tuple[Explanatio
     examination = _Examination(problem, deadline_s)
     belief, figures = examination.explained_by(task.belief)
     if any(figure.deviations > examination.limit(DOUBTFUL) for figure in figures):
-        marked = problem.whole(problem.traffic).ecn_share > 0.0
+        marked = problem.traffic.ecn_share > 0.0
         further = {
             kind: odds
             for kind, odds in WIDER.items()
@@ -152,16 +151,16 @@ def examine(problem: Problem[AnyTraffic], deadline_s: float) -> tuple[Explanatio
     ), belief
 
 
-class _Examination(Generic[AnyTraffic]):
+class _Examination:
     """Models of several kinds of senders, each watched once."""
 
-    def __init__(self, problem: Problem[AnyTraffic], deadline_s: float) -> None:
+    def __init__(self, problem: Problem, deadline_s: float) -> None:
         task = problem.task
         self._problem, self._task = problem, task
         self.scaling = problem.scaling([task.belief.best])
         self._traffics = [problem.traffic, *problem.others()]
         self._observed = problem.settled()
-        whole = problem.whole(problem.traffic)
+        whole = problem.traffic
         small = self.scaling.traffic(whole)
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
         self._affordable_s = _WATCHED_SHARE * deadline_s * speed / small.packets_per_s

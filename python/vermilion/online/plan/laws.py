@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from vermilion.objectives import Objective
-    from vermilion.online.model.network import SetTraffic
-    from vermilion.online.policy import Policy, SetPolicy
+    from vermilion.online.policy import Policy
     from vermilion.routers.base import LinkConfiguration, ParameterValue
 
 _AIMS: Final = {"pie": "PIE", "fq-pie": "FQ-PIE", "dualpi2": "DualPI2"}
@@ -122,12 +121,16 @@ def laws_for(
 ) -> tuple[Law, ...]:
     """Rules of thumb for a queue that the operator lets be set, the device's own law first.
 
+    Of several queues the only one is their own laws together.
+
     Args:
         configuration: of the queue.
         in_force: its parameters.
         policy: with the goal and what may be changed.
         traffic: over it.
     """
+    if configuration.queues:
+        return _of_set(configuration, in_force, policy, traffic)
     found = []
     for law in _laws(configuration, in_force, policy, traffic):
         allowed = {*policy.parameters, *policy.switches, *policy.law_parameters}
@@ -214,18 +217,19 @@ def _red(
     return {"min_threshold": low, "max_threshold": high, "weight": rule["weight"]}
 
 
-def laws_for_set(
+def _of_set(
     configuration: LinkConfiguration,
     in_force: Mapping[str, ParameterValue],
-    policy: SetPolicy,
-    traffic: SetTraffic,
+    policy: Policy,
+    traffic: Traffic,
 ) -> tuple[Law, ...]:
     """The own laws of several queues as one; none where a queue that can be modelled has none."""
     standing, names = by_queue(in_force), []
     setting: dict[str, float] = {}
     for queue in configuration.queues:
         link = queue.link
-        if link not in traffic.queues:
+        seen = traffic.at(link)
+        if seen is None:
             continue
         goals = [each for each in _parts(policy.objective) if each.links == (link,)]
         own = policy.of_queue(link)
@@ -234,7 +238,7 @@ def laws_for_set(
             objective=goals[0] if goals else own.objective,
             bounds=tuple(each for each in policy.bounds if each.path.name == link),
         )
-        laws = laws_for(queue, standing.get(link, {}), own, traffic.queues[link])
+        laws = laws_for(queue, standing.get(link, {}), own, seen)
         law = next((each for each in laws if each.adapts), None)
         if law is None:
             return ()
@@ -301,18 +305,29 @@ _RED_TOO: Final = (
 
 def as_modelled(
     configuration: LinkConfiguration, parameters: Mapping[str, ParameterValue]
-) -> tuple[str, dict[str, ParameterValue]]:
+) -> tuple[LinkConfiguration, dict[str, ParameterValue]]:
     """Return the discipline and parameters with which a model has a queue.
 
     A plain RED with the law beside it is PD-RED in the dialect of the plain one, with a step that
     is the law's about the probability in force.
     """
     values = dict(parameters)
+    if configuration.queues:
+        standing = by_queue(values)
+        parts = {
+            each.link: as_modelled(each, standing.get(each.link, {}))
+            for each in configuration.queues
+        }
+        return replace(configuration, queues=tuple(queue for queue, _ in parts.values())), {
+            joint_name(link, name): value
+            for link, (_, own) in parts.items()
+            for name, value in own.items()
+        }
     if not configuration.adaptive or values.pop(ADAPTIVE, None) is not True:
-        return configuration.discipline, values
+        return configuration, values
     probability = min(max(float(values.get(MOVED) or 0.0), LOWEST), HIGHEST)
     target = max(aim(values), 1.0)
-    return "pd-red", {
+    return replace(configuration, discipline="pd-red"), {
         **{name: values[name] for name in _RED_TOO if name in values},
         MOVED: probability,
         "wait": False,

@@ -31,7 +31,6 @@ from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Evaluation, Joining, JointEvaluation
 from vermilion.tuning.horizon import Horizon, Shorter
-from vermilion.tuning.model_search import search_best
 from vermilion.tuning.simulations import MeasuredScenario, Simulations
 from vermilion.tuning.verdict import ConstraintOnKnown, judge, mean_violation, paired_margins
 
@@ -297,61 +296,6 @@ class Looking:
         return None if self.evaluations is not None else self.deadline_s
 
 
-def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
-    """Searches the best setting for a model, or for several together.
-
-    Raises:
-        TooLittleIsKnown: the search did not get far enough.
-        NotMeasuredError: a model lacks what the goal is about.
-        KeyboardInterrupt: at Ctrl-C.
-    """
-    first, *others = cases
-    narrower = others or first.aims != first.constraints
-    return _search_several(cases, looking) if narrower else _search_one(first, looking)
-
-
-def _search_one(case: ModelCase, looking: Looking) -> FoundSetting:
-    outcome = search_best(
-        case.model,
-        looking.space,
-        case.goal,
-        case.constraints,
-        incumbent=looking.incumbent,
-        seeds=looking.seeds,
-        budget=looking.budget,
-        deadline_s=looking.in_time,
-        warm_starts=looking.starts,
-        search=looking.search,
-        search_seed=looking.search_seed,
-        search_settings=looking.settings,
-        workers=looking.workers,
-    )
-    _check(outcome.end, len(outcome.best_results), outcome.reason)
-    compared = outcome.comparison
-    best = outcome.best or {}
-    incumbent = prediction_of(
-        outcome.incumbent, [case], [outcome.incumbent_results], looking.link, looking.name_of
-    )
-    # By intervals of 95 %, as the rest of the decision, whatever those of the search were.
-    found, now = (
-        evaluated(case, each) for each in (outcome.best_results, outcome.incumbent_results)
-    )
-    return FoundSetting(
-        setting=best,
-        candidate=prediction_of(
-            best, [case], [outcome.best_results], looking.link, looking.name_of
-        ),
-        incumbent=incumbent,
-        believed_incumbents=(incumbent,),
-        candidate_verdicts=() if compared is None else verdicts_on([case], [found], [now]),
-        incumbent_verdicts=() if compared is None else verdicts_on([case], [now], [now]),
-        evaluations=outcome.evaluations,
-        packets_per_s=_speed([outcome.incumbent_results], outcome.simulations, outcome.seconds),
-        seconds=outcome.seconds,
-        pieces=(found,),
-    )
-
-
 def evaluated(case: ModelCase, results: Sequence[Result]) -> Evaluation:
     """Runs of a setting, by the goal and the constraints of a model."""
     evaluation = Evaluation({})
@@ -373,7 +317,8 @@ class _Averaging(Joining):
         ]
 
 
-def _search_several(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
+def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
+    """Searches the best setting for a model, or for several together."""
     start = time.monotonic()
     space, seeds = looking.space, looking.seeds
     first, *others = [

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING
 
 from vermilion.objectives import NotMeasuredError, constraints_of
-from vermilion.online.model.possibilities import AnyTraffic, applies_to
+from vermilion.online.model.possibilities import applies_to
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.scaling import Scaling, SmallRuns
 from vermilion.online.model.traffic import TooLittleIsKnown, horizon_for
@@ -24,7 +24,7 @@ from vermilion.online.plan.judgement import (
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.problem import problem_of
+from vermilion.online.plan.problem import Problem
 from vermilion.online.plan.search import (
     FoundSetting,
     Looking,
@@ -39,7 +39,6 @@ from vermilion.online.plan.search import (
 )
 from vermilion.online.plan.settings import HeldByPath, held_setting, searched_values
 from vermilion.online.plan.task import Answer, without_answer
-from vermilion.online.policy import SetPolicy
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
 from vermilion.routers.adaptive_red import ADAPTIVE
 from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
@@ -56,7 +55,6 @@ if TYPE_CHECKING:
     from vermilion.online.model.prediction import Prediction
     from vermilion.online.plan.judgement import PushCharge
     from vermilion.online.plan.laws import Law
-    from vermilion.online.plan.problem import Problem
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
@@ -93,13 +91,13 @@ def solve(task: Task) -> Finding:
         return without_answer(task, obstacle)
     task = replace(task, belief=task.belief.after_seeing(task.picture.selective_share))
     try:
-        problem = problem_of(task)
+        problem = Problem(task)
     except TooLittleIsKnown as missing:
         return without_answer(task, str(missing))
     return _solve(problem)
 
 
-def _solve(problem: Problem[AnyTraffic]) -> Finding:
+def _solve(problem: Problem) -> Finding:
     task = problem.task
     if task.kind == "quick":
         return _answered(problem, task.deadline_s, task.first_seed)
@@ -127,7 +125,7 @@ def _solve(problem: Problem[AnyTraffic]) -> Finding:
     return replace(finding, explanation=examination)
 
 
-def _answered(problem: Problem[AnyTraffic], deadline_s: float, first_seed: int) -> Finding:
+def _answered(problem: Problem, deadline_s: float, first_seed: int) -> Finding:
     """The best setting for the traffic, found within a deadline."""
     try:
         answer, packets_per_s = _search(problem, deadline_s, first_seed)
@@ -136,9 +134,7 @@ def _answered(problem: Problem[AnyTraffic], deadline_s: float, first_seed: int) 
     return replace(without_answer(problem.task, ""), answer=answer, packets_per_s=packets_per_s)
 
 
-def _search(
-    problem: Problem[AnyTraffic], deadline_s: float, first_seed: int
-) -> tuple[Answer, float | None]:
+def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answer, float | None]:
     """The answer, and how many packets this machine simulates per second.
 
     Raises:
@@ -167,7 +163,7 @@ def _search(
         for start in task.starts
         if known.keys() | start.keys() >= set(names)
     ]
-    several = isinstance(policy, SetPolicy)
+    several = bool(policy.links)
     looking = Looking(
         link=problem.links,
         space=models.space(cases[0].model),
@@ -274,7 +270,7 @@ def _static_rules(task: Task, names: Sequence[str]) -> list[dict[str, float]]:
 
 
 def _law_answer(
-    models: _Models[Any],
+    models: _Models,
     cases: Sequence[ModelCase],
     law: Law,
     internal: float | None,
@@ -342,7 +338,7 @@ def _law_answer(
 
 
 def _against_law(
-    models: _Models[Any], cases: Sequence[ModelCase], found: FoundSetting, looking: Looking
+    models: _Models, cases: Sequence[ModelCase], found: FoundSetting, looking: Looking
 ) -> tuple[FoundSetting, Prediction, float]:
     """What was found beside the law that is in force, on the same seeds."""
     stands = models.finalist(cases, models.task.in_force, tuple(found.pieces[0].seeds))
@@ -379,10 +375,10 @@ class _Finalist:
     noise: float
 
 
-class _Models(Generic[AnyTraffic]):
+class _Models:
     """The models of a problem, all as small as they may be."""
 
-    def __init__(self, problem: Problem[AnyTraffic], seeds: Seeds, deadline_s: float) -> None:
+    def __init__(self, problem: Problem, seeds: Seeds, deadline_s: float) -> None:
         self._problem, self._task, self.seeds = problem, problem.task, seeds
         self.task = problem.task
         self.possible = problem.possible()
@@ -391,14 +387,14 @@ class _Models(Generic[AnyTraffic]):
         self.workers = SmallRuns(scaling) if scaling.is_smaller else None
         # The slowest flows of any decide, so that all are simulated for as long.
         slowest = max(
-            (scaling.traffic(problem.whole(each.traffic)) for each in self.possible),
+            (scaling.traffic(each.traffic) for each in self.possible),
             key=lambda traffic: traffic.longest_round_trip_s,
         )
         self.horizon = horizon_for(
             slowest,
             deadline_s / len(self.possible),
             self._task.packets_per_s,
-            scaling.epoch_s(problem.whole(problem.traffic)),
+            scaling.epoch_s(problem.traffic),
         )
 
     @property
@@ -407,7 +403,7 @@ class _Models(Generic[AnyTraffic]):
         believed = [each.traffic for each in self.possible if each.share > 0.0]
         return len(believed) > 1 and all(each == believed[0] for each in believed)
 
-    def case(self, possibility: Possibility[AnyTraffic], target: float) -> ModelCase:
+    def case(self, possibility: Possibility, target: float) -> ModelCase:
         """A model of what the network may be, and what is wanted in it."""
         task, policy = self._task, self._task.policy
         model = self._model(possibility, task.static)
@@ -420,7 +416,7 @@ class _Models(Generic[AnyTraffic]):
             *self._harm(possibility, model),
         )
         narrower = task.kind == "refined" or task.met
-        margin = 1.0 if isinstance(policy, SetPolicy) or not narrower else _MARGIN_SEARCHED
+        margin = 1.0 if policy.links or not narrower else _MARGIN_SEARCHED
         return ModelCase(model, goal, constraints, possibility.share, margin)
 
     def space(self, model: Scenario) -> Space:
@@ -486,9 +482,15 @@ class _Models(Generic[AnyTraffic]):
         if pays_in_the_model(price, problem.disciplines):
             seeds = self.seeds.comparison[:PUSHES]
             return simulated_charge(price, cases, setting, candidate, seeds, self.workers, changes)
-        whole, pushed = problem.whole(problem.traffic), problem.pushed(candidate.setting)
-        goal = cases[0].goal
-        return estimated_charge(price, whole, pushed, goal, candidate, in_force, changes)
+        return estimated_charge(
+            price,
+            problem.traffic,
+            {**task.in_force, **candidate.setting},
+            cases[0].goal,
+            candidate,
+            in_force,
+            changes,
+        )
 
     def law_charge(
         self, cases: Sequence[ModelCase], law: Law, candidate: Prediction, in_force: float
@@ -546,7 +548,7 @@ class _Models(Generic[AnyTraffic]):
         return value if found is None or isinstance(found, str) else float(found)
 
     def _constraints(
-        self, possibility: Possibility[AnyTraffic], model: Scenario, goal: Objective
+        self, possibility: Possibility, model: Scenario, goal: Objective
     ) -> list[Constraint]:
         """The constraints, where the model is believed."""
         if possibility.share == 0.0:
@@ -555,7 +557,7 @@ class _Models(Generic[AnyTraffic]):
         if stated is not None:
             # Of a link that never queued nothing is modelled, and so nothing can be held to.
             policy = self._task.policy
-            managed = policy.links if isinstance(policy, SetPolicy) else links
+            managed = policy.links or links
             left_out = tuple(f"links.{each}." for each in managed if each not in model.links)
             stated = tuple(each for each in stated if not each.strip().startswith(left_out))
         return [
@@ -564,7 +566,7 @@ class _Models(Generic[AnyTraffic]):
             if each.path.room == "flows" or each.path.name in links
         ]
 
-    def _harm(self, possibility: Possibility[AnyTraffic], model: Scenario) -> list[Constraint]:
+    def _harm(self, possibility: Possibility, model: Scenario) -> list[Constraint]:
         """Bounds of harm, against the setting in force when the controller began.
 
         Against the setting in force each of many small steps could cost as much again. If the first
@@ -585,7 +587,7 @@ class _Models(Generic[AnyTraffic]):
 
     def _model(
         self,
-        possibility: Possibility[AnyTraffic],
+        possibility: Possibility,
         parameters: Mapping[str, ParameterValue],
         *,
         anew: bool = False,

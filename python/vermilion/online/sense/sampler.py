@@ -71,6 +71,11 @@ class Sample:
     unresponsive_bytes: int | None = None
     timed_by_senders: bool = False
 
+    @property
+    def parts(self) -> tuple[Sample, ...]:
+        """Those of the queues that are managed together; itself where there is one."""
+        return (self,)
+
     @classmethod
     def between(cls, before: Reading, observation: Observation) -> Sample:
         """Sample from ``before`` to a valid observation (see :func:`nonsense`)."""
@@ -197,3 +202,8 @@ class SetSample(Sample):
     links: tuple[str, ...] = ()
     queues: tuple[Sample, ...] = ()
     delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
+
+    @property
+    def parts(self) -> tuple[Sample, ...]:
+        """The samples of the queues."""
+        return self.queues
