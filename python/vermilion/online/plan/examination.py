@@ -102,6 +102,7 @@ def misfits(
 
 
 _WATCHED_S = 20.0  # of simulated observation per kind of sender
+_OBSERVED_S = 9.0  # of the observation that is compared: of more there are too few windows
 _WATCHED_SHARE = 0.5  # of the deadline that the kinds of senders may take together
 _FEWEST_WINDOWS = 2.0  # as long as what was observed, in each model's observation
 _NOISE_RUNS = 3
@@ -159,7 +160,8 @@ class _Examination:
         self._problem, self._task = problem, task
         self.scaling = problem.scaling([task.belief.best])
         self._traffics = [problem.traffic, *problem.others()]
-        self._observed = problem.settled()
+        # More would leave no time to watch any kind of senders but the likeliest for twice as long.
+        self._observed = {link: _latest(each) for link, each in problem.settled().items()}
         whole = problem.traffic
         small = self.scaling.traffic(whole)
         speed = task.packets_per_s or GUESSED_PACKETS_PER_S
@@ -255,6 +257,12 @@ class _Examination:
                 link: self.scaling.samples(samples) for link, samples in seen.items()
             }
         return self._watched[asked]
+
+
+def _latest(samples: Sequence[Sample]) -> Sequence[Sample]:
+    """The last of some samples, as long as a comparison needs."""
+    from_s = samples[-1].time_s - _OBSERVED_S if samples else 0.0
+    return [each for each in samples if each.time_s > from_s]
 
 
 def watch(
