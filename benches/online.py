@@ -5,8 +5,8 @@
     python benches/online.py --table [--results BEFORE [AFTER]]
     python benches/online.py --findings --results BEFORE AFTER
 
-Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N,
-all networks with the first seed before any with another, and adds a line to the results for each
+Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N
+(or from another one on, `--first-seed`), all networks with the first seed before any with another, and adds a line to the results for each
 run. What the results hold already is not run again, so an interrupted benchmark goes on where it
 stood. With `--table` it prints what one or two files of results say, beside each other, of
 two files only the runs that both have; with `--findings` only the part on nine faults.
@@ -48,6 +48,7 @@ def main() -> None:
     )
     parser.add_argument("--networks", default="*", help="a pattern of names")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--first-seed", type=int, default=1, help="of networks nobody has seen")
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS)
     parser.add_argument("--longest-cpu-s", type=float, default=LONGEST_CPU_S)
     parser.add_argument("--placebo", action="store_true", help="a change that does not matter")
@@ -69,14 +70,18 @@ def main() -> None:
     took = {row["network"]: float(row["cpu_s"]) for row in rows}
     missing = [
         (seed, network)
-        for seed in range(1, given.seeds + 1)
+        for seed in range(given.first_seed, given.first_seed + given.seeds)
         for network in NETWORKS
         if fnmatchcase(network.name, given.networks) and (network.name, seed) not in known
     ]
     while missing:
         # Every network once; then whatever costs least, for the most verdicts in the time there is.
         seed, network = min(
-            missing, key=lambda each: (each[0] > 1, each[0] * took.get(each[1].name, 0.0))
+            missing,
+            key=lambda each: (
+                each[0] > given.first_seed,
+                (each[0] - given.first_seed) * took.get(each[1].name, 0.0),
+            ),
         )
         missing.remove((seed, network))
         row = measure(

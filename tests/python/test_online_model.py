@@ -172,6 +172,24 @@ def test_newcomers_begin_where_the_warm_up_ends_and_are_measured_once_they_are_t
     assert window["flows"] == late["class-1-joining"].count
 
 
+def test_of_flows_that_come_and_go_as_many_do_so_while_the_model_is_measured():
+    seen = traffic(flows=17, base_rtts_s=(0.028,) * 12 + (0.18,) * 5)
+    kind, horizon = SenderModel("newreno"), Horizon(5.0, 10.0)
+    changing = build_model(
+        CONFIGURATION, IN_FORCE, seen, kind, POLICY, horizon, turnover=(0.02, 0.01)
+    )
+    counts = {name: each.count for name, each in changing.flows.items()}
+    there = sum(count for name, count in counts.items() if not name.endswith("-coming"))
+    assert there == 17
+    assert sum(count for name, count in counts.items() if name.endswith("-coming")) == 3
+    assert sum(count for name, count in counts.items() if name.endswith("-going")) == 2
+    assert changing.flows["class-1-coming"].start == (5.0, 14.5)
+    assert changing.flows["class-1-going"].stop == (5.0, 14.5)
+    [result] = run_many([changing], [1])[0]
+    [window] = result.flows("class-1").phases
+    assert (window["start_s"], window["end_s"]) == (5.6, 14.5)
+
+
 def test_linux_gets_the_same_guesses_in_its_own_words():
     """Thresholds in bytes, of packets of 1000 bytes, and the weight as the n of 2^-n."""
     known = first_guesses("red", POLICY.parameters, traffic(), 30.0)

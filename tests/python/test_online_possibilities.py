@@ -91,6 +91,22 @@ def test_a_search_keeps_what_newcomers_drop_out_of_its_bounds_where_nobody_is_li
     assert all(len(each) - sum(each) == 3 for each in drops)
 
 
+def test_candidates_meet_the_newcomers_and_leavers_of_the_last_minute(monkeypatch):
+    """Where the network is believed to be so; of a crowd half comes anyway."""
+    asked = []
+
+    def first(cases, _looking):
+        asked.extend(cases)
+        raise TooLittleIsKnown
+
+    monkeypatch.setattr("vermilion.online.plan.solve.best_of", first)
+    solve(task(turnover=(0.02, 0.01)))
+    believed, crowd = ({name.rpartition("-")[2] for name in each.model.flows} for each in asked)
+    assert {"coming", "going"} <= believed
+    assert "joining" in crowd
+    assert not {"coming", "going"} & crowd
+
+
 def test_flows_with_large_windows_are_not_locked_out_of_anything():
     """100 Mbit/s and 4 flows: each has some 130 packets under way."""
     few = {"flows": 4, "rate_bit_per_s": 1e8, "base_rtts_s": NEAR[:4]}

@@ -56,6 +56,25 @@ def test_flows_that_get_next_to_nothing_starve():
     assert watched.activity.starved_since(0.0) == 0  # all of them had a good beginning
 
 
+def test_flows_that_come_and_go_more_than_once_will_do_so_again():
+    """16 flows; 8 more for ten seconds, and again. What has happened once is over."""
+    few, many = dict.fromkeys(range(16), 8), dict.fromkeys(range(24), 8)
+    watched = Watched()
+    watched.go_on(100, few, open_flows=16)
+    watched.go_on(40, many, open_flows=24)
+    assert watched.activity.turnover() == (0, 0)
+    watched.go_on(60, many, open_flows=24)
+    watched.go_on(100, few, open_flows=16)
+    assert watched.activity.turnover() == (8, 8)
+    again = few | dict.fromkeys(range(32, 40), 8)
+    watched.go_on(40, again, open_flows=24)
+    assert watched.activity.turnover() == (16, 8)
+    watched.go_on(700, again, open_flows=24)
+    assert watched.activity.turnover() == (0, 0)
+    watched.go_on(1, again)
+    assert watched.activity.turnover() == (0, 0)  # nobody counts them
+
+
 def test_what_flows_get_in_each_second_has_those_that_get_nothing():
     watched = Watched()
     watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)

@@ -6,6 +6,7 @@ between them is written as one change after another, because it reads better.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ParameterValue
 
 _LATELY_S = 10.0
+_TURNOVER_S = 60.0
 _STARTS = 4  # earlier answers to try first
 _UNANSWERED_KEPT = 4  # changes that may be in force for all that is known
 
@@ -151,6 +153,7 @@ class Turn:
                     met=controller.traffic.fluctuation.met,
                     reading_interval_s=self._reading_interval_s(),
                     laws=self.laws(picture),
+                    turnover=self._turnover(picture),
                 ),
             )
         )
@@ -194,6 +197,14 @@ class Turn:
         if not lately:
             return SAMPLE_INTERVAL_S
         return max(SAMPLE_INTERVAL_S, median(sample.interval_s for sample in lately))
+
+    def _turnover(self, picture: TrafficEstimate) -> tuple[float, float]:
+        """Share of the flows that come and go in a second, as in the last minute."""
+        senses = self.controller.senses
+        history, flows = senses.since(self.now_s - _TURNOVER_S), max(picture.flows, 1)
+        seconds = math.fsum(sample.interval_s for sample in history)
+        came, went = senses.activity.turnover()
+        return (came / seconds / flows, went / seconds / flows) if seconds > 0.0 else (0.0, 0.0)
 
     def _first_setting(self) -> list[Mapping[str, float]]:
         """Setting before the first change, where it is no longer in force.

@@ -67,6 +67,9 @@ UNRESPONSIVE = "unresponsive"
 _FLOWS_START_WITHIN_S = 1.0  # spread over a second, or their windows would move in step
 _JOINING_SHARE = 0.1  # of what is measured, at most, while newcomers come
 _SETTLED_AFTER = 2.0  # times as long as they take to come
+_MOST_TURNOVER = 0.5  # of the flows
+_TURNOVER_WITHIN = 0.95  # of what is measured
+_TURNOVER_SETTLES = 0.06
 _BOXES_SUIT_PACKETS = 30.0  # the target for which the tables' search boxes are wide enough
 _MEMORY_S = 0.1  # that an average must be able to have
 _WIDE = 10.0  # times the shortest target, where a link is so slow that the table's box ends below
@@ -83,6 +86,7 @@ def build_model(
     joining: float = 0.0,
     *,
     anew: bool = False,
+    turnover: tuple[float, float] = (0.0, 0.0),
 ) -> Scenario:
     """A scenario that behaves like the network as it looks now.
 
@@ -97,6 +101,7 @@ def build_model(
             already; what is measured begins when they have had time to.
         anew: whether all flows come under this setting, and shake hands there; as a rule they are
             there already.
+        turnover: shares of the flows that come and that go in a second while they are measured.
 
     Raises:
         ScenarioError: the router's parameters make no sense.
@@ -131,6 +136,8 @@ def build_model(
     settling: dict[str, object] = {}
     if joining > 0.0:
         flows, settling = joined(flows, joining, horizon)
+    if any(turnover):
+        flows, settling = _with_turnover(flows, turnover, horizon)
     of_queues = f" and {how_many(len(queues), 'queue')}" if several else ""
     return scenario_from_document(
         {
@@ -208,6 +215,30 @@ def with_newcomers(
         if late > 0:
             found[f"{name}-joining"] = {**come_anew(group), "count": late, "start": start}
     return found
+
+
+def _with_turnover(
+    groups: Mapping[str, Any], turnover: tuple[float, float], horizon: Horizon
+) -> tuple[dict[str, Any], dict[str, object]]:
+    """The same groups, of which a part goes, and others come, while they are measured."""
+    coming, going = (min(each * horizon.measured_s, _MOST_TURNOVER) for each in turnover)
+    begin_s = horizon.warm_up_s
+    when = f"{begin_s!r} s .. {begin_s + _TURNOVER_WITHIN * horizon.measured_s!r} s"
+    found: dict[str, dict[str, Any]] = {}
+    seen = came = went = 0
+    for name, group in groups.items():
+        seen += group["count"]
+        come, go = math.floor(coming * seen + 0.5) - came, math.floor(going * seen + 0.5) - went
+        came, went = came + come, went + go
+        for suffix, count, one in (
+            ("", group["count"] - go, group),
+            ("-going", go, {**group, "stop": when}),
+            ("-coming", come, {**come_anew(group), "start": when}),
+        ):
+            if count > 0:
+                found[f"{name}{suffix}"] = {**one, "count": count}
+    # What is left behind the last of them is no stretch of its own.
+    return found, {"settle": f"{_TURNOVER_SETTLES * horizon.measured_s!r} s"}
 
 
 def joined(

@@ -81,6 +81,7 @@ class Problem:
         joining: float = 0.0,
         *,
         anew: bool = False,
+        transitions: bool = False,
     ) -> Scenario:
         """The model of the network with this traffic and these senders, as small as may be."""
         configuration, values = as_modelled(self.task.configuration, parameters)
@@ -96,6 +97,7 @@ class Problem:
             horizon,
             joining,
             anew=anew,
+            turnover=self.task.turnover if transitions else (0.0, 0.0),
         )
 
     def settled(self) -> dict[str, Sequence[Sample]]:

@@ -600,6 +600,7 @@ class _Models:
             self.horizon,
             possibility.joining,
             anew=anew,
+            transitions=possibility.share > 0.0,
         )
 
     def _runs(self, model: Scenario, seeds: Sequence[int], *, flow_delays: bool) -> list[Result]:

@@ -194,6 +194,7 @@ class Task:
             the present ones.
         reading_interval_s: how far apart the network's counters are read.
         laws: rules of thumb for the queue, its own law first (:mod:`.laws`).
+        turnover: shares of the flows that come and that go in a second: candidates meet as many.
     """
 
     kind: TaskKind
@@ -217,6 +218,7 @@ class Task:
     met: tuple[TrafficEstimate, ...] = ()
     reading_interval_s: float = SAMPLE_INTERVAL_S
     laws: tuple[Law, ...] = ()
+    turnover: tuple[float, float] = (0.0, 0.0)
 
     @property
     def static(self) -> Mapping[str, ParameterValue]:

@@ -89,6 +89,7 @@ _CLOSE = 1e-3
 _SAME_S = 1e-6  # times are sums of tenths
 _FALL = 0.05  # of the open flows: fewer that end than these are nobody in particular
 _REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
+_AT_ONCE_S = 5.0  # flows that come or go further apart do so again and again
 _MOST_REMEMBERED = 20_000
 _MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
@@ -395,6 +396,26 @@ class FlowActivity:
         there = self.open_flows - self._unresponsive() - int(served.sum())
         silent = min(int((low & (got == 0)).sum()), max(0, there))
         return int((low & (got > 0)).sum()) + silent, int((new & (got > 0)).sum()) + silent
+
+    def turnover(self) -> tuple[int, int]:
+        """Flows that have come and that have gone within a minute; none where only once.
+
+        Those of the first seconds were there before anybody looked, and who has gone is told by the
+        number of open flows. Flows that come at once and stay are a change that is over.
+        """
+        import numpy as np
+
+        counts = self.responsive & (self.flows >= 0)
+        if self.open_flows is None or not counts.any():
+            return 0, 0
+        since_s = max(self.now_s - _REMEMBERED_S, float(self.began_s.min()) + _AT_ONCE_S)
+        came = self.began_s[counts & (self.began_s > since_s)]
+        last = np.sort(self.last_s[counts & (self.last_s > self.now_s - _REMEMBERED_S)])
+        went = max(0, len(last) - max(0, self.open_flows - self._unresponsive()))
+        times = np.sort(np.concatenate((came, last[:went])))
+        if (np.diff(times) <= _AT_ONCE_S).all():
+            return 0, 0
+        return len(came), went
 
     def goodputs_since(self, time_s: float) -> NDArray[np.float64] | None:
         """bit/s of each flow that is there (columns) in each whole second since then (rows).

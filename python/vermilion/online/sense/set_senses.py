@@ -151,6 +151,10 @@ class SetActivity:
         """None: flows of different paths are not compared."""
         return None
 
+    def turnover(self) -> tuple[int, int]:
+        """None: of which path newcomers will be is not foreseen."""
+        return 0, 0
+
     def starved_since(self, time_s: float) -> int | None:
         """Number of flows below :data:`STARVED_SHARE` of the mean since then.
 
