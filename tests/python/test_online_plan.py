@@ -94,8 +94,10 @@ def test_too_little_knowledge_is_an_obstacle_in_words():
     assert found.obstacle == "no flow is active"
 
 
-def test_a_refined_finding_has_learned_the_senders_and_the_bias():
-    found = solve(task(kind="refined", settled=settled(SenderModel("newreno"))))
+@pytest.mark.parametrize("seconds", [4.0, 13.0])
+def test_a_refined_finding_has_learned_the_senders_and_the_bias(seconds):
+    """Also from what is longer than half of the time for which each kind is simulated."""
+    found = solve(task(kind="refined", settled=settled(SenderModel("newreno"), seconds)))
     assert found.belief.best == SenderModel("newreno")
     assert found.explanation.senders == "newreno senders"
     # The queue was simulated by what explains it, so that hardly any bias is left.

@@ -19,7 +19,7 @@ from vermilion.online.model.traffic import Horizon, TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import Policy, tuned_links
 from vermilion.online.sense.set_senses import SetSenses, flows_on_paths, seen_paths
-from vermilion.online.sense.stretch import SetStretch
+from vermilion.online.sense.stretch import Stretch
 from vermilion.online.sense.traffic_estimate import PathTraffic
 from vermilion.routers.base import LinkConfiguration
 from vermilion.routers.simulated import SimulatedNetwork
@@ -161,7 +161,7 @@ def test_the_jackknife_covers_the_truth_as_often_as_it_says():
     held, centre = 0, []
     for _ in range(300):
         rows = np.array([[coins.gauss(m, 0.3 * m) for m in means] for _ in range(6)])
-        found = SetStretch((), rows).objective(GoodputVariation())
+        found = Stretch((), rows).objective(GoodputVariation())
         held += found.low <= truth <= found.high
         centre.append(found.mean)
     assert held >= 285

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from vermilion.objectives import NotMeasuredError, constraints_of
 from vermilion.online.model.possibilities import applies_to
@@ -196,16 +196,14 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
         off = {name: False for name in (ADAPTIVE,) if task.static.get(ADAPTIVE) is False}
         setting = {**setting, **off}
         found, incumbent, noise = _against_law(models, cases, found, looking)
-    answer = Answer(
-        kind=task.kind,
-        picture=task.picture,
-        in_force=task.in_force,
+    answer = _answer(
+        models,
+        cases,
+        incumbent,
+        found.believed_incumbents,
         internal_target=internal,
-        goal=goal.label,
-        unit=goal.unit,
         setting=setting,
         candidate=candidate,
-        incumbent=incumbent,
         verdict=judge(
             candidate,
             incumbent,
@@ -220,12 +218,6 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
         candidate_noise=models.noise(cases, found.setting),
         incumbent_noise=noise,
         evaluations=found.evaluations,
-        models=believed,
-        alternatives=found.believed_incumbents if models.differ_in_kind_alone else (),
-        most_starved=most_starved(cases, incumbent),
-        starved_over_s=models.horizon.measured_s,
-        first_beside_in_force=first_beside_in_force(cases, incumbent),
-        scale=models.scaling.share,
         took_s=found.seconds,
     )
     if stands and answer.verdict.apply and not _beats_law(answer, goal):
@@ -312,28 +304,46 @@ def _law_answer(
             models=believed,
         )
         judged = replace(judged, apply=not better.apply)
-    return Answer(
-        kind=task.kind,
-        picture=task.picture,
-        in_force=task.in_force,
+    return _answer(
+        models,
+        cases,
+        stands.prediction,
+        stands.by_model,
         internal_target=internal,
-        goal=goal.label,
-        unit=goal.unit,
         setting=dict(law.setting),
         candidate=told.prediction,
-        incumbent=stands.prediction,
         verdict=judged,
         candidate_noise=told.noise,
         incumbent_noise=stands.noise,
         evaluations=2,
-        models=believed,
-        alternatives=stands.by_model if models.differ_in_kind_alone else (),
-        most_starved=most_starved(cases, stands.prediction),
-        starved_over_s=models.horizon.measured_s,
-        first_beside_in_force=first_beside_in_force(cases, stands.prediction),
-        scale=models.scaling.share,
         law=law.name,
         took_s=time.monotonic() - begun,
+    )
+
+
+def _answer(
+    models: _Models,
+    cases: Sequence[ModelCase],
+    incumbent: Prediction,
+    by_model: tuple[Prediction, ...],
+    **found: Any,  # noqa: ANN401 - the other fields of Answer, checked there
+) -> Answer:
+    """An answer with what the task and the models say of it."""
+    task, goal = models.task, cases[0].goal
+    return Answer(
+        kind=task.kind,
+        picture=task.picture,
+        in_force=task.in_force,
+        goal=goal.label,
+        unit=goal.unit,
+        incumbent=incumbent,
+        models=sum(case.share > 0.0 for case in cases),
+        alternatives=by_model if models.differ_in_kind_alone else (),
+        most_starved=most_starved(cases, incumbent),
+        starved_over_s=models.horizon.measured_s,
+        first_beside_in_force=first_beside_in_force(cases, incumbent),
+        scale=models.scaling.share,
+        **found,
     )
 
 

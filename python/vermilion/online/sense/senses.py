@@ -48,13 +48,13 @@ HISTORY_S = 120.0
 _RECENT_S = 3.0  # over which packet size and marking are averaged
 # Of a longer interval the ends say little about what was between them. A router that is asked once
 # a second answers a little late now and then.
-_LONGEST_LEARNT_S = 1.5
+LONGEST_LEARNT_S = 1.5
 _DEAF_S = 5.0  # packets pass for so long and no round trip is heard: none will be
 _FLUSHED_S = 1.0  # after which a backlog that vanished while nothing moved will not come back
 _SAME_GUESS = 0.2  # a guess that moves by less stays what it was
-_MEASURED_DOUBT = 0.05  # of round trips that were sampled
-_UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
-_COUNTED_DOUBT = 0.02  # of flows whose packets are seen
+MEASURED_DOUBT = 0.05  # of round trips that were sampled
+UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
+COUNTED_DOUBT = 0.02  # of flows whose packets are seen
 _PAUSING_DOUBT = 0.5  # of the open flows that count for nothing, so many may come back
 _OPEN_DOUBT = 0.15  # of open flows whose packets nobody sees: in a short queue some are locked out
 _RATE_DOUBT = 0.04  # of the rate that is measured
@@ -87,22 +87,22 @@ class Senses:
         fair: whether flows have queues of their own here.
     """
 
-    history: tuple[Sample, ...]
-    reading: Reading | None
-    held: Observation | None
-    rate: ServiceRate
     round_trips: BaseRoundTrips
     activity: FlowActivity
-    watch: LinkWatch
-    prior: RoundTripPrior
-    guess: Guess | None
-    deaf_s: float
-    one_in: int | None
-    familiar_s: float | None
-    each_counts: float
-    _picture: TrafficEstimate | None
+    history: tuple[Sample, ...] = ()
+    reading: Reading | None = None
+    held: Observation | None = None
+    rate: ServiceRate = field(default_factory=ServiceRate)
+    watch: LinkWatch = field(default_factory=LinkWatch)
+    prior: RoundTripPrior = USUAL_ROUND_TRIP
+    guess: Guess | None = None
+    deaf_s: float = 0.0
+    one_in: int | None = None
+    familiar_s: float | None = None
+    each_counts: float = 1.0
     place: WaitingPlace = field(default_factory=WaitingPlace)
     fair: bool = False
+    _picture: TrafficEstimate | None = None
 
     @classmethod
     def begin(cls, prior: RoundTripPrior = USUAL_ROUND_TRIP, discipline: str = "") -> Senses:
@@ -112,23 +112,8 @@ class Senses:
             prior: what is believed of round trips that nobody measures.
             discipline: of the queue.
         """
-        return cls(
-            history=(),
-            reading=None,
-            held=None,
-            rate=ServiceRate(),
-            round_trips=BaseRoundTrips.begin(),
-            activity=FlowActivity.begin(),
-            watch=LinkWatch(),
-            prior=prior,
-            guess=None,
-            deaf_s=0.0,
-            one_in=None,
-            familiar_s=None,
-            each_counts=1.0,
-            _picture=None,
-            fair=discipline in _FAIR,
-        )
+        trips, activity = BaseRoundTrips.begin(), FlowActivity.begin()
+        return cls(trips, activity, prior=prior, fair=discipline in _FAIR)
 
     def restarted(self, observation: Observation) -> frozenset[str]:
         """The queue, named "", if its counters have fallen since it was last read."""
@@ -158,7 +143,7 @@ class Senses:
         oldest_s = sample.time_s - HISTORY_S
         begin = bisect_right(self.history, oldest_s + 1e-6, key=lambda kept: kept.time_s)
         history = (*self.history[begin:], sample)
-        short = sample.interval_s <= _LONGEST_LEARNT_S
+        short = sample.interval_s <= LONGEST_LEARNT_S
         rate = self.rate
         if short:
             rate = rate.updated(
@@ -204,14 +189,14 @@ class Senses:
             round_trips=trips,
             activity=activity,
             watch=self.watch.updated(watched, rate_bit_per_s, sample.active_flows),
-            prior=self.prior,
-            guess=self.guess,
             deaf_s=self._deaf_s(sample),
             one_in=one_in,
             familiar_s=familiar_s,
             each_counts=each_counts,
             _picture=None,
             place=self._place(history, trips, rate_bit_per_s),
+            prior=self.prior,
+            guess=self.guess,
             fair=self.fair,
         )
         held = None if familiar_s is None else self._picture
@@ -375,7 +360,7 @@ class Senses:
             counted, among = self.activity.effective()
             unresponsive = self.activity.unresponsive_bit_per_s()
             pausing = self.activity.pausing(counted)
-            doubt = _COUNTED_DOUBT + _PAUSING_DOUBT * pausing / max(counted, 1.0)
+            doubt = COUNTED_DOUBT + _PAUSING_DOUBT * pausing / max(counted, 1.0)
             counted *= self.each_counts
             picture = replace(
                 picture,
@@ -394,7 +379,7 @@ class Senses:
             if observation.round_trips is not None and self.deaf_s <= _DEAF_S:
                 trips = tuple(self.round_trips.estimates(picture.flows, among))
                 unheard = 1.0 - len(trips) / max(1, picture.flows)
-                rtts_doubt = _MEASURED_DOUBT + _UNHEARD_DOUBT * unheard
+                rtts_doubt = MEASURED_DOUBT + UNHEARD_DOUBT * unheard
                 if trips and rate_bit_per_s is not None and not self.fair:
                     # What is subtracted for a long queue is wrong by the error of the rate.
                     waited = sum(one.backlog_bytes for one in recent) / len(recent)

@@ -27,8 +27,15 @@ from vermilion.online.sense.flow_activity import is_among
 from vermilion.online.sense.link_state import Blackout, WaitingPlace, blackout_of
 from vermilion.online.sense.round_trips import BaseRoundTrips
 from vermilion.online.sense.sampler import SetSample
-from vermilion.online.sense.senses import HISTORY_S, Senses
-from vermilion.online.sense.stretch import STARVED_SHARE, SetStretch
+from vermilion.online.sense.senses import (
+    COUNTED_DOUBT,
+    HISTORY_S,
+    LONGEST_LEARNT_S,
+    MEASURED_DOUBT,
+    UNHEARD_DOUBT,
+    Senses,
+)
+from vermilion.online.sense.stretch import STARVED_SHARE, Stretch
 from vermilion.online.sense.traffic_estimate import (
     PathTraffic,
     SetEstimate,
@@ -114,12 +121,6 @@ def flows_on_paths(flows_at: Mapping[str, float], configured: Sequence[Path]) ->
 NOMINAL_BIT_PER_S = 1e9
 """Of the one queue that stands for all of a path: what waits in each is as much time in it."""
 
-# Of a longer interval the ends say little about what was between them. A router that is asked once
-# a second answers a little late now and then.
-_LONGEST_LEARNT_S = 1.5
-_MEASURED_DOUBT = 0.05
-_UNHEARD_DOUBT = 0.5
-_COUNTED_DOUBT = 0.02
 _ORDER_INFERRED = "the order of queues along a path is not seen; the configuration's is assumed"
 _PATHS_UNKNOWN = (
     "counters do not tell which flows cross several queues; each queue is assumed to have its own"
@@ -322,11 +323,11 @@ class SetSenses:
         """The traffic as it looks now; ``None`` before the first sample."""
         return self._picture
 
-    def stretch(self, time_s: float) -> SetStretch | None:
+    def stretch(self, time_s: float) -> Stretch | None:
         """Measurements since then; ``None`` where they are too few."""
         rates = {link: part.rate_bit_per_s for link, part in (self._picture or _NOTHING).queues}
         numbers = list(self.flows.values())
-        return SetStretch.of_set(self.since(time_s), rates, numbers)
+        return Stretch.of_set(self.since(time_s), rates, numbers)
 
     def flow_shares(self) -> tuple[FlowShares, ...]:
         """Recent sharing of each queue among its flows, where monitored.
@@ -366,7 +367,7 @@ class SetSenses:
             now_s, waiting_s * bytes_of
         )
         heard = observation.queues[path[0]].round_trips
-        if heard is None or interval_s > _LONGEST_LEARNT_S:
+        if heard is None or interval_s > LONGEST_LEARNT_S:
             return trips
         return trips.updated(
             now_s, interval_s, _only(heard, numbers), NOMINAL_BIT_PER_S, sending_s * bytes_of
@@ -469,8 +470,8 @@ def _of_paths(picture: TrafficEstimate, paths: Sequence[PathTraffic]) -> Traffic
         picture,
         flows=flows,
         base_rtts_s=trips,
-        flows_doubt=_COUNTED_DOUBT,
-        rtts_doubt=_MEASURED_DOUBT + _UNHEARD_DOUBT * unheard,
+        flows_doubt=COUNTED_DOUBT,
+        rtts_doubt=MEASURED_DOUBT + UNHEARD_DOUBT * unheard,
         knowledge="full",
     )
 

@@ -23,7 +23,7 @@ see packets: the bytes that left the last queue of each flow's path
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from vermilion.objectives import Constraint, Objective
+    from vermilion.objectives.weighted_sum import WeightedSum
     from vermilion.online.sense.sampler import Sample, SetSample
     from vermilion.simulate.statistics import Interval
 
@@ -256,10 +257,13 @@ class Stretch:
         batches: of about a second each.
         goodput: bit/s of each flow (columns) in each batch (rows); ``None`` where nobody looks
             at packets.
+        queues: of several queues what each one's counters say, by its link; those whose rate is
+            known. Empty for one.
     """
 
     batches: tuple[Batch, ...]
     goodput: NDArray[np.float64] | None = field(default=None, compare=False)
+    queues: Mapping[str, Stretch] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -280,6 +284,30 @@ class Stretch:
         batches = batches_of(samples, rate_bit_per_s)
         return cls(tuple(batches), goodput) if len(batches) >= FEWEST_BATCHES else None
 
+    @classmethod
+    def of_set(
+        cls,
+        samples: Sequence[SetSample],
+        rates: Mapping[str, float | None],
+        numbers: Sequence[NDArray[np.int64]],
+    ) -> Stretch | None:
+        """The stretch of samples of several queues; ``None`` as above, or where no rate is known.
+
+        Args:
+            samples: oldest first.
+            rates: of each link, in the order of the samples' queues.
+            numbers: of the flows that are there now.
+        """
+        whole = cls.of(samples, sum(rate or 0.0 for rate in rates.values()))
+        if whole is None:
+            return None
+        queues: dict[str, Stretch] = {}
+        for place, (link, rate) in enumerate(rates.items()):
+            stretch = cls.of([each.queues[place] for each in samples], rate)
+            if stretch is not None:
+                queues[link] = stretch
+        return replace(whole, goodput=_goodputs(samples, numbers), queues=queues)
+
     @property
     def seconds(self) -> float:
         """Length, s."""
@@ -287,7 +315,12 @@ class Stretch:
 
     @property
     def rate_bit_per_s(self) -> float | None:
-        """Mean rate of the link, the limit of all flows' goodput; ``None`` for several links."""
+        """Mean rate of the link, the limit of all flows' goodput.
+
+        ``None`` for several links: their flows may get more than one of them carries.
+        """
+        if self.queues:
+            return None
         bits = sum(batch.rate_bit_per_s * batch.seconds for batch in self.batches)
         return bits / self.seconds
 
@@ -316,21 +349,62 @@ class Stretch:
 
     def bounded(self, constraint: Constraint) -> Interval | None:
         """The metric that a constraint is about; ``None`` where nobody can tell."""
-        of_flows = FAIRNESS.get(constraint.path.metric)
-        if constraint.of_harm and constraint.path.metric in _BY_CHANCE:
+        path = constraint.path
+        if self.queues and path.room == "links":
+            part = self.queues.get(path.name)
+            return None if part is None else part.bounded(constraint)
+        if constraint.of_harm and path.metric in _BY_CHANCE:
             return None
-        if of_flows is not None and constraint.path.room == "flows":
+        of_flows = (_OF_SET_FLOWS if self.queues else FAIRNESS).get(path.metric)
+        if of_flows is not None and path.room == "flows":
             return jackknifed(self.goodput, of_flows, FEWEST_BATCHES, CONFIDENCE)
-        of = metric_of(constraint)
+        of = None if self.queues else metric_of(constraint)
         return None if of is None else self.interval(of)
 
     def objective(self, objective: Objective) -> Interval | None:
         """The objective's own number; ``None`` where nobody can tell."""
-        of_flows = FAIRNESS_OBJECTIVES.get(objective.name)
+        from vermilion.objectives.interface import LinkObjective
+        from vermilion.objectives.weighted_sum import WeightedSum
+
+        known = _OF_SET_OBJECTIVES if self.queues else FAIRNESS_OBJECTIVES
+        of_flows = known.get(objective.name)
         if of_flows is not None:
             return jackknifed(self.goodput, of_flows, FEWEST_BATCHES, CONFIDENCE)
-        of = value_of(objective)
-        return None if of is None else self.interval(of)
+        if not self.queues:
+            of = value_of(objective)
+            return None if of is None else self.interval(of)
+        match objective:
+            case LinkObjective(link=link):
+                part = self.queues.get(link)
+                return None if part is None else part.objective(objective)
+            case WeightedSum():
+                return self._sum(objective)
+            case _:
+                return None
+
+    def _sum(self, objective: WeightedSum) -> Interval | None:
+        """A sum of links' objectives, batch by batch; ``None`` where one has no scale of its own.
+
+        The scale of a part that states none is what the setting in force reaches in the model; on
+        the network there is no such number.
+        """
+        from vermilion.objectives.interface import LinkObjective
+        from vermilion.simulate.statistics import mean_interval
+
+        rows: list[list[float]] = []
+        for part in objective.parts:
+            of = value_of(part.objective)
+            if part.scale is None or of is None or not isinstance(part.objective, LinkObjective):
+                return None
+            queue = self.queues.get(part.objective.link)
+            if queue is None:
+                return None
+            sign = -1.0 if part.objective.maximised else 1.0
+            factor = sign * part.weight / part.scale
+            rows.append([factor * of(batch) for batch in queue.batches])
+        # The seconds of one queue may be fewer.
+        totals = [sum(values) for values in zip(*rows, strict=False)]
+        return mean_interval(totals, CONFIDENCE)
 
 
 MEASURED: frozenset[str] = frozenset((*_OF_LINKS, *_OF_FLOWS))
@@ -359,108 +433,6 @@ def value_of(objective: Objective) -> Callable[[Batch], float] | None:
             return (_OF_FLOWS if path.room == "flows" else _OF_LINKS).get(path.metric)
         case _:
             return _OF_OBJECTIVES.get(objective.name)
-
-
-@dataclass(frozen=True, slots=True)
-class SetStretch(Stretch):
-    """Some seconds of several queues under one joint setting.
-
-    Attributes:
-        queues: what each queue's counters say, by its link; those whose rate is known.
-    """
-
-    queues: Mapping[str, Stretch] = field(default_factory=dict)
-
-    @classmethod
-    def of_set(
-        cls,
-        samples: Sequence[SetSample],
-        rates: Mapping[str, float | None],
-        numbers: Sequence[NDArray[np.int64]],
-    ) -> SetStretch | None:
-        """The stretch of some samples; ``None`` where it is too short, or no rate is known.
-
-        Args:
-            samples: oldest first.
-            rates: of each link, in the order of the samples' queues.
-            numbers: of the flows that are there now.
-        """
-        known = [rate for rate in rates.values() if rate]
-        if not known:
-            return None
-        batches = batches_of(samples, sum(known))
-        if len(batches) < FEWEST_BATCHES:
-            return None
-        queues: dict[str, Stretch] = {}
-        for place, (link, rate) in enumerate(rates.items()):
-            stretch = Stretch.of([each.queues[place] for each in samples], rate)
-            if stretch is not None:
-                queues[link] = stretch
-        return cls(tuple(batches), _goodputs(samples, numbers), queues)
-
-    @property
-    def rate_bit_per_s(self) -> float | None:
-        """Flows of several links may get more than one of them carries."""
-        return None
-
-    def bounded(self, constraint: Constraint) -> Interval | None:
-        """The metric that a constraint is about; ``None`` where nobody can tell."""
-        path = constraint.path
-        if path.room == "links":
-            part = self.queues.get(path.name)
-            return None if part is None else part.bounded(constraint)
-        if constraint.of_harm and path.metric in _BY_CHANCE:
-            return None
-        of = _OF_SET_FLOWS.get(path.metric)
-        return None if of is None else self._of_flows(of)
-
-    def objective(self, objective: Objective) -> Interval | None:
-        """The objective's own number; ``None`` where nobody can tell."""
-        from vermilion.objectives.interface import LinkObjective
-        from vermilion.objectives.weighted_sum import WeightedSum
-
-        of_flows = _OF_SET_OBJECTIVES.get(objective.name)
-        if of_flows is not None:
-            return self._of_flows(of_flows)
-        match objective:
-            case LinkObjective(link=link):
-                part = self.queues.get(link)
-                return None if part is None else part.objective(objective)
-            case WeightedSum():
-                return self._sum(objective)
-            case _:
-                return None
-
-    def _sum(self, objective: Objective) -> Interval | None:
-        """A sum of links' objectives, batch by batch; ``None`` where one has no scale of its own.
-
-        The scale of a part that states none is what the setting in force reaches in the model; on
-        the network there is no such number.
-        """
-        from vermilion.objectives.interface import LinkObjective
-        from vermilion.objectives.weighted_sum import WeightedSum
-        from vermilion.simulate.statistics import mean_interval
-
-        if not isinstance(objective, WeightedSum):
-            return None
-        rows: list[list[float]] = []
-        for part in objective.parts:
-            of = value_of(part.objective)
-            if part.scale is None or of is None or not isinstance(part.objective, LinkObjective):
-                return None
-            queue = self.queues.get(part.objective.link)
-            if queue is None:
-                return None
-            sign = -1.0 if part.objective.maximised else 1.0
-            factor = sign * part.weight / part.scale
-            rows.append([factor * of(batch) for batch in queue.batches])
-        fewest = min(len(row) for row in rows)
-        totals = [sum(values) for values in zip(*(row[:fewest] for row in rows), strict=True)]
-        return mean_interval(totals, CONFIDENCE)
-
-    def _of_flows(self, of: Callable[[NDArray[np.float64]], float]) -> Interval | None:
-        """A number of the flows' goodputs over the whole stretch, with its jackknife interval."""
-        return jackknifed(self.goodput, of, FEWEST_BATCHES, CONFIDENCE)
 
 
 def _goodputs(
