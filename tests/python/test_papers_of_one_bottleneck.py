@@ -2,9 +2,13 @@
 
 import pytest
 
+from vermilion.scenario.plugins import registered_name
 from vermilion_lab.papers import paper_named, reproduce
 from vermilion_lab.papers.alizadeh_2010 import _foretold
+from vermilion_lab.papers.arun_2018 import DefaultModeCopa
 from vermilion_lab.papers.bottleneck import LINK, check, network, of_path, ratios
+from vermilion_lab.papers.copa import Copa
+from vermilion_lab.papers.registry import paper_names
 from vermilion_lab.papers.workbench import Workbench
 
 QUICK = {
@@ -12,6 +16,12 @@ QUICK = {
     "nichols-2012": (
         "dynamic-rate", {"dynamic-below-tail-drop", "dynamic-better-than-red"}
     ),
+    "pan-2013": ("loads", {"holds-reference", "busy", "low-latency"}),
+    "cardwell-2016": ("figure-7", {"cubic-fills", "bbr-flat"}),
+    "arun-2018": ("random-loss", {"robust"}),
+    "hoeiland-jorgensen-2018": ("figure-4", {"tin-shares", "tins-lend"}),
+    "li-2019": ("queue", {"near-zero"}),
+    "rfc-9332": ("one-queue", {"starves-without"}),
 }  # fmt: skip
 
 
@@ -53,6 +63,27 @@ def test_checks_of_ratios():
     assert ratios([1.0, 2.0], [2.0, 0.0]) == [0.5, 2e6]
     assert check("x", [0.0, 0.0], high=0.0).outcome == "holds"
     assert check("x", [0.0, 1.0], high=0.0).outcome == "open"
+
+
+def test_every_paper_since_2010_is_tried():
+    old = {"ye-2002", "athuraliya-2000", "feng-1999", "jamali-2013", "nichols-1998"}
+    assert set(paper_names()) - old == set(QUICK)
+
+
+def test_copa_in_its_default_mode_keeps_the_queue_shorter():
+    competing, default = (registered_name(each) for each in (Copa, DefaultModeCopa))
+    mean = {}
+    for sender in (competing, default):
+        case = network(
+            "24 Mbit/s",
+            {"discipline": "drop-tail", "limit": "400 packets"},
+            {"own": {"count": 8, "rtt": "40 ms", "sender": sender}},
+            "12 s",
+            "4 s",
+        )
+        [result] = Workbench((1,)).run_many({"case": case})["case"]
+        mean[sender] = of_path(result, f"links.{LINK}.queue_packets.mean")
+    assert mean[default] < mean[competing] / 2
 
 
 def test_dctcp_queue_as_the_paper_derives_it():

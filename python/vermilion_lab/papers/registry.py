@@ -19,6 +19,12 @@ _MODULES: Final = {
     "nichols-1998": "nichols_1998",
     "alizadeh-2010": "alizadeh_2010",
     "nichols-2012": "nichols_2012",
+    "pan-2013": "pan_2013",
+    "cardwell-2016": "cardwell_2016",
+    "arun-2018": "arun_2018",
+    "hoeiland-jorgensen-2018": "hoeiland_jorgensen_2018",
+    "li-2019": "li_2019",
+    "rfc-9332": "rfc_9332",
 }
 
 
