@@ -97,9 +97,15 @@ def test_a_paper_is_measured_judged_and_shown():
     assert "vermilion papers tiny --figure load --seeds 2" in page
     assert re.search(r'(?:src|href)="(?!#)', page) is None, "a page fetches nothing"
     assert Page(page.replace("<meta", "<br").replace("<path", "<br")).texts
-    text = chapter([outcome], "figures/{paper}-{figure}.svg")
+    text = chapter([outcome], "figures/{paper}-{figure}.svg", made="Made now.")
     assert "```{figure} figures/tiny-load.svg" in text
     assert "A network with \\*one\\* queue." in text
+    # A paper that is measured again takes its own place, and the others stay as they were.
+    other = replace(outcome, paper=replace(TINY, name="other"))
+    both = chapter([other], "figures/{paper}-{figure}.svg", kept=text)
+    assert both.count("(#tiny)") == both.count("(#other)") == 1
+    assert both.count("Made now.") == 1
+    assert chapter([outcome], "{paper}-{figure}", made="Made now.", kept=both).count("(tiny)=") == 1
 
 
 def test_the_page_is_repeated_with_the_figures_that_it_shows():

@@ -22,7 +22,7 @@ from vermilion_lab.papers.bottleneck import (
     table,
 )
 from vermilion_lab.papers.interface import Claim, Figure, Paper
-from vermilion_lab.papers.measures import differences
+from vermilion_lab.papers.measures import differences, jain
 from vermilion_lab.papers.verdict import Ruling
 
 if TYPE_CHECKING:
@@ -402,11 +402,6 @@ def _phases(numbers: dict[str, list[float]]) -> list[list[list[float]]]:
     return found
 
 
-def _jain(flows: list[list[float]]) -> list[float]:
-    seeds = zip(*flows, strict=True)
-    return [sum(each) ** 2 / (len(each) * sum(x * x for x in each)) for each in seeds]
-
-
 def draw_convergence(numbers: Numbers) -> Drawing:
     """Goodput of each flow in each phase."""
     figure, found = plots.panels(list(numbers), sharey=True)
@@ -430,7 +425,7 @@ def convergence_tables(numbers: Numbers) -> list[FigureTable]:
             "phase",
             {
                 f"{phase + 1}, {len(flows)} flows": {
-                    kind: _jain(_phases(numbers[kind])[phase]) for kind in numbers
+                    kind: jain(_phases(numbers[kind])[phase]) for kind in numbers
                 }
                 for phase, flows in enumerate(_phases(numbers[_DCTCP]))
                 if len(flows) > 1
@@ -444,7 +439,7 @@ def converges(evidence: Evidence) -> list[Check]:
     """Shares are even in each phase."""
     return [
         check(
-            "Jain’s index", _jain(flows), low=0.99, reading=f"phase {phase + 1}, {len(flows)} flows"
+            "Jain’s index", jain(flows), low=0.99, reading=f"phase {phase + 1}, {len(flows)} flows"
         )
         for phase, flows in enumerate(_phases(evidence["figure-16"][_DCTCP]))
         if len(flows) > 1

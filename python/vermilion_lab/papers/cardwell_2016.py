@@ -23,7 +23,7 @@ from vermilion_lab.papers.bottleneck import (
     table,
 )
 from vermilion_lab.papers.interface import Claim, Figure, Paper
-from vermilion_lab.papers.measures import differences
+from vermilion_lab.papers.measures import differences, jain
 from vermilion_lab.papers.verdict import Ruling
 
 if TYPE_CHECKING:
@@ -272,11 +272,6 @@ def measure_joining(bench: Workbench) -> Numbers:
     return measure(bench, {"BBR": case}, paths)
 
 
-def _jain(found: dict[str, list[float]]) -> list[float]:
-    seeds = zip(*found.values(), strict=True)
-    return [sum(each) ** 2 / (len(each) * sum(x * x for x in each)) for each in seeds]
-
-
 def draw_joining(numbers: Numbers) -> Drawing:
     """Goodput of each flow."""
     figure, found = plots.panels(["from 20 to 70 s"], 3.8)
@@ -297,7 +292,7 @@ def joining_tables(numbers: Numbers) -> list[FigureTable]:
         table(
             "Goodput (Mbit/s)",
             "sender",
-            {name: {**found, "jain": _jain(found)} for name, found in numbers.items()},
+            {name: {**found, "jain": jain(found.values())} for name, found in numbers.items()},
             {**columns, "jain": ("Jain’s index", 1.0)},
         )
     ]
@@ -305,7 +300,7 @@ def joining_tables(numbers: Numbers) -> list[FigureTable]:
 
 def converges(evidence: Evidence) -> list[Check]:
     """Jain's index is at least 0.95."""
-    return [check("Jain’s index", _jain(evidence["figure-8"]["BBR"]), low=0.95)]
+    return [check("Jain’s index", jain(evidence["figure-8"]["BBR"].values()), low=0.95)]
 
 
 def measure_slow(bench: Workbench) -> Numbers:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Final
 
 from vermilion_lab.papers.page import command_for, verdict_counts
+from vermilion_lab.papers.registry import paper_names
 from vermilion_lab.papers.verdict import exceptions, how_many_hold
 
 if TYPE_CHECKING:
@@ -15,50 +17,60 @@ if TYPE_CHECKING:
 
 
 _INTRODUCTION = """\
-Figures of the source papers, re-run with `vermilion papers`, and what became of what the papers
-say about them. A claim is broken down into quantities that can be measured, each in every reading
-of what the paper leaves open. A check holds when the whole 95 % interval over {seeds} seeds lies in
-the range that is wanted, and fails when all of it lies outside. A claim *holds* when all of its
-checks do, and *holds in part* when some do. It *does not hold* when none does, and *cannot be
-judged* when all are open. No verdict is written by hand. `vermilion papers --report papers.html`
-makes a page that has every check and all tables.
+Figures of the source papers, and of later ones on queues and senders that are in use, re-run with
+`vermilion papers`, and what became of what they say. A claim is broken down into quantities that
+can be measured, each in every reading of what the paper leaves open. A check holds when the whole
+95 % interval over {seeds} seeds lies in the range that is wanted, and fails when all of it lies
+outside. A claim *holds* when all of its checks do, and *holds in part* when some do. It *does not
+hold* when none does, and *cannot be judged* when all are open. No verdict is written by hand.
+`vermilion papers --report papers.html` makes a page that has every check and all tables.
 """
 
+_ROW: Final = re.compile(r"^\| \[.*\]\(#([a-z0-9-]+)\) \|.*$", re.MULTILINE)
+_SECTION: Final = re.compile(r"^\((?=[a-z0-9-]+\)=$)", re.MULTILINE)
 
-def chapter(outcomes: Sequence[PaperOutcome], figure_path: str) -> str:
+
+def chapter(
+    outcomes: Sequence[PaperOutcome], figure_path: str, *, made: str = "", kept: str = ""
+) -> str:
     """The chapter's text.
 
     Args:
         outcomes: what came out of each paper.
         figure_path: where the figures are, with ``{paper}`` and ``{figure}`` in it.
+        made: by what and when the outcomes were measured, a line.
+        kept: a chapter as it is; what it has of other papers stays.
     """
-    return "\n".join(_lines(outcomes, figure_path)).rstrip() + "\n"
-
-
-def _lines(outcomes: Sequence[PaperOutcome], figure_path: str) -> Iterator[str]:
-    seeds = len(outcomes[0].seeds)
-    yield "# Papers"
-    yield ""
-    yield "<!-- Written by docs/figures/papers.py; changes by hand are lost. -->"
-    yield ""
-    yield _INTRODUCTION.format(seeds=seeds)
-    yield f"| paper | {' | '.join(words for words, _, _ in verdict_counts(outcomes))} |"
-    yield "| --- | --- | --- | --- | --- |"
+    rows = {found[1]: found[0] for found in _ROW.finditer(kept)}
+    sections = {each.partition(")=")[0]: f"({each}".rstrip() for each in _SECTION.split(kept)[1:]}
     for outcome in outcomes:
+        name = outcome.paper.name
         counts = " | ".join(str(count) for _, _, count in verdict_counts([outcome]))
-        yield f"| [{_escaped(outcome.paper.title)}](#{outcome.paper.name}) | {counts} |"
-    for outcome in outcomes:
-        yield from _paper(outcome, figure_path)
+        rows[name] = f"| [{_escaped(outcome.paper.title)}](#{name}) | {counts} |"
+        sections[name] = "\n".join(_paper(outcome, figure_path, made))
+    order = [*paper_names(), *rows]
+    names = sorted(rows, key=order.index)
+    head = (
+        "# Papers\n",
+        "<!-- Written by docs/figures/papers.py; changes by hand are lost. -->\n",
+        _INTRODUCTION.format(seeds=len(outcomes[0].seeds)),
+        f"| paper | {' | '.join(words for words, _, _ in verdict_counts(outcomes))} |",
+        "| --- | --- | --- | --- | --- |",
+    )
+    table = "\n".join((*head, *(rows[name] for name in names)))
+    return "\n\n".join((table, *(sections[name] for name in names))) + "\n"
 
 
-def _paper(outcome: PaperOutcome, figure_path: str) -> Iterator[str]:
+def _paper(outcome: PaperOutcome, figure_path: str, made: str) -> Iterator[str]:
     paper = outcome.paper
-    yield ""
     yield f"({paper.name})="
     yield ""
     yield f"## {paper.title}"
     yield ""
     yield f"{paper.authors}, {paper.published}. `vermilion papers {paper.name}`"
+    if made:
+        yield ""
+        yield made
     for paragraph in paper.story:
         yield ""
         yield _escaped(paragraph)

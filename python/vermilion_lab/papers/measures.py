@@ -8,7 +8,7 @@ from vermilion.report.numbers import with_interval
 from vermilion.simulate import Interval, mean_interval, metric_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from vermilion.simulate import Result
 
@@ -51,6 +51,14 @@ def interval(values: Sequence[float]) -> Interval | None:
 def differences(first: Sequence[float], second: Sequence[float]) -> Samples:
     """First less second, seed by seed."""
     return [a - b for a, b in zip(first, second, strict=True)]
+
+
+def jain(flows: Iterable[Sequence[float]]) -> Samples:
+    """Jain's index of some flows' values, seed by seed."""
+    return [
+        sum(each) ** 2 / (len(each) * sum(value * value for value in each))
+        for each in zip(*flows, strict=True)
+    ]
 
 
 def cell(values: Sequence[float], scale: float = 1.0) -> str:

@@ -23,7 +23,7 @@ from vermilion_lab.papers.bottleneck import (
     table,
 )
 from vermilion_lab.papers.interface import Claim, Figure, Paper
-from vermilion_lab.papers.measures import differences
+from vermilion_lab.papers.measures import differences, jain
 from vermilion_lab.papers.verdict import Ruling
 
 if TYPE_CHECKING:
@@ -317,11 +317,6 @@ def measure_drops(bench: Workbench) -> Numbers:
     )
 
 
-def _jain(found: dict[str, list[float]]) -> list[float]:
-    seeds = zip(*found.values(), strict=True)
-    return [sum(each) ** 2 / (len(each) * sum(x * x for x in each)) for each in seeds]
-
-
 def draw_drops(numbers: Numbers) -> Drawing:
     """Loss of each flow over its round trip, a panel for each rate."""
     names = [f"{rate} Mbit/s" for rate in _RATES[:3]]
@@ -339,7 +334,7 @@ def draw_drops(numbers: Numbers) -> Drawing:
 
 def drop_tables(numbers: Numbers) -> list[FigureTable]:
     """Loss of each flow and Jain's index of all."""
-    with_index = {name: {**found, "jain": _jain(found)} for name, found in numbers.items()}
+    with_index = {name: {**found, "jain": jain(found.values())} for name, found in numbers.items()}
     columns: dict[str, tuple[str, float]] = {
         str(way): (f"lost at {way} ms (%)", 100.0) for way in _WAYS
     }
@@ -360,7 +355,8 @@ def fairer_drops(evidence: Evidence) -> list[Check]:
         check(
             f"Jain’s index of the flows’ loss rates, CoDel less {red}",
             differences(
-                _jain(numbers[f"{_CODEL}: {rate} Mbit/s"]), _jain(numbers[f"{red}: {rate} Mbit/s"])
+                jain(numbers[f"{_CODEL}: {rate} Mbit/s"].values()),
+                jain(numbers[f"{red}: {rate} Mbit/s"].values()),
             ),
             low=0.0,
             reading=f"{rate} Mbit/s",
