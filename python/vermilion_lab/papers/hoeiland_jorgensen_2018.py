@@ -491,6 +491,12 @@ PAPER = Paper(
             measured="Goodput is at most 1.2 times a 33rd of the link (shape).",
             figures=("figure-5",),
             checks=only_its_share,
+            remarks={
+                Ruling.IN_PART: (
+                    "With CAKE it gets 1.23 shares. What transfers leave of theirs goes to a flow "
+                    "that always has packets."
+                )
+            },
         ),
         Claim(
             id="ack-filter",

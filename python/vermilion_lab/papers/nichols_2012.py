@@ -432,6 +432,12 @@ def _claims() -> Sequence[Claim]:
             "the paper’s index is of is not known to us (shape).",
             figures=("fair-drops",),
             checks=fairer_drops,
+            remarks={
+                Ruling.OPEN: (
+                    "The indices of both are alike, and their differences no larger than those "
+                    "between seeds."
+                )
+            },
         ),
     )
 
