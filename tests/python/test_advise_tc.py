@@ -127,6 +127,19 @@ def test_statistics_are_told_where_they_tell_something():
     assert "1 %" in notes  # 988 of 98800
 
 
+@pytest.mark.parametrize(
+    ("backlog", "waits"),
+    [("backlog 63Kb 42p", "26 ms"), ("backlog 3028b 2p", None), ("backlog 0b 0p", None)],
+)
+def test_a_backlog_says_that_packets_wait_here_and_its_absence_nothing_of_the_line(backlog, waits):
+    text = SHOWN["fq_codel"]["text"].replace("backlog 0b 0p", backlog)
+    assert backlog in text
+    notes = " ".join(present_of(QUESTION, read_tc_text(text), "--now").notes)
+    # 63 KiB at 20 Mbit/s.
+    assert (waits or "tc cannot tell") in notes
+    assert ("packets wait here" in notes) == (waits is not None)
+
+
 def test_the_interface_is_chosen_or_asked_for():
     both = "".join(
         SHOWN[name]["text"].replace(" root", f" dev {device} root")

@@ -57,6 +57,7 @@ ROOMS_BELOW = {
     "report": {"files", "online", "tuning", "objectives", "simulate", "scenario", "_core"},
     "advise": {
         "files",
+        "monitor",
         "report",
         "tuning",
         "profiles",

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from vermilion.line.finding import WaitWindow
 from vermilion.line.keeper import Keeper, Sight
 from vermilion.line.probes import SECOND, Heard, Prober, checksum, parse_packet, request
-from vermilion.monitor.waits import where_packets_wait
+from vermilion.monitor.waits import WaitWindow, waits_now, where_packets_wait
 from vermilion.routers.base import RouterError
+from vermilion.routers.linux.connections import parse_connections
 from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import (
     OPTIONS,
@@ -221,6 +221,40 @@ def test_where_packets_wait(direction, place):
     for each in range(40):
         window.probe(8 + each / 20, 0.001)
     assert window.finding(10.0).place == "nowhere"
+
+
+@pytest.mark.parametrize(
+    ("here_s", "trips", "place", "line_s"),
+    [
+        (0.0, [(0.090, 0.020), (0.110, 0.020)], "behind", 0.080),
+        (0.060, [(0.090, 0.020), (0.080, 0.020)], "here", 0.005),
+        (0.060, [], "here", 0.0),
+        (0.0, [(0.021, 0.020)], "nowhere", 0.001),
+        (0.0, [], "unseen", 0.0),  # an empty queue alone says nothing of the line
+        (None, [(0.090, 0.020)], "unseen", 0.070),  # of which queue's wait nobody can tell
+    ],
+)
+def test_one_look_at_a_machine_says_where_packets_wait_if_it_can(here_s, trips, place, line_s):
+    found = waits_now(here_s, trips)
+    assert (found.place, found.probes) == (place, len(trips))
+    assert found.line_s == pytest.approx(line_s)
+    assert bool(found.why) == (place == "unseen")
+    assert ("on the line" in found.words()) == (place in {"here", "nowhere"} and bool(trips))
+
+
+def test_round_trips_are_those_of_connections_that_send_from_the_interface():
+    shown = """\
+0 4 10.0.0.2:5001 192.0.2.1:443 cubic rtt:89.5/2.1 cwnd:80 lastsnd:4 unacked:40 minrtt:20.25
+0 0 10.0.0.2:5002 192.0.2.1:443 cubic rto:290 rtt:80/2 cwnd:80 lastsnd:4 minrtt:20
+0 9 10.0.0.2:5003 192.0.2.1:443 cubic rto:290 rtt:80/2 cwnd:80 lastsnd:5000 unacked:4 minrtt:20
+0 9 10.0.0.3:5004 192.0.2.1:443 cubic rto:290 rtt:80/2 cwnd:80 lastsnd:4 unacked:4 minrtt:20
+0 9 [::ffff:10.0.0.2]:22 [::ffff:192.0.2.9]:80 rtt:30/2 lastsnd:4 unacked:1 minrtt:10
+0 9 [2001:db8::2]:22 [2001:db8::9]:80 bbr rtt:31/2 lastsnd:4 unacked:1 minrtt:11
+nonsense
+0 0 x
+"""
+    found = parse_connections(shown, {"10.0.0.2", "2001:db8::2"})
+    assert found == [(0.0895, 0.02025), (0.03, 0.01), (0.031, 0.011)]
 
 
 def sight(wanted=10e6, unanswered_s=0.0, *, carries=True, answers=100):

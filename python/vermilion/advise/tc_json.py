@@ -35,6 +35,7 @@ _STATISTICS: Final = {
     "packets": "packets",
     "drops": "dropped",
     "qlen": "backlog_packets",
+    "backlog": "backlog_bytes",
     "ecn_mark": "marked",
     "marked": "marked",
     "avg_hdr_offset": "header_bytes",

@@ -23,6 +23,7 @@ from vermilion.advise.question import QueueSetting
 from vermilion.advise.tc_cake import cake_framing
 from vermilion.advise.tc_queue import TransmitQueue, TransmitQueues, shaper_rate
 from vermilion.advise.tc_restore import restore_arguments
+from vermilion.monitor.waits import waits_now
 from vermilion.scenario import RATE, disciplines, format_quantity
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
 from vermilion.scenario.quantities import how_many
@@ -118,6 +119,7 @@ def present_of(question: Question, queues: Sequence[TcQueue], option: str) -> Pr
             f"queue; one {queue.kind} for all is simulated, like the busiest."
         )
     notes += _statistics_notes(queue)
+    notes += _waits_notes(queue, rate or question.rate_bit_per_s, own[0].device)
     by_kernel = queue.handle == _BY_KERNEL and (queue is root or per_core)
     back = restore_arguments(question, queue, setting)
     transmit_queues, missing = None, () if by_kernel else back.missing
@@ -542,6 +544,22 @@ def _statistics_notes(queue: TcQueue) -> list[str]:
             f"It has marked {_PERCENT * marked / sent:.2g} % of them: some senders use ECN."
         )
     return said
+
+
+def _waits_notes(queue: TcQueue, rate_bit_per_s: float, device: str | None) -> list[str]:
+    """Note of where packets wait: what tc shows is one moment of this queue, and nothing else."""
+    backlog = queue.statistics.get("backlog_bytes")
+    if backlog is None:
+        return []
+    finding = waits_now(8.0 * backlog / rate_bit_per_s, ())
+    if finding.place == "here":
+        return [f"When this was shown, {finding.words()}."]
+    name = device or "eth0"
+    return [
+        "No packet of note waited here when this was shown. Where else they wait tc cannot tell: "
+        f"vermilion monitor --interface {name} sees it, or vermilion control linux:{name} --line "
+        "auto on that machine."
+    ]
 
 
 def _count(queue: TcQueue, name: str, usual: float) -> float:

@@ -41,8 +41,8 @@ class TcQueue:
         device: the interface; ``None`` where that is not shown.
         options: by tc's word: times in seconds, sizes in bytes, rates in bit/s, numbers, switches;
             of several numbers, a text.
-        statistics: ``bytes``, ``packets``, ``dropped``, ``marked``, ``backlog_packets`` and cake's
-            ``header_bytes``, where they are shown.
+        statistics: ``bytes``, ``packets``, ``dropped``, ``marked``, ``backlog_packets``,
+            ``backlog_bytes`` and cake's ``header_bytes``, where they are shown.
     """
 
     kind: str

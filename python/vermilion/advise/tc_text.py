@@ -29,7 +29,7 @@ _HEAD = re.compile(
 _NUMBER = re.compile(r"(?P<number>[0-9]{1,15}(?:\.[0-9]{1,9})?)(?P<unit>[A-Za-z]{0,5})")
 _SENT = re.compile(r"Sent (?P<bytes>[0-9]{1,20}) bytes (?P<packets>[0-9]{1,20}) pkt")
 _DROPPED = re.compile(r"\(dropped (?P<dropped>[0-9]{1,20}),")
-_BACKLOG = re.compile(r"backlog \S{1,20} (?P<packets>[0-9]{1,20})p")
+_BACKLOG = re.compile(r"backlog (?P<bytes>[0-9]{1,15})(?P<unit>[KMG]?)b (?P<packets>[0-9]{1,20})p")
 _HEADER = re.compile(r"average network hdr offset: {1,40}(?P<bytes>[0-9]{1,5})")
 _MARKED = re.compile(r"(?:ecn_mark|marked) (?P<marked>[0-9]{1,20})")
 
@@ -152,6 +152,8 @@ def _read_statistics(line: str, statistics: dict[str, float]) -> None:
         statistics["dropped"] = float(dropped["dropped"])
     if backlog := _BACKLOG.search(line):
         statistics["backlog_packets"] = float(backlog["packets"])
+        factor = 1024 ** " KMG".index(backlog["unit"] or " ")
+        statistics["backlog_bytes"] = float(backlog["bytes"]) * factor
     if header := _HEADER.search(line):
         statistics["header_bytes"] = float(header["bytes"])
     if marked := _MARKED.search(line):

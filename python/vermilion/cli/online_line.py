@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from vermilion.cli.online_router import RouterRequest
     from vermilion.line.drive import LineDriver, LineRun
-    from vermilion.line.finding import Direction
+    from vermilion.monitor.waits import Direction
     from vermilion.online.entries import Decision
     from vermilion.routers.linux.shaper_rate import LinuxShaper
 

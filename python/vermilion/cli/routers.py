@@ -1,7 +1,8 @@
 """``vermilion routers``: the queues of this machine, and which of them can be controlled."""
 
+from contextlib import closing
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,17 +14,27 @@ from vermilion.files.document import document, package_version
 from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
+    from vermilion.monitor.waits import Finding
     from vermilion.routers.linux import FoundInterface, FoundQueue
 
 
-@document("version=package_version interfaces", package_version)
+_MORE: Final = "vermilion control linux:{} --line auto --for '30 s' asks by probes"
+
+
+@document("version=package_version interfaces waits", package_version)
 @dataclass(frozen=True, slots=True)
 class Routers:
-    """The queues of this machine."""
+    """The queues of this machine.
+
+    Attributes:
+        interfaces: with their queues.
+        waits: where packets wait now, by the name of an interface with a queue.
+    """
 
     interfaces: "Sequence[FoundInterface]"
+    waits: "Mapping[str, Finding]"
 
 
 def routers(
@@ -35,8 +46,9 @@ def routers(
 ) -> None:
     """List this machine's queues, and which can be controlled.
 
-    Shows each queue's place, settings and counters, and the name by which it is controlled. Nothing
-    is changed, and no privileges are needed.
+    Shows each queue's place, settings and counters, the name by which it is controlled, and where
+    packets wait, as far as backlogs and this machine's connections tell. Nothing is changed, and no
+    privileges are needed.
     """
     from vermilion.routers import RouterError
     from vermilion.routers.linux import RouteSocket, discover
@@ -48,10 +60,31 @@ def routers(
         raise UserError(str(error)) from None
     if interface is not None:
         found = _only(found, interface)
+    machine = Routers(found, {each.interface.name: _waits(each) for each in found if each.queues})
     if target is not None:
-        save_json(target, Routers(found))
+        save_json(target, machine)
         return
-    _print(found)
+    _print(machine)
+
+
+def _waits(found: "FoundInterface") -> "Finding":
+    """Return where packets of an interface wait, as far as its backlog and connections tell."""
+    from vermilion.monitor.waits import waits_now
+    from vermilion.routers import RouterError
+    from vermilion.routers.linux.connections import round_trips
+    from vermilion.routers.linux.shaper_rate import LinuxShaper
+
+    name = found.interface.name
+    backlog = max(each.state.statistics.backlog_bytes or 0 for each in found.queues)
+    here: float | None = None if backlog else 0.0
+    if backlog:
+        try:
+            with closing(LinuxShaper(f"linux:{name}")) as shaper:
+                rate = shaper.state().rate_bit_per_s
+        except RouterError:
+            rate = 0.0
+        here = 8.0 * backlog / rate if rate else None
+    return waits_now(here, round_trips(name))
 
 
 def _only(found: "list[FoundInterface]", name: str) -> "list[FoundInterface]":
@@ -65,9 +98,9 @@ def _only(found: "list[FoundInterface]", name: str) -> "list[FoundInterface]":
     return own
 
 
-def _print(found: "list[FoundInterface]") -> None:
+def _print(machine: Routers) -> None:
     screen = console()
-    for each in found:
+    for each in machine.interfaces:
         state = "up" if each.interface.up else "down"
         mtu = "" if each.interface.mtu is None else f", MTU {each.interface.mtu} bytes"
         name = cell(each.interface.name)
@@ -78,6 +111,10 @@ def _print(found: "list[FoundInterface]") -> None:
                 # As it is, however long: commands in it are to be pasted.
                 screen.print(f"{indent}{cell(line)}", soft_wrap=True)
                 indent = "  " * (queue.depth + 3)
+        waits = machine.waits.get(each.interface.name)
+        if waits is not None and each.interface.name != "lo":
+            more = f"; {_MORE.format(each.interface.name)}" if waits.place == "unseen" else ""
+            screen.print(f"  {cell(waits.words() + more)}", soft_wrap=True)
 
 
 def _lines(queue: "FoundQueue") -> list[str]:

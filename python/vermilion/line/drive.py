@@ -11,11 +11,11 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from vermilion.files.document import document, package_version
-from vermilion.line.finding import WaitWindow
 from vermilion.line.guardian import Guardian
 from vermilion.line.keeper import Keeper, Sight
 from vermilion.line.probes import SECOND, Prober
 from vermilion.line.sockets import ProbeSockets
+from vermilion.monitor.waits import WaitWindow
 from vermilion.online.drive.locks import only_controller, only_run
 from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.online.events import Apply, Command, Done, Propose, Refused
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from vermilion.line.finding import Direction, Finding
     from vermilion.line.probes import Answer
+    from vermilion.monitor.waits import Direction, Finding
     from vermilion.online.policy import AtExit, Mode
     from vermilion.routers.base import Reading
     from vermilion.routers.linux.shaper_rate import LinuxShaper

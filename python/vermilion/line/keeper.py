@@ -15,7 +15,7 @@ from vermilion.online.entries import Decision, DecisionKind
 from vermilion.scenario.quantities import RATE, format_quantity
 
 if TYPE_CHECKING:
-    from vermilion.line.finding import Direction, Finding
+    from vermilion.monitor.waits import Direction, Finding
     from vermilion.online.policy import Mode
 
 _STEP_UP: Final = 0.02

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.process import BaseProcess
 
-    from vermilion.line.finding import Direction
+    from vermilion.monitor.waits import Direction
 
 _SET_TUN: Final = 0x400454CA
 _TUN_WITHOUT_HEADER: Final = 0x1001
