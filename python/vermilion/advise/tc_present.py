@@ -555,11 +555,12 @@ def _waits_notes(queue: TcQueue, rate_bit_per_s: float, device: str | None) -> l
     if finding.place == "here":
         return [f"When this was shown, {finding.words()}."]
     name = device or "eth0"
-    return [
+    elsewhere = (
         "No packet of note waited here when this was shown. Where else they wait tc cannot tell: "
         f"vermilion monitor --interface {name} sees it, or vermilion control linux:{name} --line "
         "auto on that machine."
-    ]
+    )
+    return [elsewhere]
 
 
 def _count(queue: TcQueue, name: str, usual: float) -> float:
