@@ -36,6 +36,7 @@ GROUPS: Final = {
     "Comparisons": ("compare", "ComparisonReport", "grid", "sweep", "Sweep", "frames"),
     "Disciplines of your own": (
         "Discipline",
+        "Scheduler",
         "Verdict",
         "number",
         "switch",

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from vermilion.scenario.own_discipline import (
         Discipline,
+        Scheduler,
         Verdict,
         register_discipline,
         unregister_discipline,
@@ -92,6 +93,7 @@ __all__ = [
     "RunFigure",
     "Scenario",
     "ScenarioError",
+    "Scheduler",
     "Seeds",
     "SettingInForce",
     "Simulation",
@@ -156,6 +158,7 @@ _HOMES = {
     "RunFigure": ("vermilion.report.run_figure", "RunFigure"),
     "Scenario": ("vermilion.scenario", "Scenario"),
     "ScenarioError": ("vermilion.scenario", "ScenarioError"),
+    "Scheduler": ("vermilion.scenario.own_discipline", "Scheduler"),
     "Seeds": ("vermilion.tuning", "Seeds"),
     "SettingInForce": ("vermilion.online.entries", "SettingInForce"),
     "Simulation": ("vermilion.simulate.kept", "Simulation"),

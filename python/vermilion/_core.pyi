@@ -212,6 +212,17 @@ class Packet:
     def colour(self) -> int:
         """Its drop precedence: 0 green, 1 yellow, 2 red."""
 
+    @property
+    def dscp(self) -> int:
+        """Its codepoint, 0 to 63; for a Scheduler, or a Discipline with ``headers``."""
+
+    @property
+    def header(self) -> tuple[float, float, float, float] | None:
+        """The header of a packet whose sender and queue have ``headers``; may be set."""
+
+    @header.setter
+    def header(self, numbers: Sequence[float]) -> None: ...
+
 @final
 class NamedVerdict:
     """A drop with words for its cause; see ``vermilion.Verdict.because``."""
@@ -303,6 +314,18 @@ class Queue:
     def idle_since(self) -> int | None:
         """Since when not even a packet is in transmission, in nanoseconds; None while one is."""
 
+    @property
+    def number(self) -> int:
+        """Its number among the queues of a scheduler, from 0."""
+
+    @property
+    def head_size(self) -> int | None:
+        """Bytes of the first packet of a scheduler's queue; None while it is empty."""
+
+    @property
+    def head_arrived(self) -> int | None:
+        """When that packet arrived, in nanoseconds."""
+
 @final
 class Coin:
     """The random numbers of a queue."""
@@ -370,6 +393,10 @@ class Acknowledgement:
     def application_limited(self) -> bool:
         """Whether that rate is the application's, which had nothing more to send."""
 
+    @property
+    def header(self) -> tuple[float, float, float, float] | None:
+        """Header returned, of the last packet that arrived; for a class with ``headers``."""
+
 @final
 class Reduction:
     """A sign of congestion that a congestion control in Python answers."""
@@ -397,6 +424,13 @@ class Sent:
     @property
     def again(self) -> bool:
         """True if it has left before."""
+
+    @property
+    def header(self) -> tuple[float, float, float, float] | None:
+        """Header of the packet, of a class with ``headers``: zeros, unless it is set here."""
+
+    @header.setter
+    def header(self, numbers: Sequence[float]) -> None: ...
 
 @final
 class Window:

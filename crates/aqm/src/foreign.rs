@@ -14,7 +14,16 @@ use std::fmt::Debug;
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
 
 use crate::discipline::answered_by;
-use crate::{Arrival, Coin, Decide, Departure, Discipline, LinkFacts, Verdict};
+use crate::{Arrival, Coin, Decide, Departure, Discipline, Header, LinkFacts, Verdict, Waiting};
+
+/// Properties of a packet that only disciplines which keep it themselves are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Carried {
+    /// Differentiated services codepoint.
+    pub dscp: u8,
+    /// Its header, which may be changed; `None` if it carries none.
+    pub header: Option<Header>,
+}
 
 /// Makes the disciplines of one name.
 pub trait ForeignFactory: Debug + Send + Sync {
@@ -40,6 +49,42 @@ pub trait ForeignDiscipline: for<'coin> Decide<dyn Coin + 'coin> + Debug + Send 
 
     /// An equal one that shares no state with this one.
     fn copy(&self) -> Box<dyn ForeignDiscipline>;
+
+    /// Number of queues of its own, which stays: it is asked by [`ForeignDiscipline::admit`],
+    /// [`ForeignDiscipline::choose`] and [`ForeignDiscipline::release`] then. 0: it decides over one first-in,
+    /// first-out queue that others keep.
+    fn queues(&self) -> usize {
+        0
+    }
+
+    /// Number of the queue that a packet joins, and its fate. The arrival tells of the first queue.
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        _carried: &mut Carried,
+        coin: &mut dyn Coin,
+    ) -> (usize, Verdict) {
+        (0, self.on_arrival(arrival, coin))
+    }
+
+    /// Number of the queue whose first packet's turn it is: of one that is not empty.
+    fn choose(&mut self, _now: u64, _coin: &mut dyn Coin) -> usize {
+        0
+    }
+
+    /// Fate of the packet of queue `number` whose turn it is; the departure tells of that queue.
+    fn release(
+        &mut self,
+        _number: usize,
+        departure: &Departure,
+        _carried: &mut Carried,
+        coin: &mut dyn Coin,
+    ) -> Verdict {
+        self.on_departure(departure, coin)
+    }
+
+    /// Queue `number` has changed.
+    fn show(&mut self, _number: usize, _waiting: &Waiting) {}
 }
 
 impl Clone for Box<dyn ForeignDiscipline> {

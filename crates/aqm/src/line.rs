@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use crate::{Arrival, Departure, DropReason, Dropped, Packet};
+use crate::{Arrival, Departure, DropReason, Dropped, Packet, Standing, Waiting};
 
 /// What waits, and the figures of it that disciplines are told.
 #[derive(Clone, Debug)]
@@ -39,6 +39,13 @@ impl<P: Packet> Line<P> {
 
     pub(crate) fn each(&self, look: &mut impl FnMut(&P)) {
         self.packets.iter().for_each(|kept| look(&kept.packet));
+    }
+
+    /// State of it.
+    pub(crate) fn waiting(&self) -> Waiting {
+        let standing = Standing { packets: self.packets.len() as u32, bytes: self.bytes };
+        let head = self.packets.front().map(|kept| (kept.packet.size(), kept.arrived));
+        Waiting { standing, empty_since: self.empty_since, head }
     }
 
     /// A packet that arrives at it.

@@ -15,6 +15,9 @@ pub enum Colour {
     Red = 2,
 }
 
+/// Numbers that a packet may carry from its sender through queues to its receiver, which returns them: explicit feedback.
+pub type Header = [f64; 4];
+
 /// A handle of a packet that a queue can keep.
 pub trait Packet {
     /// Size in bytes.
@@ -41,6 +44,14 @@ pub trait Packet {
     fn dscp(&self) -> u8 {
         0
     }
+
+    /// Header, if it carries one. Asked only by disciplines that are [foreign](crate::ForeignDiscipline).
+    fn header(&self) -> Option<Header> {
+        None
+    }
+
+    /// Changes the header, of a packet that carries one.
+    fn set_header(&mut self, _header: Header) {}
 
     /// Keys shared by the packets of one source host alone, and by those to one destination host.
     /// Asked only by queues that [read them](crate::Scheduler::READS_HOSTS).

@@ -5,10 +5,10 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings, Values};
 use crate::discipline::answered_by;
 use crate::{
     AdaptiveRed, Arrival, Avq, Blue, Cake, Choke, Cobalt, Codel, Coin, Decide, Departure,
-    Discipline, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory, Fq,
-    FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red, Packet, PdRed, Pi,
-    Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Sfb, Standing, Step,
-    Verdict, Visit, Vred, Wred,
+    Discipline, DropTail, Dropped, DualPi2, Ecn, Fifo, ForeignDiscipline, ForeignFactory,
+    ForeignQueues, Fq, FqCodel, FqPie, LinkFacts, LinuxRed, Listed, Lred, NonlinearRed, Ns2Red,
+    Packet, PdRed, Pi, Pie, Queue, Red, RedLight, Rem, Scheduler, SelfConfiguringRed, Sent, Sfb,
+    Standing, Step, Verdict, Visit, Vred, Wred,
 };
 
 /// Generates what has a case for each discipline: those in front of one first-in, first-out queue,
@@ -33,6 +33,8 @@ macro_rules! registry {
             /// First in, first out, under one that none of the registry's lines names.
             Foreign(Fifo<P, Box<dyn ForeignDiscipline>>),
             $(#[doc = concat!("[`", stringify!($scheduler), "`]")] $scheduler($scheduler<P>),)*
+            /// Queues of a discipline that none of the registry's lines names.
+            ForeignQueues(ForeignQueues<P>),
         }
 
         /// Every discipline's description, in the order in which they are listed to users.
@@ -58,6 +60,7 @@ macro_rules! registry {
                     $(AnyScheduler::$discipline($dollar it) => $dollar call,)*
                     AnyScheduler::Foreign($dollar it) => $dollar call,
                     $(AnyScheduler::$scheduler($dollar it) => $dollar call,)*
+                    AnyScheduler::ForeignQueues($dollar it) => $dollar call,
                 }
             };
         }
@@ -119,6 +122,7 @@ macro_rules! registry {
                     $(Self::$discipline(_) => &const { $discipline::ALGORITHM },)*
                     Self::Foreign(it) => it.discipline().algorithm(),
                     $(Self::$scheduler(_) => &const { $scheduler::<NoPacket>::ALGORITHM },)*
+                    Self::ForeignQueues(it) => it.discipline().algorithm(),
                 }
             }
         }
@@ -302,7 +306,12 @@ impl<P: Packet> AnyScheduler<P> {
         link: LinkFacts,
     ) -> Result<(Self, Settings), ParameterError> {
         let settings = Settings::resolve(factory.algorithm(), values)?;
-        Ok((Self::Foreign(Fifo::around(factory.make(&settings, link)?)), settings))
+        let discipline = factory.make(&settings, link)?;
+        let queue = match discipline.queues() {
+            0 => Self::Foreign(Fifo::around(discipline)),
+            _ => Self::ForeignQueues(ForeignQueues::around(discipline)),
+        };
+        Ok((queue, settings))
     }
 
     /// Has `visit` done with the queue as what it is, by one look at that.

@@ -37,6 +37,17 @@ pub struct Standing {
     pub bytes: u64,
 }
 
+/// One of several queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Waiting {
+    /// Packets that wait in it.
+    pub standing: Standing,
+    /// When it last became empty, in nanoseconds; meaningful only while it is.
+    pub empty_since: u64,
+    /// Size in bytes of its first packet, and when that arrived; `None` while it is empty.
+    pub head: Option<(u32, u64)>,
+}
+
 /// Packets of type `P` that wait.
 pub trait Queue<P>: Discipline {
     /// Packets waiting.

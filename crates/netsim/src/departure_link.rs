@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use vermilion_aqm::{Colour, DropReason, Dropped, Ecn, Scheduler, Visit};
+use vermilion_aqm::{Colour, DropReason, Dropped, Ecn, Header, Scheduler, Visit};
 use vermilion_parameters::{ParameterError, Values};
 use vermilion_port::AnyPort;
 
@@ -11,6 +11,7 @@ use crate::delay_line::DelayLine;
 use crate::delay_lines::DelayLines;
 use crate::delay_lines::standing::ANY;
 use crate::flow_traffic::{FlowTraffic, Sent};
+use crate::headers;
 use crate::link_books::Ledger;
 use crate::link_window::LinkWindow;
 use crate::loss::LossModel;
@@ -65,6 +66,14 @@ impl vermilion_aqm::Packet for Waiting {
     #[inline]
     fn hosts(&self) -> [u32; 2] {
         self.hosts.map(u32::from)
+    }
+
+    fn header(&self) -> Option<Header> {
+        if self.packet.is_acknowledgement() { None } else { headers::of(&self.packet) }
+    }
+
+    fn set_header(&mut self, header: Header) {
+        headers::rewrite(&self.packet, header);
     }
 
     fn is_superseded_by(&self, later: &Self) -> bool {

@@ -27,6 +27,7 @@ mod flow_delays;
 mod flow_traffic;
 mod generated_line;
 mod group;
+mod headers;
 mod histogram;
 mod lazy_queue;
 mod limits;

@@ -194,6 +194,11 @@ impl Packet {
         Self { time, sent, whose, what }
     }
 
+    /// Numbers that no other packet on its way has: of the flow, of the segment, and of the time of sending.
+    pub fn identity(&self) -> (u64, u64) {
+        (self.whose, self.sent)
+    }
+
     /// Its flow.
     #[inline(always)]
     pub fn flow(self) -> u32 {

@@ -45,6 +45,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use vermilion_parameters::ParameterError;
 use vermilion_tcp::registry::Profile;
+use vermilion_tcp::rule::WindowRule;
 
 use crate::access::AccessLinks;
 use crate::acknowledgement_pool::AcknowledgementPool;
@@ -58,6 +59,7 @@ use crate::departure_link::Hosts;
 use crate::flow::{Flow, Tally};
 use crate::flow_delays::FlowDelays;
 use crate::group::Group;
+use crate::headers::{self, Headers};
 use crate::limits::LONGEST_DURATION;
 use crate::link_window::LinkWindow;
 use crate::phases::Phases;
@@ -176,6 +178,8 @@ pub struct Simulation {
     monitor: Option<Vec<(u32, u64)>>,
     /// Only where somebody asks for some.
     notes: Option<Box<Notes>>,
+    /// Only where senders write some.
+    headers: Option<Box<Headers>>,
     /// Empty where nobody asks for them.
     delays: FlowDelays,
     observed: Observed,
@@ -216,7 +220,11 @@ impl Simulation {
         if simulation.scenario.flow_delays {
             simulation.count_delays();
         }
-        if !scripts.is_empty() {
+        let rules = simulation.profiles.iter().flatten().map(|profile| &profile.sender.rule);
+        if rules.clone().any(WindowRule::writes_headers) {
+            simulation.headers = Some(Box::default());
+        }
+        if !scripts.is_empty() || simulation.headers.is_some() {
             simulation.take_notes();
             simulation.notes_with(scripts);
         }
@@ -258,6 +266,7 @@ impl Simulation {
             transfer_log: None,
             monitor: None,
             notes: None,
+            headers: None,
             delays: FlowDelays::default(),
             observed: Observed::Nothing,
             shapers: Vec::new(),
@@ -300,10 +309,13 @@ impl Simulation {
     /// holds too many packets.
     pub fn advance(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Interrupted> {
         self.paused = false;
-        if self.notes.is_some() {
-            return self.advance_reading(until, cancel);
+        if self.notes.is_none() {
+            return self.advance_events(until, cancel);
         }
-        self.advance_events(until, cancel)
+        let outer = headers::exchange(self.headers.take());
+        let advanced = self.advance_reading(until, cancel);
+        self.headers = headers::exchange(outer);
+        advanced
     }
 
     fn advance_events(&mut self, until: u64, cancel: &AtomicBool) -> Result<(), Interrupted> {

@@ -5,9 +5,9 @@
 
 use pyo3::exceptions::{PyAttributeError, PyValueError};
 use pyo3::prelude::*;
-use vermilion_tcp::rule::Acknowledged;
+use vermilion_tcp::rule::{Acknowledged, Header};
 
-use crate::shown::Shown;
+use crate::shown::{Numbers, Shown, ShownHeader};
 
 /// Largest window in packets: more than sequence numbers can tell apart would mean nothing.
 pub const LARGEST_WINDOW: f64 = 1e9;
@@ -16,26 +16,54 @@ pub const LARGEST_WINDOW: f64 = 1e9;
 const HIGHEST_RATE: f64 = 1e9;
 
 /// News that an acknowledgement has told.
-#[pyclass(frozen, get_all, module = "vermilion._core")]
+#[pyclass(frozen, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Acknowledgement {
+    #[pyo3(get)]
     now: Shown<u64>,
+    #[pyo3(get)]
     delivered: Shown<u32>,
+    #[pyo3(get)]
     counted: Shown<f64>,
+    #[pyo3(get)]
     marked: Shown<u32>,
+    #[pyo3(get)]
     lost: Shown<u32>,
+    #[pyo3(get)]
     round_trip: Shown<Option<u64>>,
+    #[pyo3(get)]
     smoothed_round_trip: Shown<Option<u64>>,
+    #[pyo3(get)]
     forward_delay: Shown<Option<u64>>,
+    #[pyo3(get)]
     unacknowledged: Shown<u32>,
+    #[pyo3(get)]
     highest: Shown<u32>,
+    #[pyo3(get)]
     in_flight: Shown<u32>,
+    #[pyo3(get)]
     in_recovery: Shown<bool>,
+    #[pyo3(get)]
     delivery_rate: Shown<Option<f64>>,
+    #[pyo3(get)]
     application_limited: Shown<bool>,
+    header: ShownHeader,
+}
+
+#[pymethods]
+impl Acknowledgement {
+    #[getter]
+    fn header(&self) -> Option<Numbers> {
+        self.header.numbers()
+    }
 }
 
 impl Acknowledgement {
+    /// Shows the header that it returns.
+    pub fn show_header(&self, header: Option<Header>) {
+        self.header.show(header);
+    }
+
     /// The instant of the last acknowledgement, in nanoseconds.
     pub fn instant(&self) -> u64 {
         self.now.get()
@@ -78,20 +106,43 @@ impl Reduction {
 }
 
 /// A packet that leaves.
-#[pyclass(frozen, get_all, module = "vermilion._core")]
+#[pyclass(frozen, module = "vermilion._core")]
 #[derive(Debug, Default)]
 pub struct Sent {
+    #[pyo3(get)]
     now: Shown<u64>,
+    #[pyo3(get)]
     number: Shown<u32>,
+    #[pyo3(get)]
     again: Shown<bool>,
+    header: ShownHeader,
+}
+
+#[pymethods]
+impl Sent {
+    #[getter]
+    fn header(&self) -> Option<Numbers> {
+        self.header.numbers()
+    }
+
+    #[setter]
+    fn set_header(&self, numbers: Vec<f64>) -> PyResult<()> {
+        self.header.write(&numbers)
+    }
 }
 
 impl Sent {
-    /// Shows a packet.
-    pub fn show(&self, now: u64, number: u32, again: bool) {
+    /// Shows a packet; `has_header`: it carries a header, which can be written.
+    pub fn show(&self, now: u64, number: u32, again: bool, has_header: bool) {
+        self.header.show(has_header.then(Header::default));
         self.now.set(now);
         self.number.set(number);
         self.again.set(again);
+    }
+
+    /// The header that has been written.
+    pub fn written(&self) -> Option<Header> {
+        self.header.get()
     }
 }
 

@@ -9,7 +9,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
-use vermilion_tcp::rule::{Acknowledged, Congestion, Rounds, WindowRule};
+use vermilion_tcp::rule::{Acknowledged, Congestion, Header, Rounds, WindowRule};
 use vermilion_tcp::{ForeignRule, ForeignSenders, Window};
 
 use crate::adapter::{Adapter, values};
@@ -30,6 +30,7 @@ pub struct RegisteredSender {
     answers_marks: bool,
     governs_window: bool,
     scalable: bool,
+    headers: bool,
 }
 
 impl RegisteredSender {
@@ -50,6 +51,7 @@ impl RegisteredSender {
             answers_marks: switch("answers_marks")?,
             governs_window: switch("governs_window")?,
             scalable: switch("scalable")?,
+            headers: switch("headers")?,
             adapter,
         })
     }
@@ -166,11 +168,23 @@ struct OwnRule {
     /// When it wants to be called.
     wake_at: Option<u64>,
     rounds: Rounds,
+    /// Header of the packet that leaves, and the one that was returned last and has not been looked at.
+    written: Header,
+    returned: Option<Header>,
 }
 
 impl OwnRule {
     fn new(kind: Arc<Kind>, asked: Option<Asked>) -> Self {
-        Self { kind, asked, rate: None, wake_at: None, rounds: Rounds::default() }
+        let (written, returned) = (Header::default(), None);
+        Self {
+            kind,
+            asked,
+            rate: None,
+            wake_at: None,
+            rounds: Rounds::default(),
+            written,
+            returned,
+        }
     }
 
     /// Shows a window; `writable`: its size and threshold may be set.
@@ -265,6 +279,7 @@ impl WindowRule for OwnRule {
             return;
         }
         self.kind.acknowledgement.get().show(event);
+        self.kind.acknowledgement.get().show_header(self.returned.take());
         self.show(event.now, window, true);
         let registered = Arc::clone(&self.kind.registered);
         let on_round = registered.on_round.as_ref().filter(|_| self.rounds.is_over(event));
@@ -329,10 +344,11 @@ impl WindowRule for OwnRule {
     fn on_sent(&mut self, now: u64, sequence: u32, again: bool, window: &mut Window) {
         let registered = Arc::clone(&self.kind.registered);
         let Some(method) = &registered.on_sent else { return };
-        self.kind.sent.get().show(now, sequence, again);
+        self.kind.sent.get().show(now, sequence, again, registered.headers);
         self.tell((method, "on_sent"), now, window, |kind, python| {
             Ok(kind.sent.bind(python).clone().into_any())
         });
+        self.written = self.kind.sent.get().written().unwrap_or_default();
     }
 
     fn deadline(&self) -> u64 {
@@ -346,6 +362,18 @@ impl WindowRule for OwnRule {
         self.tell((method, "on_timer"), now, window, |_, python| {
             Ok(now.into_pyobject(python)?.into_any())
         });
+    }
+
+    fn writes_headers(&self) -> bool {
+        self.kind.registered.headers
+    }
+
+    fn take_header(&mut self) -> Option<Header> {
+        self.kind.registered.headers.then(|| std::mem::take(&mut self.written))
+    }
+
+    fn read_header(&mut self, header: Header) {
+        self.returned = Some(header);
     }
 }
 
@@ -363,7 +391,8 @@ impl ForeignRule for OwnRule {
                     .ok()
             })
         });
-        let Self { rate, wake_at, rounds, .. } = *self;
-        Box::new(Self { kind: Arc::clone(&self.kind), asked, rate, wake_at, rounds })
+        let Self { rate, wake_at, rounds, written, returned, .. } = *self;
+        let kind = Arc::clone(&self.kind);
+        Box::new(Self { kind, asked, rate, wake_at, rounds, written, returned })
     }
 }

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyInt, PyTuple};
 use vermilion_aqm::{
-    Arrival, Decide, Departure, Discipline, DropReason, ForeignDiscipline, ForeignFactory,
-    LinkFacts, Verdict,
+    Arrival, Carried, Decide, Departure, Discipline, DropReason, ForeignDiscipline, ForeignFactory,
+    LinkFacts, Verdict, Waiting,
 };
 use vermilion_netsim::LARGEST_AVERAGE;
 use vermilion_parameters::{Algorithm, ParameterError, Settings};
@@ -18,7 +18,7 @@ use vermilion_parameters::{Algorithm, ParameterError, Settings};
 use crate::adapter::{Adapter, values};
 use crate::named_verdict::{NamedVerdict, words};
 use crate::session::Session;
-use crate::views::{Coin, Packet, Queue, show_arrival, show_departure};
+use crate::views::{Coin, Packet, Queue, show_arrival, show_arriving, show_departure};
 
 /// The verdicts in the order in which the adapter lists them.
 const VERDICTS: usize = 6;
@@ -31,6 +31,9 @@ pub struct Registered {
     on_departure: Option<Py<PyAny>>,
     average_queue: Option<Py<PyAny>>,
     drop_probability: Option<Py<PyAny>>,
+    /// Of a scheduler.
+    choose: Option<Py<PyAny>>,
+    headers: bool,
     verdicts: [Py<PyAny>; VERDICTS],
 }
 
@@ -46,6 +49,8 @@ impl Registered {
             on_departure: method("on_departure")?,
             average_queue: method("average_queue")?,
             drop_probability: method("drop_probability")?,
+            choose: method("choose")?,
+            headers: adapter.attribute(python, "headers")?.extract(python)?,
             verdicts: verdicts
                 .try_into()
                 .map_err(|_| PyTypeError::new_err("the adapter lists other verdicts"))?,
@@ -102,10 +107,15 @@ struct OwnDiscipline {
     session: Arc<Session>,
     instance: Py<PyAny>,
     packet: Py<Packet>,
-    queue: Py<Queue>,
+    /// One, unless it is a scheduler.
+    queues: Vec<Py<Queue>>,
     coin: Py<Coin>,
-    /// The instance, the packet, the queue and the coin.
-    arguments: Py<PyTuple>,
+    /// The instance, the packet, the queue (of a scheduler: all queues) and the coin.
+    arriving: Py<PyTuple>,
+    /// The instance, the packet, each queue and the coin.
+    departing: Vec<Py<PyTuple>>,
+    /// The instance, all queues and the coin.
+    choosing: Py<PyTuple>,
 }
 
 impl OwnDiscipline {
@@ -116,17 +126,53 @@ impl OwnDiscipline {
         session: &Arc<Session>,
         coin: Coin,
     ) -> PyResult<Self> {
-        let packet = Py::new(python, Packet::default())?;
-        let queue = Py::new(python, Queue::default())?;
+        let packet = Py::new(python, Packet::new())?;
+        let is_scheduler = registered.choose.is_some();
+        let count = if is_scheduler {
+            registered.adapter.call(python, "queues", (&instance,))?.extract(python)?
+        } else {
+            1
+        };
+        let queues = (0..count).map(|number| Py::new(python, Queue::numbered(number)));
+        let queues = queues.collect::<PyResult<Vec<_>>>()?;
         let coin = Py::new(python, coin)?;
-        let arguments = (&instance, &packet, &queue, &coin).into_pyobject(python)?.unbind();
+        let departing = queues
+            .iter()
+            .map(|queue| Ok((&instance, &packet, queue, &coin).into_pyobject(python)?.unbind()))
+            .collect::<PyResult<Vec<_>>>()?;
+        let all = PyTuple::new(python, &queues)?;
+        let arriving = if is_scheduler {
+            (&instance, &packet, &all, &coin).into_pyobject(python)?.unbind()
+        } else {
+            departing[0].clone_ref(python)
+        };
+        let choosing = (&instance, &all, &coin).into_pyobject(python)?.unbind();
         let (registered, session) = (Arc::clone(registered), Arc::clone(session));
-        Ok(Self { registered, session, instance, packet, queue, coin, arguments })
+        Ok(Self {
+            registered,
+            session,
+            instance,
+            packet,
+            queues,
+            coin,
+            arriving,
+            departing,
+            choosing,
+        })
     }
 
     /// Asks over a packet that has been shown.
-    fn ask(&self, python: Python<'_>, method: &Py<PyAny>) -> PyResult<Verdict> {
-        let answer = method.bind(python).call1(self.arguments.bind(python))?;
+    fn ask(
+        &self,
+        python: Python<'_>,
+        method: &Py<PyAny>,
+        arguments: &Py<PyTuple>,
+    ) -> PyResult<Verdict> {
+        self.verdict(&method.bind(python).call1(arguments.bind(python))?)
+    }
+
+    /// The verdict that was answered.
+    fn verdict(&self, answer: &Bound<'_, PyAny>) -> PyResult<Verdict> {
         let known = self.registered.verdicts.iter().position(|known| answer.is(known));
         let capable = || self.packet.get().is_ecn_capable();
         Ok(match known {
@@ -156,6 +202,54 @@ impl OwnDiscipline {
         })
     }
 
+    /// The queue that a scheduler has answered for a packet, and the verdict.
+    fn place(&self, answer: &Bound<'_, PyAny>) -> PyResult<(usize, Verdict)> {
+        if answer.is_instance_of::<PyInt>() {
+            return Ok((self.number_of_queue(answer)?, Verdict::Accept));
+        }
+        if let Ok((number, verdict)) = answer.extract::<(Bound<'_, PyAny>, Bound<'_, PyAny>)>() {
+            return Ok((self.number_of_queue(&number)?, self.verdict(&verdict)?));
+        }
+        match self.verdict(answer)? {
+            drop @ Verdict::Drop(_) => Ok((0, drop)),
+            _ => {
+                let message = "a verdict that drops nothing is not accepted alone; expected the number \
+                               of the queue, or a pair of that and the verdict";
+                Err(PyTypeError::new_err(message))
+            }
+        }
+    }
+
+    fn number_of_queue(&self, answer: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let number = answer.extract::<usize>().ok();
+        number.filter(|&number| number < self.queues.len()).ok_or_else(|| {
+            let last = self.queues.len() - 1;
+            let shown = answer.repr().map(|text| text.to_string()).unwrap_or_default();
+            let message = format!(
+                "the queue {shown} is not accepted; expected a whole number from 0 to {last}"
+            );
+            PyValueError::new_err(message)
+        })
+    }
+
+    /// The queue that a scheduler has chosen.
+    fn chosen(&self, python: Python<'_>, choose: &Py<PyAny>) -> PyResult<usize> {
+        let answer = choose.bind(python).call1(self.choosing.bind(python))?;
+        let number = self.number_of_queue(&answer)?;
+        if self.queues[number].get().is_empty() {
+            let message = format!(
+                "queue {number} is not accepted, which is empty; expected one with packets"
+            );
+            return Err(PyValueError::new_err(message));
+        }
+        Ok(number)
+    }
+
+    /// The instant of the last decision.
+    fn instant(&self) -> u64 {
+        self.queues[0].get().instant()
+    }
+
     /// Ends the run.
     #[cold]
     fn fail(&self, python: Python<'_>, error: PyErr, doing: &str, now: u64) {
@@ -177,7 +271,7 @@ impl OwnDiscipline {
         Python::attach(|python| {
             let answer = method.bind(python).call1((&self.instance,));
             answer.and_then(|answer| number_of(&answer, most, unit)).unwrap_or_else(|error| {
-                self.fail(python, error, doing, self.queue.get().instant());
+                self.fail(python, error, doing, self.instant());
                 None
             })
         })
@@ -229,7 +323,7 @@ impl Discipline for OwnDiscipline {
         if let Err(error) = self.change(None, link) {
             Python::attach(|python| {
                 let error = PyValueError::new_err(error.accepted);
-                self.fail(python, error, "a change of the link", self.queue.get().instant());
+                self.fail(python, error, "a change of the link", self.instant());
             });
         }
     }
@@ -261,9 +355,9 @@ impl<'coin> Decide<AnyCoin<'coin>> for OwnDiscipline {
             return Verdict::Accept;
         }
         self.coin.get().refill(coin);
-        show_arrival(self.packet.get(), self.queue.get(), arrival);
+        show_arrival(self.packet.get(), self.queues[0].get(), arrival);
         Python::attach(|python| {
-            self.ask(python, &self.registered.on_arrival).unwrap_or_else(|error| {
+            self.ask(python, &self.registered.on_arrival, &self.arriving).unwrap_or_else(|error| {
                 self.fail(python, error, "on_arrival", arrival.now);
                 Verdict::Accept
             })
@@ -271,14 +365,26 @@ impl<'coin> Decide<AnyCoin<'coin>> for OwnDiscipline {
     }
 
     fn on_departure(&mut self, departure: &Departure, coin: &mut AnyCoin<'coin>) -> Verdict {
+        self.decide_departure(0, departure, coin)
+    }
+}
+
+impl OwnDiscipline {
+    /// Decides over the packet of a queue whose turn it is.
+    fn decide_departure(
+        &self,
+        number: usize,
+        departure: &Departure,
+        coin: &mut AnyCoin<'_>,
+    ) -> Verdict {
         let Some(on_departure) = &self.registered.on_departure else { return Verdict::Accept };
         if self.session.has_failed() {
             return Verdict::Accept;
         }
         self.coin.get().refill(coin);
-        show_departure(self.packet.get(), self.queue.get(), departure);
+        show_departure(self.packet.get(), self.queues[number].get(), departure);
         Python::attach(|python| {
-            self.ask(python, on_departure).unwrap_or_else(|error| {
+            self.ask(python, on_departure, &self.departing[number]).unwrap_or_else(|error| {
                 self.fail(python, error, "on_departure", departure.now);
                 Verdict::Accept
             })
@@ -296,14 +402,87 @@ impl ForeignDiscipline for OwnDiscipline {
             let copied =
                 self.registered.adapter.call(python, "copy", (&self.instance,)).unwrap_or_else(
                     |error| {
-                        self.fail(python, error, "copying it", self.queue.get().instant());
+                        self.fail(python, error, "copying it", self.instant());
                         self.instance.clone_ref(python)
                     },
                 );
             let (registered, session) = (&self.registered, &self.session);
             let coin = self.coin.get().copy();
             let copy = Self::around(python, copied, registered, session, coin);
-            Box::new(copy.expect("an object of the core's own can be made"))
+            let copy = copy.expect("an object of the core's own can be made");
+            for (copied, own) in copy.queues.iter().zip(&self.queues) {
+                copied.get().show_same(own.get());
+            }
+            Box::new(copy)
         })
+    }
+
+    fn queues(&self) -> usize {
+        let keeps = self.registered.choose.is_some() || self.registered.headers;
+        if keeps { self.queues.len() } else { 0 }
+    }
+
+    fn admit(
+        &mut self,
+        arrival: &Arrival,
+        carried: &mut Carried,
+        coin: &mut dyn vermilion_aqm::Coin,
+    ) -> (usize, Verdict) {
+        self.packet.get().show_carried(carried, self.registered.headers);
+        let answer = if self.registered.choose.is_none() {
+            (0, self.on_arrival(arrival, coin))
+        } else if self.session.has_failed() {
+            (0, Verdict::Accept)
+        } else {
+            self.coin.get().refill(coin);
+            show_arriving(self.packet.get(), arrival);
+            for queue in &self.queues {
+                queue.get().show_instant(arrival.now, arrival.idle_since);
+            }
+            Python::attach(|python| {
+                let answer = self.registered.on_arrival.bind(python);
+                let answer = answer.call1(self.arriving.bind(python));
+                answer.and_then(|answer| self.place(&answer)).unwrap_or_else(|error| {
+                    self.fail(python, error, "on_arrival", arrival.now);
+                    (0, Verdict::Accept)
+                })
+            })
+        };
+        self.packet.get().take_header(carried);
+        answer
+    }
+
+    fn choose(&mut self, now: u64, coin: &mut dyn vermilion_aqm::Coin) -> usize {
+        let Some(choose) = &self.registered.choose else { return 0 };
+        if self.session.has_failed() {
+            return 0;
+        }
+        self.coin.get().refill(coin);
+        for queue in &self.queues {
+            queue.get().show_instant(now, None);
+        }
+        Python::attach(|python| {
+            self.chosen(python, choose).unwrap_or_else(|error| {
+                self.fail(python, error, "choose", now);
+                0
+            })
+        })
+    }
+
+    fn release(
+        &mut self,
+        number: usize,
+        departure: &Departure,
+        carried: &mut Carried,
+        coin: &mut dyn vermilion_aqm::Coin,
+    ) -> Verdict {
+        self.packet.get().show_carried(carried, self.registered.headers);
+        let verdict = self.decide_departure(number, departure, coin);
+        self.packet.get().take_header(carried);
+        verdict
+    }
+
+    fn show(&mut self, number: usize, waiting: &Waiting) {
+        self.queues[number].get().show_waiting(waiting);
     }
 }

@@ -5,6 +5,7 @@
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// A number that fits into 64 bits.
@@ -58,6 +59,50 @@ impl<T: Bits> Shown<T> {
 
     pub fn set(&self, number: T) {
         self.0.store(number.to_bits(), Relaxed);
+    }
+}
+
+/// The header of a packet, which can be shown anew and written.
+#[derive(Debug, Default)]
+pub struct ShownHeader {
+    there: Shown<bool>,
+    numbers: [Shown<f64>; 4],
+}
+
+/// A header as Python has it.
+pub type Numbers = (f64, f64, f64, f64);
+
+impl ShownHeader {
+    pub fn show(&self, header: Option<[f64; 4]>) {
+        self.there.set(header.is_some());
+        for (shown, number) in self.numbers.iter().zip(header.into_iter().flatten()) {
+            shown.set(number);
+        }
+    }
+
+    pub fn get(&self) -> Option<[f64; 4]> {
+        self.there.get().then(|| self.numbers.each_ref().map(Shown::get))
+    }
+
+    pub fn numbers(&self) -> Option<Numbers> {
+        self.get().map(|[first, second, third, fourth]| (first, second, third, fourth))
+    }
+
+    /// Writes so many numbers, and 0 for the others.
+    pub fn write(&self, numbers: &[f64]) -> PyResult<()> {
+        let accepted = if !self.there.get() {
+            "no header here: only packets of senders with headers = True carry one, and only such a class sees it"
+        } else if numbers.len() > self.numbers.len() || numbers.iter().any(|it| !it.is_finite()) {
+            "at most 4 finite numbers"
+        } else {
+            let mut header = [0.0; 4];
+            header[..numbers.len()].copy_from_slice(numbers);
+            self.show(Some(header));
+            return Ok(());
+        };
+        Err(PyValueError::new_err(format!(
+            "header: {numbers:?} is not accepted; expected {accepted}"
+        )))
     }
 }
 

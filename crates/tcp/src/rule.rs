@@ -140,7 +140,24 @@ pub trait WindowRule: std::fmt::Debug {
 
     /// The deadline has come; the next one is later than `now`.
     fn on_timer(&mut self, _now: u64, _window: &mut Window) {}
+
+    /// Return true if its packets carry headers: numbers that queues may change and receivers return. It is asked before
+    /// the start.
+    fn writes_headers(&self) -> bool {
+        false
+    }
+
+    /// Header of the segment that has just left; `None` if it carries none.
+    fn take_header(&mut self) -> Option<Header> {
+        None
+    }
+
+    /// Header that the next acknowledgement returns: of the last segment that its receiver had got.
+    fn read_header(&mut self, _header: Header) {}
 }
+
+/// Numbers that a packet carries from its sender through queues to its receiver, which returns them.
+pub type Header = [f64; 4];
 
 /// Round trips, for rules that do something once in each: one is over when something is acknowledged that was sent
 /// after its beginning.

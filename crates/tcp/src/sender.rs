@@ -34,7 +34,7 @@ mod validation;
 mod window_use;
 
 use crate::recovery::AnyRecovery;
-use crate::rule::{Congestion, WindowRule};
+use crate::rule::{Congestion, Header, WindowRule};
 use crate::rules::Additive;
 use crate::{Acknowledgement, HostClock, Segment};
 use flight::Flight;
@@ -343,6 +343,16 @@ impl Sender {
             let answer = Acknowledgement { blocks: &blocks, ..*answer };
             self.recovery.on_acknowledgement(&mut self.flight, now, &answer, marked);
         }
+    }
+
+    /// Return the header of the segment that has just left, if it carries one.
+    pub fn take_header(&mut self) -> Option<Header> {
+        self.flight.rule.take_header()
+    }
+
+    /// Take the header that the next acknowledgement returns.
+    pub fn read_header(&mut self, header: Header) {
+        self.flight.rule.read_header(header);
     }
 
     /// A timer has expired at `now`, or was said to.

@@ -299,7 +299,8 @@ def _check_name(name: object, seen: set[str], own: type, base: type) -> None:
         )
     if name in seen:
         raise FieldError("parameters", name, "each name once")
-    if hasattr(base, name) or name in base.__annotations__:
+    annotated = (vars(kind).get("__annotations__", {}) for kind in base.__mro__)
+    if hasattr(base, name) or any(name in names for names in annotated):
         raise FieldError("parameters", name, f"a name that vermilion.{base.__name__} does not use")
     if inspect.isroutine(getattr(own, name, None)):
         raise FieldError("parameters", name, "a name that no method has")

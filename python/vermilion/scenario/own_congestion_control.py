@@ -65,6 +65,8 @@ class CongestionControl:
             ``on_mark`` once in a window.
         governs_window: whether the class alone sets the window, also while losses are repaired.
         scalable: whether its data is ECT(1) (RFC 9331).
+        headers: whether its packets carry headers that queues of classes with ``headers`` read and
+            write: four numbers, 0 at first, which receivers return.
     """
 
     name: ClassVar[str]
@@ -76,6 +78,7 @@ class CongestionControl:
     answers_marks: ClassVar[bool] = False
     governs_window: ClassVar[bool] = False
     scalable: ClassVar[bool] = False
+    headers: ClassVar[bool] = False
 
     if TYPE_CHECKING:
 
@@ -171,7 +174,7 @@ def _table(own: type[CongestionControl]) -> dict[str, object]:
     )
     common = _common_parameters()
     check_table(own, CongestionControl, own.parameters, own.ordered, list(common.parameters))
-    for name in ("answers_marks", "governs_window", "scalable"):
+    for name in ("answers_marks", "governs_window", "scalable", "headers"):
         if not isinstance(getattr(own, name), bool):
             raise FieldError(name, getattr(own, name), "True or False")
     rows = [*_with_defaults(own, common.parameters).values(), *own.parameters]
@@ -229,6 +232,7 @@ class _Adapter(OwnClassAdapter[CongestionControl]):
         self.answers_marks = own.answers_marks
         self.governs_window = own.governs_window
         self.scalable = own.scalable
+        self.headers = own.headers
 
     def build(self, values: Mapping[str, ParameterValue]) -> CongestionControl:
         """An instance with these values, for a connection that begins."""

@@ -1,4 +1,4 @@
-"""Queue disciplines that a user writes in Python.
+"""Queue disciplines and schedulers that a user writes in Python.
 
 A class says what it is called, which parameters it has, and what becomes of a packet. Once it is
 registered its name stands for it wherever a discipline is named: in scenarios, on the command line,
@@ -11,7 +11,7 @@ import enum
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
 
 from vermilion.scenario import algorithms
-from vermilion.scenario.errors import DisciplineError
+from vermilion.scenario.errors import DisciplineError, FieldError
 from vermilion.scenario.own_class import OwnClassAdapter, OwnKind, check_class, check_table
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from vermilion._core import Coin, NamedVerdict, Packet, Queue
     from vermilion.scenario.algorithms import Parameter, ParameterValue
 
-_Class = TypeVar("_Class", bound="type[Discipline]")
+_Class = TypeVar("_Class", bound="type[Discipline | Scheduler]")
 
 _KIND: Final = OwnKind("discipline", "discipline", "discipline", algorithms.disciplines.cache_clear)
 
@@ -56,26 +56,15 @@ class Verdict(enum.Enum):
         return _core.NamedVerdict(self.value, cause)
 
 
-class Discipline:
-    """The base class of disciplines in Python.
-
-    Each queue has an instance of its own. The values of its parameters are attributes of the same
-    names, in the units of the table, there before ``__init__`` is called; so are ``link_rate`` in
-    bit/s and ``link_delay`` in seconds. Time is in nanoseconds, as whole numbers.
-
-    Attributes:
-        name: its name in scenarios, in small letters, digits and hyphens.
-        title: its name in prose; without one, the name of the class.
-        source: where it comes from.
-        parameters: its table, of :func:`number`, :func:`switch` and :func:`choice`.
-        ordered: pairs of parameters of which the first must be below the second.
-    """
+class _Managed:
+    """Members that disciplines and schedulers have in common."""
 
     name: ClassVar[str]
     title: ClassVar[str] = ""
     source: ClassVar[str] = "written in Python"
     parameters: ClassVar[Sequence[Parameter]] = ()
     ordered: ClassVar[Sequence[tuple[str, str]]] = ()
+    headers: ClassVar[bool] = False
 
     link_rate: float
     link_delay: float
@@ -92,16 +81,8 @@ class Discipline:
         settings, with its message.
         """
 
-    def on_arrival(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
-        """Decide on a packet that arrives at ``queue``.
-
-        ``packet`` and ``queue`` are the same objects every time and show the present packet only;
-        ``coin()`` is the next random number, uniform over [0, 1).
-        """
-        raise NotImplementedError
-
     def on_departure(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
-        """Decide on the packet whose turn it is; ``queue`` is the queue without it.
+        """Decide on the packet whose turn it is; ``queue`` is its queue without it.
 
         Only a class that has this method is asked: it makes a run slower. After a drop the next
         packet's turn comes at the same instant.
@@ -117,8 +98,61 @@ class Discipline:
         raise NotImplementedError
 
 
+class Discipline(_Managed):
+    """The base class of disciplines in Python, which decide over one first-in, first-out queue.
+
+    Each queue has an instance of its own. The values of its parameters are attributes of the same
+    names, in the units of the table, there before ``__init__`` is called; so are ``link_rate`` in
+    bit/s and ``link_delay`` in seconds. Time is in nanoseconds, as whole numbers.
+
+    Attributes:
+        name: its name in scenarios, in small letters, digits and hyphens.
+        title: its name in prose; without one, the name of the class.
+        source: where it comes from.
+        parameters: its table, of :func:`number`, :func:`switch` and :func:`choice`.
+        ordered: pairs of parameters of which the first must be below the second.
+        headers: whether it sees and writes ``packet.header``.
+    """
+
+    def on_arrival(self, packet: Packet, queue: Queue, coin: Coin) -> Verdict | NamedVerdict:
+        """Decide on a packet that arrives at ``queue``.
+
+        ``packet`` and ``queue`` are the same objects every time and show the present packet only;
+        ``coin()`` is the next random number, uniform over [0, 1).
+        """
+        raise NotImplementedError
+
+
+class Scheduler(_Managed):
+    """The base class of schedulers in Python, which have first-in, first-out queues of their own.
+
+    Each link has an instance of its own. What is said of :class:`Discipline` holds here too.
+
+    Attributes:
+        queue_count: number of queues; ``prepare`` may set it once.
+    """
+
+    queue_count: int = 1
+
+    def on_arrival(
+        self, packet: Packet, queues: Sequence[Queue], coin: Coin
+    ) -> int | tuple[int, Verdict | NamedVerdict] | Verdict | NamedVerdict:
+        """Return the number of the queue that a packet joins, or a verdict that drops it.
+
+        A pair of both is accepted too, to mark a packet that joins.
+        """
+        raise NotImplementedError
+
+    def choose(self, queues: Sequence[Queue], coin: Coin) -> int:
+        """Return the number of the queue whose first packet is sent next; it must have one."""
+        raise NotImplementedError
+
+
+Own = Discipline | Scheduler
+
+
 def register_discipline(discipline: _Class) -> _Class:
-    """Register a discipline by its name in this process; also a decorator.
+    """Register a discipline or a scheduler by its name in this process; also a decorator.
 
     One of the same name that was registered before is replaced.
 
@@ -138,32 +172,44 @@ def unregister_discipline(name: str) -> None:
     _KIND.unregister(name)
 
 
-def _table(discipline: type[Discipline]) -> dict[str, object]:
+def _table(discipline: type[Own]) -> dict[str, object]:
     """The class's entry in the list of disciplines.
 
     Raises:
         FieldError: what is wrong with it.
     """
-    check_class(discipline, Discipline, "my-red", {"on_arrival": "decides over a packet"})
-    check_table(discipline, Discipline, discipline.parameters, discipline.ordered)
+    base: type[Own] = Discipline
+    methods = {"on_arrival": "decides over a packet"}
+    if isinstance(discipline, type) and issubclass(discipline, Scheduler):
+        base = Scheduler
+        methods["choose"] = "chooses the queue that sends next"
+    check_class(discipline, base, "my-red", methods)
+    if not isinstance(discipline.headers, bool):
+        raise FieldError("headers", discipline.headers, "True or False")
+    check_table(discipline, base, discipline.parameters, discipline.ordered)
     return _KIND.table(discipline, discipline.parameters, discipline.ordered)
 
 
-class _Adapter(OwnClassAdapter[Discipline]):
+_MOST_QUEUES: Final = 4096
+
+
+class _Adapter(OwnClassAdapter[Own]):
     """Interface of a class to the core: making, changing and copying instances, and explaining."""
 
     kind = "discipline"
     failure = DisciplineError
     verdicts = tuple(Verdict)
 
-    def __init__(self, discipline: type[Discipline]) -> None:
+    def __init__(self, discipline: type[Own]) -> None:
         super().__init__(discipline, discipline.name, discipline.parameters)
         self.on_arrival = discipline.on_arrival
-        self.on_departure = self.own(Discipline, "on_departure")
-        self.average_queue = self.own(Discipline, "average_queue")
-        self.drop_probability = self.own(Discipline, "drop_probability")
+        self.on_departure = self.own(_Managed, "on_departure")
+        self.average_queue = self.own(_Managed, "average_queue")
+        self.drop_probability = self.own(_Managed, "drop_probability")
+        self.choose = discipline.choose if issubclass(discipline, Scheduler) else None
+        self.headers = discipline.headers
 
-    def build(self, values: Mapping[str, ParameterValue], rate: float, delay: float) -> Discipline:
+    def build(self, values: Mapping[str, ParameterValue], rate: float, delay: float) -> Own:
         """An instance with these values in front of such a link."""
         instance = self.bare(values)
         instance.link_rate, instance.link_delay = rate, delay
@@ -171,9 +217,17 @@ class _Adapter(OwnClassAdapter[Discipline]):
         instance.prepare()
         return instance
 
+    def queues(self, instance: Own) -> int:
+        """Number of queues of a scheduler."""
+        count = instance.queue_count if isinstance(instance, Scheduler) else 1
+        if type(count) is not int or not 1 <= count <= _MOST_QUEUES:
+            message = f"queue_count: {count!r} is not accepted; expected 1 to {_MOST_QUEUES}"
+            raise ValueError(message)
+        return count
+
     def change(
         self,
-        instance: Discipline,
+        instance: Own,
         values: Mapping[str, ParameterValue] | None,
         rate: float,
         delay: float,
@@ -184,6 +238,9 @@ class _Adapter(OwnClassAdapter[Discipline]):
             self.give(instance, values or {})
             instance.link_rate, instance.link_delay = rate, delay
             instance.prepare()
+            if vars(instance).get("queue_count") != before.get("queue_count"):
+                message = "queue_count cannot change while packets wait"
+                raise ValueError(message)  # noqa: TRY301 - undone below as any other
         except BaseException:
             vars(instance).clear()
             vars(instance).update(before)

@@ -1,9 +1,10 @@
 """Files of Python that a user brings along, with disciplines and congestion controls of his own.
 
-A file is run once; every class in it that is derived from :class:`Discipline` or
-:class:`CongestionControl`, has a name and is not imported from elsewhere is registered. Functions
-that are decorated with :func:`packet_predicate` register themselves. A file can also be a library
-of Rust (``vermilion new --rust``), which has one discipline or congestion control.
+A file is run once; every class in it that is derived from :class:`Discipline`,
+:class:`Scheduler` or :class:`CongestionControl`, has a name and is not imported from elsewhere is
+registered. Functions that are decorated with :func:`packet_predicate` register themselves. A file
+can also be a library of Rust (``vermilion new --rust``), which has one discipline or congestion
+control.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from vermilion.scenario.errors import (
     from_core,
 )
 from vermilion.scenario.own_congestion_control import CongestionControl, register_congestion_control
-from vermilion.scenario.own_discipline import Discipline, register_discipline
+from vermilion.scenario.own_discipline import Discipline, Scheduler, register_discipline
 from vermilion.scenario.own_predicate import names_in
 
 if TYPE_CHECKING:
@@ -36,11 +37,11 @@ def registered_name(own: type) -> str:
     Raises:
         ScenarioError: it is neither, or it is refused.
     """
-    if issubclass(own, Discipline):
+    if issubclass(own, Discipline | Scheduler):
         return register_discipline(own).name
     if issubclass(own, CongestionControl):
         return register_congestion_control(own).name
-    accepted = "a class derived from vermilion.Discipline or vermilion.CongestionControl"
+    accepted = "a class derived from vermilion.Discipline, Scheduler or CongestionControl"
     raise ScenarioError("class", own.__name__, accepted)
 
 
@@ -116,14 +117,14 @@ def _load(path: Path) -> list[str]:
         value
         for value in vars(module).values()
         if isinstance(value, type)
-        and issubclass(value, Discipline | CongestionControl)
+        and issubclass(value, Discipline | Scheduler | CongestionControl)
         and value.__module__ == name
         and hasattr(value, "name")
     ]
     conditions = names_in(vars(module))
     if not own and not conditions:
         accepted = (
-            "a file with a named class derived from vermilion.Discipline or "
+            "a file with a named class derived from vermilion.Discipline, vermilion.Scheduler or "
             "vermilion.CongestionControl, or a function decorated with "
             "vermilion.packet_predicate"
         )

@@ -8,6 +8,7 @@ use super::Simulation;
 use super::observer::Observer;
 use crate::delay_lines::FIRST_LINE;
 use crate::flow::{ANSWER, Source};
+use crate::headers;
 use crate::route::Answers;
 use crate::timers::flow_of;
 
@@ -66,6 +67,9 @@ impl Simulation {
         };
         let group = flow.group;
         if self.groups[group as usize].route.answers.line().is_none() {
+            if let Some(header) = headers::return_at_once(number) {
+                connection.sender.read_header(header);
+            }
             connection.sender.on_acknowledgement(self.now, &answer);
             return self.send(number);
         }

@@ -16,6 +16,7 @@ use crate::delay_lines::standing::{ANY, APART};
 use crate::flow::{ANSWER, Connection, PACING, RECEIVER, SENDER, Source};
 use crate::flow_delays::FlowDelays;
 use crate::group::Group;
+use crate::headers;
 use crate::packet::{Half, NUMBER, Packet, Stamp};
 use crate::route::Hop;
 use crate::timers::{flow_of, timer_of};
@@ -93,6 +94,9 @@ impl Simulation {
         mut packet: Packet,
     ) {
         let (now, number) = (self.now, packet.flow());
+        if O::NOTES {
+            headers::receive(&packet);
+        }
         let received = if WAITS { now - self.after_receipt(number) } else { now };
         if WAITS && O::DELAYS && received < self.delays.counted_until {
             packet.sent = packet.stamp().sent();
@@ -171,6 +175,11 @@ impl Simulation {
             return self.on_held_back(number, received, expected, deadline);
         };
         let complete = answer.next_expected >= flow.awaited;
+        if O::NOTES
+            && let Some(header) = headers::return_at_once(number)
+        {
+            sender.read_header(header);
+        }
         sender.on_acknowledgement(now, &answer);
         if O::NOTES
             && let Some(notes) = &mut self.notes
@@ -250,6 +259,9 @@ impl Simulation {
     }
 
     fn on_data<O: Observer>(&mut self, mut packet: Packet) {
+        if O::NOTES {
+            headers::receive(&packet);
+        }
         self.observe_receipt::<O>(&mut packet);
         let number = packet.flow();
         let flow = &mut self.flows[number as usize];
@@ -286,6 +298,7 @@ impl Simulation {
         let line = group.route.answers.line().expect("laid for separate receivers");
         if let Some(notes) = &mut self.notes {
             notes.keep_answer(&packet, &self.answers);
+            headers::return_by(flow, number);
         }
         self.lines.push::<ANY>(line, packet, self.now, &mut self.calendar);
     }
@@ -303,6 +316,11 @@ impl Simulation {
             debug_assert!(false, "an answer reaches flow {}, which has no sender", packet.flow());
             return;
         };
+        if O::NOTES
+            && let Some(header) = headers::take_returned(packet.sequence())
+        {
+            connection.sender.read_header(header);
+        }
         connection.sender.on_acknowledgement(self.now, &answer);
         self.send_after::<O>(packet.flow(), 1);
     }
@@ -425,6 +443,9 @@ impl Simulation {
             self.answers.take(packet.sequence());
         } else {
             self.count_loss(packet);
+            if self.notes.is_some() {
+                headers::forget(packet);
+            }
         }
         self.on_lost(packet.flow());
     }
@@ -584,6 +605,9 @@ impl Around<'_> {
                 packet = packet.sent_again();
             }
             notes.keep_sending(&packet, self.answers);
+            if let Some(header) = sender.take_header() {
+                headers::write(&packet, header);
+            }
         }
         if let Some(access) = &group.access
             && !self.access.pass(self.now, packet, access)
@@ -595,6 +619,9 @@ impl Around<'_> {
         let met = meet::<STANDING, O>(link, self.now, packet, hop, true, surroundings);
         if O::DELAYS && is_data && matches!(met, Met::Lost) {
             self.delays.on_lost(number);
+        }
+        if O::NOTES && matches!(met, Met::Lost) {
+            headers::forget(&packet);
         }
         met
     }

@@ -10,6 +10,7 @@ use crate::any_link::AnyLink;
 use crate::arrival_link::ArrivalLink;
 use crate::departure_link::{Fate, Gone};
 use crate::flow::Connection;
+use crate::headers;
 use crate::packet::Packet;
 use crate::route::Route;
 use crate::scripted_losses::{Action, Passing};
@@ -246,6 +247,7 @@ impl Simulation {
     pub(super) fn begin_observing(&mut self, place: usize) {
         self.begin_delays(place);
         let Some(notes) = &mut self.notes else { return };
+        headers::begin(place as u32);
         let flow = &self.flows[place];
         let group = &self.groups[flow.group as usize];
         let profile = self.profiles[group.number as usize].as_ref();

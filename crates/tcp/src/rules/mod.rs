@@ -25,7 +25,7 @@ pub use rem::{Rem, RemAdjustment, RemOptions};
 pub use vegas::{Vegas, VegasOptions};
 
 use crate::foreign::Foreign;
-use crate::rule::{Acknowledged, Congestion, WindowRule};
+use crate::rule::{Acknowledged, Congestion, Header, WindowRule};
 use crate::window::Window;
 
 /// Makes the enum of all rules from one line each. Dispatch is a jump, not a pointer. What a rule
@@ -94,6 +94,18 @@ macro_rules! rules {
 
             fn on_timer(&mut self, now: u64, window: &mut Window) {
                 match self { $(Self::$rule(rule) => rule.on_timer(now, window)),* }
+            }
+
+            fn writes_headers(&self) -> bool {
+                match self { $(Self::$rule(rule) => rule.writes_headers()),* }
+            }
+
+            fn take_header(&mut self) -> Option<Header> {
+                match self { $(Self::$rule(rule) => rule.take_header()),* }
+            }
+
+            fn read_header(&mut self, header: Header) {
+                match self { $(Self::$rule(rule) => rule.read_header(header)),* }
             }
         }
     };
