@@ -369,11 +369,16 @@ class _Case:
         return now
 
     def recommended(self) -> Compared | None:
-        """The plainest candidate that is accepted, or one that is noticeably better than that."""
+        """The plainest candidate that is accepted, or one that is noticeably better than that.
+
+        One that the race has stopped is taken only where none that went on is accepted.
+        """
+        accepted = [each for each in self.compared if each.accepted]
+        went_on = [each for each in accepted if each.measured.seeds == len(self.seeds)]
         taken: Compared | None = None
-        for each in sorted(self.compared, key=lambda each: self._plainness(each.measured.queue)):
-            if not each.accepted:
-                continue
+        for each in sorted(
+            went_on or accepted, key=lambda each: self._plainness(each.measured.queue)
+        ):
             if taken is None or self._is_worth(taken.measured, each.measured):
                 taken = each
         return taken

@@ -76,6 +76,9 @@ _QUEUE_OF_ROUND_TRIP: Final = 5.0
 _MOST_TARGET: Final = 4.0
 """Times the bound: a bound that is out of reach without harm has something nearest to it."""
 
+_LIVING_WINDOW: Final = 4.0
+"""Packets of a window whose losses are told by duplicates and not by a timeout (RFC 5681)."""
+
 _CODELS: Final = frozenset({"codel", "fq-codel"})
 _KERNEL_BITS: Final = 31
 _RED_FIXED: Final = {"ecn": False}
@@ -323,6 +326,12 @@ def _red_rules(question: Question) -> list[Values]:
     return [steep, gentle]
 
 
+def _most_threshold(question: Question) -> float:
+    """Bytes beyond which none is tried: of the bound, or of windows that need no timeouts."""
+    windows = _LIVING_WINDOW * question.flows[1] * PACKET_BYTES
+    return max(_MOST_TARGET * drained_bytes(question), windows)
+
+
 def _kernel_weight_log(values: Mapping[str, float]) -> float:
     """The weight nearest to the one meant for which the kernel's average has the bits."""
     bits = int(values["max_threshold"]).bit_length()
@@ -330,14 +339,13 @@ def _kernel_weight_log(values: Mapping[str, float]) -> float:
 
 
 def _red_box(question: Question) -> list[Dimension]:
-    drains = drained_bytes(question)
-    low = max(0.02 * drains, PACKET_BYTES)
+    low, high = max(0.02 * drained_bytes(question), PACKET_BYTES), _most_threshold(question)
     return [
-        Dimension("min_threshold", low, _MOST_TARGET * drains, log=True),
+        Dimension("min_threshold", low, high, log=True),
         Dimension(
             "max_threshold",
             low,
-            1.5 * _MOST_TARGET * drains,
+            1.5 * high,
             log=True,
             above="min_threshold",
             gap=PACKET_BYTES,
@@ -361,13 +369,13 @@ def _in_packets(values: Values) -> Values:
 
 
 def _wred_box(question: Question) -> list[Dimension]:
-    drains = drained_bytes(question) / PACKET_BYTES
+    high = _most_threshold(question) / PACKET_BYTES
     return [
-        Dimension("green_min_threshold", 1.0, _MOST_TARGET * drains, log=True),
+        Dimension("green_min_threshold", 1.0, high, log=True),
         Dimension(
             "green_max_threshold",
             1.0,
-            1.5 * _MOST_TARGET * drains,
+            1.5 * high,
             log=True,
             above="green_min_threshold",
             gap=1.0,
@@ -394,8 +402,7 @@ def _fifo_rules(question: Question) -> list[Values]:
 
 
 def _fifo_box(question: Question) -> list[Dimension]:
-    packets = drained_bytes(question) / PACKET_BYTES
-    most = float(round(max(_MOST_TARGET * packets, 8.0)))
+    most = float(round(max(_most_threshold(question) / PACKET_BYTES, 8.0)))
     return [Dimension("limit", 2.0, most, log=True, integer=True)]
 
 
