@@ -93,7 +93,7 @@ def draw_hosts(numbers: Numbers) -> Drawing:
         axes.plot(places, [100 * share for share in _SHARES[mode]], "_", color="#222222",
                   markersize=14, label="by the rule")  # fmt: skip
         axes.set_xticks(places, _HOSTS, rotation=60)
-        axes.set_ylim(bottom=0)
+        axes.set_ylim(0, 30)
     first = next(iter(found.values()))
     first.set_ylabel("share of the goodput (%)")
     first.legend()
