@@ -17,7 +17,7 @@ from vermilion.line.probes import SECOND, Prober
 from vermilion.line.sockets import ProbeSockets
 from vermilion.monitor.waits import WaitWindow
 from vermilion.online.drive.locks import only_controller, only_run
-from vermilion.online.entries import Decision, DecisionKind, SettingInForce
+from vermilion.online.entries import Decision, DecisionKind, LineSample, SettingInForce
 from vermilion.online.events import Apply, Command, Done, Propose, Refused
 from vermilion.online.record.journal import Journal, JournalError, Log
 from vermilion.online.sense.sampler import Sample
@@ -456,6 +456,10 @@ class LineDriver:
             rate = max(side.keeper.in_force, 1.0)
             side.load = 8.0 * sample.bytes / max(sample.interval_s, 1e-3) / rate
             side.log.keep(sample)
+            sight, finding = side.sight, side.finding
+            seen = finding is not None and finding.probes > 0
+            waits = (finding.here_s, finding.line_s if seen else None) if finding else (0.0, None)
+            side.log.keep(LineSample(sample.time_s, side.keeper.in_force, sight.capacity, *waits))
 
     def _commanded(self) -> bool:
         """Carry out what people say; whether it is "stop"."""

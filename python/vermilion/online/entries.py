@@ -140,7 +140,26 @@ class SettingInForce:
     parameters: Mapping[str, ParameterValue]
 
 
-Entry: TypeAlias = "Decision | SettingInForce | Sample | FlowShares"
+@dataclass(frozen=True, slots=True)
+class LineSample:
+    """A line whose rate nobody knows, as seen with a sample of its shaper.
+
+    Attributes:
+        time_s: of that sample.
+        rate_bit_per_s: of the shaper.
+        capacity_bit_per_s: of the line; ``None``: not known.
+        wait_here_s: in the shaper.
+        wait_line_s: in the line's own queue; ``None``: not known.
+    """
+
+    time_s: float
+    rate_bit_per_s: float
+    capacity_bit_per_s: float | None
+    wait_here_s: float
+    wait_line_s: float | None
+
+
+Entry: TypeAlias = "Decision | SettingInForce | Sample | FlowShares | LineSample"
 """All that is written down."""
 
 

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from contextlib import ExitStack
+from dataclasses import astuple
 from datetime import UTC, datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Self
@@ -31,7 +32,7 @@ from vermilion.files.sqlite import (
     open_untrusted,
     use_write_ahead_log,
 )
-from vermilion.online.entries import Decision, SettingInForce
+from vermilion.online.entries import Decision, LineSample, SettingInForce
 from vermilion.online.events import Done
 from vermilion.online.record.restart import remembered
 from vermilion.online.sense.flow_activity import FlowShares
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from vermilion.routers.base import ParameterValue
 
 
-SCHEMA_VERSION = 6
+SCHEMA_VERSION = 7
 """Kept in the file's ``user_version``; a file of an older version is brought up to it."""
 
 APPLICATION_ID = 0x5665724A
@@ -171,6 +172,18 @@ CREATE TABLE wall_clock (         -- of a queue that lasts, as it was when it wa
 );
 """
 
+_SINCE_VERSION_7 = """
+CREATE TABLE IF NOT EXISTS line_sample ( -- of a line whose rate nobody knows
+    run INTEGER NOT NULL REFERENCES run (id),
+    time_s REAL NOT NULL,         -- that of the sample
+    rate_bit_per_s REAL NOT NULL, -- of the shaper
+    capacity_bit_per_s REAL,      -- of the line; NULL where it is not known
+    wait_here_s REAL NOT NULL,
+    wait_line_s REAL,             -- in the line's own queue; NULL likewise
+    PRIMARY KEY (run, time_s)
+) WITHOUT ROWID;
+"""
+
 _STEPS = (
     _SCHEMA,
     _SINCE_VERSION_2,
@@ -178,6 +191,7 @@ _STEPS = (
     _SINCE_VERSION_4,
     _SINCE_VERSION_5,
     _SINCE_VERSION_6,
+    _SINCE_VERSION_7,
 )
 """What makes a file of each version from one of the version before; the first of nothing."""
 
@@ -345,6 +359,11 @@ class Journal:
                 self._setting(time_s, parameters)
             case FlowShares():
                 self._flow_shares(entry)
+            case LineSample():
+                self._write(
+                    "INSERT OR REPLACE INTO line_sample VALUES (?, ?, ?, ?, ?, ?)",
+                    (self.run, *astuple(entry)),
+                )
             case SetSample():
                 self._sample(entry)
                 self._queue_samples(entry)

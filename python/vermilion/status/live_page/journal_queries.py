@@ -194,6 +194,36 @@ def _percent(share: float | None) -> float | None:
     return None if share is None else 100.0 * share
 
 
+LINE_SERIES: Final = ("rate_mbit_per_s", "capacity_mbit_per_s", "wait_here_ms", "wait_line_ms")
+"""Series of a shaper that is kept at the rate of its line; ``None`` of any other queue."""
+
+_LINE: Final = (
+    "SELECT CAST((time_s - ?1 - 1e-6) / ?2 AS INTEGER) AS bucket, 1e-6 * avg(rate_bit_per_s),"
+    " 1e-6 * avg(capacity_bit_per_s), 1e3 * avg(wait_here_s), 1e3 * avg(wait_line_s)"
+    " FROM line_sample WHERE run = ?3 AND time_s > ?1 + 1e-6 AND time_s <= ?4 + 1e-6"
+    " GROUP BY bucket"
+)
+
+
+def line_series(
+    database: sqlite3.Connection,
+    run: int,
+    ends_s: Sequence[float],
+    start_s: float,
+    bucket_s: float,
+) -> dict[str, list[float | None]]:
+    """Return means over each point's time; arguments as of :func:`sharing_series`."""
+    known = database.execute("SELECT 1 FROM sqlite_master WHERE name = 'line_sample'").fetchone()
+    means: dict[int, Sequence[float | None]] = {}
+    if known and ends_s:
+        rows = database.execute(_LINE, (start_s, bucket_s, run, ends_s[-1]))
+        means = {bucket: values for bucket, *values in rows}
+    nothing = (None,) * len(LINE_SERIES)
+    buckets = [int((end_s - start_s - 1e-6) / bucket_s) for end_s in ends_s]
+    points = [means.get(bucket, nothing) for bucket in buckets]
+    return {name: [point[n] for point in points] for n, name in enumerate(LINE_SERIES)}
+
+
 NOW_S: Final = 2.0
 """Period of each queue's present values, seconds."""
 

@@ -18,9 +18,11 @@ from vermilion.online.record.restart import read_journal
 from vermilion.routers.queue_set import joint_name
 from vermilion.status.from_journal import run_clock
 from vermilion.status.live_page.journal_queries import (
+    LINE_SERIES,
     SHARING_SERIES,
     concerning,
     has_sharing,
+    line_series,
     open_questions,
     queues_now,
     queues_of,
@@ -111,6 +113,7 @@ SERIES: Final = (
     "flows",
     "round_trip_ms",
     *SHARING_SERIES,
+    *LINE_SERIES,
 )
 """Series as parallel arrays; a value that was not measured is ``None``."""
 
@@ -368,7 +371,7 @@ def _series(
         of_one = _SERIES_OF_ONE if has_sharing(database) else _SERIES_OF_ONE_BEFORE
         rows = database.execute(of_one, (*where, queue))
     points = list(_points(rows, start_s, bucket_s))
-    counted = SERIES[: len(SERIES) - len(SHARING_SERIES)]
+    counted = SERIES[: len(SERIES) - len(SHARING_SERIES) - len(LINE_SERIES)]
     series = {
         name: [_round_for_page(point[column]) for point in points]
         for column, name in enumerate(counted)
@@ -377,7 +380,8 @@ def _series(
     sharing = sharing_series(database, run, ends_s, start_s, bucket_s, queue)
     if queue:  # open flows are counted of all queues together; of each, those that are heard
         series["flows"] = sharing["heard_flows"]
-    return series | {name: list(map(_round_for_page, values)) for name, values in sharing.items()}
+    more = sharing | line_series(database, run, ends_s, start_s, bucket_s)
+    return series | {name: list(map(_round_for_page, values)) for name, values in more.items()}
 
 
 def _round_for_page(value: float | None) -> float | None:

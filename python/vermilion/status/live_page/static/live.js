@@ -141,6 +141,10 @@ async function ask(address) {
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 const CHARTS = [
+  { title: "Line and shaper", unit: "Mbit/s", names: ["rate_mbit_per_s", "capacity_mbit_per_s"],
+    note: "light: what the line carries, as estimated" },
+  { title: "Where packets wait", unit: "ms", names: ["wait_line_ms", "wait_here_ms"],
+    note: "light: here, in the shaper; dark: in the line's own queue" },
   { title: "Queueing delay", unit: "ms", names: ["waiting_ms"] },
   { title: "Queue", unit: "packets", names: ["queue_packets", "queue_most_packets"], target: true,
     note: "light: the most within each point" },
@@ -156,7 +160,7 @@ function options(chart, width) {
   const strokes = [colour("--measured"), colour("--most")];
   return {
     width,
-    height: chart.target || chart === CHARTS[0] ? 200 : 130,
+    height: chart.target || chart.names[0] === "waiting_ms" ? 200 : 130,
     padding: [null, 36, null, null],   // room for the last label of the axis
     scales: { x: { time: false }, y: { range: (_, low, high) => [0, (chart.most ?? Math.max(1e-9, high ?? 1)) * 1.08] } },
     axes: [
@@ -371,6 +375,10 @@ function showTiles() {
     ["Flows", now("flows") === null ? "–" : String(Math.round(now("flows"))),
       now("flows") === null ? "nobody counts them" : now("silent_flows") ? `nothing seen lately of ${Math.round(now("silent_flows"))} of them` : ""],
     ["Fairness", text(now("fairness")), sharing(series)],
+    ...(now("rate_mbit_per_s") === null ? [] : [
+      ["Line", text(now("capacity_mbit_per_s"), 3, "Mbit/s"), `the shaper: ${text(now("rate_mbit_per_s"), 3, "Mbit/s")}`],
+      ["Wait on the line", text(now("wait_line_ms"), 3, "ms"), `here: ${text(now("wait_here_ms"), 3, "ms")}`],
+    ]),
     ["Round trips", text(now("round_trip_ms"), 3, "ms"), now("round_trip_ms") === null ? "nobody measures them" : "with the queue"],
   ];
   const list = byId("tiles");
