@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
@@ -371,16 +372,13 @@ def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
             raise evaluation.not_measured
     results = [[piece.results for piece in each.pieces] for each in (best, now)]
     seconds = time.monotonic() - start
+    predicted = partial(prediction_of, link=looking.link, name_of=looking.name_of)
     return FoundSetting(
         setting=best.setting,
-        candidate=prediction_of(best.setting, cases, results[0], looking.link, looking.name_of),
-        incumbent=prediction_of(
-            looking.incumbent, cases, results[1], looking.link, looking.name_of
-        ),
+        candidate=predicted(best.setting, cases, results[0]),
+        incumbent=predicted(looking.incumbent, cases, results[1]),
         believed_incumbents=tuple(
-            prediction_of(
-                looking.incumbent, [replace(case, share=1.0)], [row], looking.link, looking.name_of
-            )
+            predicted(looking.incumbent, [replace(case, share=1.0)], [row])
             for case, row in zip(cases, results[1], strict=True)
             if case.share > 0.0
         ),

@@ -93,6 +93,10 @@ _AT_ONCE_S = 5.0  # flows that come or go further apart do so again and again
 _MOST_REMEMBERED = 20_000
 _MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
+_COLUMNS = (
+    *("flows", "responsive", "selective", "ecn_capable", "began_s", "last_s"),
+    *("packets", "bytes", "kept_bytes"),
+)
 _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
 
 
@@ -543,18 +547,7 @@ def _without_the_forgotten(activity: FlowActivity) -> FlowActivity:
     there = (activity.last_s >= oldest) | (activity.kept_bytes > 0)
     if there.all():
         return activity
-    return replace(
-        activity,
-        flows=activity.flows[there],
-        responsive=activity.responsive[there],
-        selective=activity.selective[there],
-        ecn_capable=activity.ecn_capable[there],
-        began_s=activity.began_s[there],
-        last_s=activity.last_s[there],
-        packets=activity.packets[there],
-        bytes=activity.bytes[there],
-        kept_bytes=activity.kept_bytes[there],
-    )
+    return replace(activity, **{name: getattr(activity, name)[there] for name in _COLUMNS})
 
 
 def _spread(

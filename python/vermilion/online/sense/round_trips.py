@@ -38,6 +38,7 @@ _SHORTEST_S = 1e-6  # a base round trip is above 0 whatever the noise says
 _STILL_S = 2e-3  # a movement of the queueing delay below this is as good as none
 _CLOSE_S = 0.05  # to a reading, before it or after: all are, where there are ten a second
 _HALF_WINDOW_S = 30.0  # of the windowed minimum
+_COLUMNS = ("flows", "last_heard_s", "bases_s", "weights", "shortest_s", "base_s", "floors_s")
 _FAR_APART_S = 0.15  # readings between which packets are that are close to none
 
 
@@ -254,16 +255,7 @@ def _without_the_silent(known: BaseRoundTrips, time_s: float) -> BaseRoundTrips:
     there = time_s - known.last_heard_s <= _FORGET_S
     if there.all():
         return known
-    return replace(
-        known,
-        flows=known.flows[there],
-        last_heard_s=known.last_heard_s[there],
-        bases_s=known.bases_s[there],
-        weights=known.weights[there],
-        shortest_s=known.shortest_s[there],
-        base_s=known.base_s[there],
-        floors_s=known.floors_s[there],
-    )
+    return replace(known, **{name: getattr(known, name)[there] for name in _COLUMNS})
 
 
 def _close_to_readings(
