@@ -145,7 +145,7 @@ def test_a_star_that_fits_none_is_refused_with_why_the_first_does_not(mixed, ove
         "flows.*.sender=cubik",
         "flows.*.sender.ecn=perhaps",
         "links.*.queue.interval=-1 s",
-        "links.*.queue=red",
+        "links.*.queue=redd",
         "flows.*.cuont=3",
     ],
 )

@@ -24,6 +24,8 @@ _Everything = Annotated[
 
 
 _FEW: Final = 5
+_ENDLESS: Final = 1e9
+"""From here on a maximum tells nobody anything; refusals name it."""
 
 
 def _name(complete: Any) -> Any:  # noqa: ANN401 - typer's
@@ -217,10 +219,20 @@ def _accepted(parameter: "Parameter") -> str:
         "" if bound is None else parameter.readable(bound)
         for bound in (parameter.minimum, parameter.maximum)
     )
-    sign = ">" if parameter.minimum_excluded else ">="
-    bounds = [f"{sign} {low}"] if low else []
-    bounds += [f"<= {high}"] if high else []
-    return f"{'whole, ' if parameter.integer else ''}{', '.join(bounds)}"
+    above = "above " if parameter.minimum_excluded else ""
+    number, _, unit = low.partition(" ")
+    if (parameter.maximum or 0) >= _ENDLESS:
+        high = ""
+    elif high and unit and high.partition(" ")[2].startswith(unit):
+        low = number
+    bounds = (
+        f"{above}{low} to {high}"
+        if low and high
+        else f"{above}{low}"
+        if above
+        else f"{low} or more"
+    )
+    return f"{'whole, ' if parameter.integer else ''}{bounds}"
 
 
 def _objective(objective: "type[Objective]") -> "ObjectiveDocument":

@@ -107,6 +107,15 @@ _DETAILS: Final = frozenset(
 )  # fmt: skip
 """Metrics that ``--all`` adds."""
 
+_MANY: Final = 2
+_FIRST: Final = frozenset(
+    {
+        "utilization", "sojourn_ms.p95", "drop_rate", "mark_rate", "goodput_bit_per_s.total",
+        "completion_time_s.p95", "delay_ms.p95", "packet_loss_rate",
+    }
+)  # fmt: skip
+"""Metrics of each link, or of each group, where there are more than `_MANY`."""
+
 
 def print_result(scenario: Scenario, result: Result, *, everything: bool = False) -> None:
     """Print the metrics of links and flow groups, a column for each phase.
@@ -125,19 +134,20 @@ def print_result(scenario: Scenario, result: Result, *, everything: bool = False
         [row for row in rows if everything or row[1] not in _DETAILS]
         for rows in (LINK_ROWS, FLOW_ROWS)
     )
+    together = _together(result, flow_rows)
+    bulk = () if everything or not together else _bulk_groups(result)
+    groups = [name for name in result.groups if name not in bulk]
+    if not everything and len(result.links) > _MANY:
+        link_rows = [row for row in link_rows if row[1] in _FIRST]
+    if not everything and len(groups) > _MANY:
+        flow_rows = [row for row in flow_rows if row[1] in _FIRST]
     sections = [
         _section(
             f"link {name} ({scenario.links[name].queue.discipline})", result.link(name), link_rows
         )
         for name in result.links
     ]
-    together = _together(result, flow_rows)
-    bulk = () if everything or not together else _bulk_groups(result)
-    sections += [
-        _section(f"flows {name}", result.flows(name), flow_rows)
-        for name in result.groups
-        if name not in bulk
-    ]
+    sections += [_section(f"flows {name}", result.flows(name), flow_rows) for name in groups]
     sections += together
     if bulk:
         shares = [

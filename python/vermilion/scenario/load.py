@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,7 +15,7 @@ from vermilion.scenario.overrides import apply_overrides
 from vermilion.scenario.toml_text import TomlError, parse_toml
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 LARGEST_FILE_BYTES: Final = 16 * 1024 * 1024
 """A scenario is a page of text; a file larger than this is something else."""
@@ -54,7 +55,20 @@ def scenario_from_document(document: Mapping[str, Any], origin: str = "scenario"
     Raises:
         ScenarioError: whatever is wrong with it.
     """
-    return checked(Scenario, document, origin)
+    return checked(Scenario, _with_queue_tables(document), origin)
+
+
+def _with_queue_tables(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the document with ``queue = "codel"`` of a link as the table that it stands for."""
+    links = document.get("links")
+    if not isinstance(links, Mapping):
+        return document
+    written = {
+        name: {**link, "queue": {"discipline": link["queue"]}}
+        for name, link in links.items()
+        if isinstance(link, Mapping) and isinstance(link.get("queue"), str)
+    }
+    return {**document, "links": {**links, **written}} if written else document
 
 
 def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
@@ -65,7 +79,7 @@ def _from_text(text: str, origin: str, overrides: Sequence[str]) -> Scenario:
         raise ScenarioError("", f"is not valid TOML: {error}", accepted, origin) from None
     try:
         apply_overrides(document, overrides)
-        return checked(Scenario, document, origin)
+        return checked(Scenario, _with_queue_tables(document), origin)
     except FieldError as error:
         raise error.at(origin) from None
     except RecursionError:

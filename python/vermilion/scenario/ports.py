@@ -103,8 +103,10 @@ def parsed(value: object) -> tuple[Shape, dict[str, ParameterValue]] | None:
     Raises:
         FieldError: what cannot be used.
     """
+    if isinstance(value, str):
+        value = {"discipline": value}
     if not isinstance(value, Mapping):
-        raise FieldError("", value, 'a table, like { discipline = "drop-tail" }')
+        raise FieldError("", value, 'a discipline, or a table like { discipline = "drop-tail" }')
     given = dict(value)
     if "discipline" not in given:
         return None

@@ -55,11 +55,19 @@ def print_outcomes(outcomes: Sequence[PaperOutcome]) -> None:
 
 
 def print_list(papers: Sequence[Paper]) -> None:
-    """Prints what there is: papers, figures and claims."""
+    """Print papers with their figures and claims; of several, a line each."""
     from rich.markup import escape
     from rich.table import Table
 
     screen = console()
+    if len(papers) > 1:
+        table = Table(box=None, pad_edge=False, show_header=False)
+        for paper in papers:
+            counted = f"{len(paper.figures)} figures, {len(paper.claims)} claims"
+            table.add_row(escape(paper.name), escape(paper.title), counted)
+        screen.print(table)
+        screen.print("Figures and claims of one: vermilion papers --list NAME", markup=False)
+        return
     for paper in papers:
         _print_title(paper)
         table = Table(box=None, pad_edge=False, show_header=False)
