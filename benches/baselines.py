@@ -4,7 +4,7 @@
 
 `vermilion.tune` searches RED's four parameters in three changing networks. The published setting
 and all baselines (:mod:`vermilion.tuning.baselines`) stand beside on the same fresh seeds.
-`--table` writes what docs/tuning.md includes (docs/figures/tuning_baselines.txt).
+`--table` writes what docs/laboratory/tuning.md has (docs/figures/tuning_baselines.txt).
 """
 
 from __future__ import annotations

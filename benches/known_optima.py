@@ -7,7 +7,7 @@ those around them, weighted, on fresh seeds, relative to the setting in force.
 
     .venv/bin/python benches/known_optima.py
 
-writes `docs/figures/tuning_known.txt`, which docs/tuning.md includes. It takes three minutes on two
+writes `docs/figures/tuning_known.txt`, for docs/laboratory/tuning.md. It takes three minutes on two
 cores. *Regret* is how much worse the goal is than the best known; *covered* whether the interval of
 the difference has the true one, from fresh seeds; a *wall* is an answer beside which the best known
 shares noticeably more fairly within a tenth of the goal.

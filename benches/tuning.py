@@ -9,7 +9,7 @@
 - *phases*: RED tuned for each phase of the example scenarios against RED as published, as ns-2
   sets it by itself, and adaptive RED, on the objective in that phase, with paired intervals.
 
-One command does it all and writes `docs/figures/tuning_*.txt`, which docs/tuning.md includes; it
+One command does it all and writes `docs/figures/tuning_*.txt`, for docs/laboratory/tuning.md; it
 takes about three quarters of an hour on two cores that nobody else uses:
 
     .venv/bin/python benches/tuning.py

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ROOT: Final = Path(__file__).parents[1]
 MOST_WORDS: Final = 32
+MOST_WORDS_OF_PAGES: Final = 60_000
+MOST_WORDS_OF_README: Final = 900
 LEAST_WORDS: Final = 4
 """Words of a string that is taken for a sentence."""
 
@@ -89,13 +91,35 @@ def names_keys(node: ast.AST) -> bool:
     return isinstance(node, ast.Call) and getattr(node.func, "id", "").endswith("document")
 
 
+def words_of_pages() -> int:
+    """Count the words of the pages for people who use Vermilion.
+
+    These are all in docs/ but the laboratory's, which are evidence, and what is generated. A word
+    is what stands between spaces and has a letter or a digit, in tables and examples too.
+    """
+    docs = ROOT / "docs"
+    return sum(
+        words_in(page)
+        for page in docs.rglob("*.md")
+        if not {"_build", "disciplines", "laboratory"} & set(page.relative_to(docs).parts[:-1])
+    )
+
+
+def words_in(page: Path) -> int:
+    """Count the words of a page."""
+    return len(re.findall(r"\S*\w\S*", page.read_text(encoding="utf-8")))
+
+
 def main() -> int:
     """Print what breaks a rule, and return 1 if anything does."""
+    pages, readme = words_of_pages(), words_in(ROOT / "README.md")
+    sys.stdout.write(f"pages: {pages:,} words of {MOST_WORDS_OF_PAGES:,}; README: {readme}\n")
+    too_long = pages > MOST_WORDS_OF_PAGES or readme > MOST_WORDS_OF_README
     found = {(place, sentence) for place, text in texts() for sentence in faults(text)}
     for place, sentence in sorted(found):
         sys.stdout.write(f"{place}: {sentence}\n")
     sys.stdout.write(f"prose: {len(found)} sentences against docs/style.md\n")
-    return int(bool(found))
+    return int(bool(found) or too_long)
 
 
 if __name__ == "__main__":

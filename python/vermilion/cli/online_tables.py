@@ -14,9 +14,11 @@ from vermilion.simulate.tables import Section
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.table import Table
+
     from vermilion.objectives.price import PriceRow
     from vermilion.online.entries import OnlineRun
-    from vermilion.report.price_line import OtherQueue, Priced
+    from vermilion.report.price_line import OtherQueue, Priced, PriceLine
 
 
 _SHOWN: Final = {
@@ -32,9 +34,7 @@ _WHOLE: Final = 100.0
 
 
 def print_summary(runs: Sequence[OnlineRun]) -> None:
-    """Prints the goal and what flows feel, left alone -> kept tuned, a line for each phase."""
-    from rich.table import Table
-
+    """Print what flows feel, left alone -> kept tuned, a line for each phase, and then the goal."""
     from vermilion.report.price_line import price_lines
 
     objective, lines = runs[0].objective, price_lines(runs)
@@ -47,9 +47,15 @@ def print_summary(runs: Sequence[OnlineRun]) -> None:
     unit = f" {objective.unit}" if objective.unit else ""
     verdict = f"{objective.name} {_arrow(*whole)}{unit}, left alone -> kept tuned"
     seeds = "one seed" if len(runs) == 1 else f"mean of {len(runs)} seeds"
+    if lines:
+        screen.print(_phase_table(lines), markup=False)
     screen.print(f"{verdict} ({seeds})", markup=False, style="bold")
-    if not lines:
-        return
+
+
+def _phase_table(lines: Sequence[PriceLine]) -> Table:
+    """Table of what flows feel, left alone -> kept tuned, a row for each phase."""
+    from rich.table import Table
+
     shown = [row.metric for row, _ in lines[0].rows if row.metric in _SHOWN]
     table = Table(box=None, pad_edge=False)
     table.add_column("", overflow="fold")
@@ -62,7 +68,7 @@ def print_summary(runs: Sequence[OnlineRun]) -> None:
         }
         traffic = f"{line.start_s:g}..{line.end_s:g} s, {_plain(line.traffic)}"
         table.add_row(traffic, *(cells.get(metric, "") for metric in shown))
-    screen.print(table, markup=False)
+    return table
 
 
 def _arrow(before: float, after: float) -> str:
