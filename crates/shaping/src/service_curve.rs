@@ -44,14 +44,17 @@ const SPAN_PACKETS: f64 = 20.0;
 const LONGEST_SPAN: u64 = 600 * MS;
 /// Part of a new slope that the capacity takes over.
 const GAIN: f64 = 0.4;
-/// Difference of a slope's logarithm that is no surprise.
+/// Difference of a slope's logarithm that is no surprise, and packets more or less that are none.
 const SURPRISE: f64 = 0.1;
-/// Time without a queue after which a steady line is asked for more.
+const NOISE_PACKETS: f64 = 3.0;
+/// Time without a queue after which a steady line is asked for more, and after which one that has often had no more is.
 const PATIENCE: u64 = 4 * SECOND;
-/// Queue of a steady line, in seconds.
-const STEADY: f64 = 0.002;
-/// Load from which the shaper holds somebody back.
+const MOST_PATIENCE: u64 = 8 * SECOND;
+/// Patience of a line that is steady.
+const STEADY: u64 = 2 * SECOND;
+/// Load from which the shaper holds somebody back; with which a step upwards has been used on a steady line.
 const LOADED: f64 = 0.8;
+const USED: f64 = 0.92;
 /// Time after which a probe shows what a step upwards has done.
 const TRIAL: u64 = 40 * MS;
 /// Time for which the line's queue is kept empty for a new reflector.
@@ -99,10 +102,10 @@ struct Stuck {
 /// let out and not been served waits in the line, and is the less for what the line serves meanwhile.
 ///
 /// State: the curve's points, a capacity, a patience, the delay of each reflector without a queue. Control law: the capacity,
-/// more or less by what brings the queue to its target in 0.1 s (0.2 s downwards, where only senders can shorten it). While
-/// no probe waits and the shaper is loaded, the capacity is tried upwards in growing steps, once the patience has passed.
-/// Patience grows to 4 s while slopes are as expected and trials find nothing, and is halved by surprises. With all
-/// patience the target is 2 ms, without any it is `excess`.
+/// more or less by what brings the queue to its target in 0.1 s (a little slower downwards, where only senders can shorten
+/// it). While no probe waits and the shaper is loaded, the capacity is tried upwards in growing steps, once the patience has
+/// passed. Patience grows to 4 s while slopes are as expected, to 8 s while trials find nothing, and is halved by surprises.
+/// From a patience of 2 s on the target is next to nothing, without any it is `excess`.
 ///
 /// An outage needs no threshold: an answer that is late has not been served, so the queue grows and the rate falls. A way
 /// that has become longer looks like a queue that nothing shortens, and becomes the new base after 1.5 s.
@@ -171,7 +174,7 @@ impl ServiceCurve {
 
     /// How steady the line is, from 0 to 1.
     fn calm(&self) -> f64 {
-        self.patience as f64 / PATIENCE as f64
+        (self.patience as f64 / STEADY as f64).min(1.0)
     }
 
     fn last_wait(&self) -> u64 {
@@ -184,11 +187,11 @@ impl ServiceCurve {
         self.points.back().is_some_and(|last| now.saturating_sub(last.served) < lately)
     }
 
-    /// True while the shaper holds somebody back.
-    fn is_loaded(&self) -> bool {
+    /// True while the shaper holds somebody back: that part of its rate is used.
+    fn is_loaded(&self, part: f64) -> bool {
         // Over a few packets at least, or their sizes decide.
         let span = (100 * MS).max((12.0 * PACKET / self.rate * 1e9) as u64).min(SECOND);
-        self.passed.rate(span).is_some_and(|rate| rate > LOADED * self.rate)
+        self.passed.rate(span).is_some_and(|rate| rate > part * self.rate)
     }
 
     fn learn(&mut self, now: u64, answer: Answer) {
@@ -259,22 +262,24 @@ impl ServiceCurve {
             self.capacity = self.trial.from; // there was no more
         }
         let surprise = (slope / self.capacity).ln();
+        let packet = 1e9 * PACKET / (slope * span as f64);
         if is_busy {
             self.variance += 0.05 * (surprise * surprise - self.variance);
             if is_over {
                 self.patience = if found > 1.1 { self.patience / 4 } else { 2 * self.patience };
-            } else if surprise.abs() < SURPRISE {
-                self.patience = self.patience.saturating_add(apart);
+            } else if surprise.abs() < SURPRISE.max(NOISE_PACKETS * packet) {
+                self.patience =
+                    self.patience.max(PATIENCE.min(self.patience.saturating_add(apart)));
             } else if self.trial.steps == 0 || surprise > 0.0 {
                 self.patience /= 2;
             }
-            self.patience = self.patience.clamp(self.trip.min(PATIENCE), PATIENCE);
+            self.patience = self.patience.clamp(self.trip.min(PATIENCE), MOST_PATIENCE);
             self.capacity *= (GAIN * surprise).exp();
             if !self.is_seen {
                 self.settles_until = end.served.saturating_add(SETTLING);
             }
             self.is_seen = true;
-        } else if surprise > 0.0 {
+        } else if surprise > packet {
             self.capacity += GAIN * (slope - self.capacity);
         }
     }
@@ -326,7 +331,7 @@ impl ServiceCurve {
             || settles
             || standing > self.set.excess.0
             || !self.is_recent(now)
-            || !self.is_loaded()
+            || !self.is_loaded(LOADED)
         {
             let is_over = self.trial.is_over || waits && self.trial.steps > 0;
             self.trial = Trial { quiet_since: None, steps: 0, is_over, ..self.trial };
@@ -340,11 +345,13 @@ impl ServiceCurve {
         if now.saturating_sub(since) < self.patience || !is_answered {
             return;
         }
+        let calm = self.calm();
         if self.trial.steps == 0 {
             self.trial.from = self.capacity;
+        } else if !self.is_loaded(LOADED + (USED - LOADED) * calm) {
+            return; // senders have yet to use the last step
         }
-        let calm = self.calm();
-        let first = 0.05 + 0.15 * (1.0 - calm);
+        let first = 0.03 + 0.15 * (1.0 - calm);
         let step = (first * f64::from(1 << self.trial.steps.min(3))).min(0.5);
         self.capacity *= if self.is_seen { 1.0 + step } else { 2.0 };
         self.trial.steps += 1;
@@ -387,19 +394,19 @@ impl RateLaw for ServiceCurve {
         self.try_more(now, standing);
         self.best = self.capacity.max(self.best * 0.998).min(most);
         self.capacity = self.capacity.clamp(least.max(0.05 * self.best), most);
-        let (excess, response) = match self.set.direction {
-            Direction::Up => (self.set.excess.0, 0.1),
-            Direction::Down => (1.4 * self.set.excess.0, 0.2),
+        let (excess, steady, response) = match self.set.direction {
+            Direction::Up => (self.set.excess.0, self.set.excess.0.min(0.001), 0.1),
+            Direction::Down => (1.2 * self.set.excess.0, 0.0, 0.12),
         };
         let calm = self.calm();
-        let target = excess * (1.0 - calm) + STEADY.min(excess) * calm;
-        let most_part = if self.is_seen && now < self.settles_until { 0.85 } else { 1.25 };
+        let target = excess * (1.0 - calm) + steady * calm;
+        let most_part = if self.is_seen && now < self.settles_until { 0.85 } else { 1.6 };
         let part = (1.0 + (target - standing) / response).clamp(0.05, most_part);
         self.rate = (self.capacity * part).clamp(least, most);
         let accepted = (self.set.excess.0 * 1e9) as u64;
         self.waiting = Some(if self.last_wait() > self.noticed().max(accepted) {
             Waiting::Behind
-        } else if self.is_loaded() {
+        } else if self.is_loaded(LOADED) {
             Waiting::Here
         } else {
             Waiting::Nowhere

@@ -43,7 +43,7 @@ class LineCase:
     Attributes:
         trace_ms: opportunities of the modem.
         direction: of the traffic that it holds back, "up" or "down".
-        law: "service-curve" or "autorate" set the rate, "fixed" leaves it at the beginning's.
+        law: "service-curve", "autorate" or "oracle" set the rate, "fixed" leaves it as it is.
         settings: of the law.
         start_bit_per_s: rate at the beginning.
         shaper: whether there is one.
@@ -73,7 +73,8 @@ class LineOutcome:
 
     Attributes:
         goodput_bit_per_s: of TCP.
-        share: of what the line could carry.
+        share: the same, of what the line could carry.
+        used: part of what the line could carry, headers and the call with it.
         delay_p95_s: one-way delay of the call.
         excess_p95_s: the same less that of a call alone on the line.
         lost_calls: packets of the call that did not come, as a share.
@@ -82,6 +83,7 @@ class LineOutcome:
 
     goodput_bit_per_s: float
     share: float
+    used: float
     delay_p95_s: float
     excess_p95_s: float
     lost_calls: float
@@ -130,6 +132,7 @@ def outcome_of(case: LineCase, raw: dict[str, Any], begin_s: float = 10.0) -> Li
     return LineOutcome(
         received / seconds,
         received / could,
+        8.0 * sum(raw["served"][round(10 * begin_s) : round(10 * case.duration_s)]) / could,
         p95,
         max(0.0, p95 - _quantile(alone, 0.95)),
         max(0.0, 1 - len(calls) / sent),

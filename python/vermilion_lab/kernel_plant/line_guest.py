@@ -20,6 +20,7 @@ import subprocess
 import sys
 import time
 import traceback
+from bisect import bisect_left
 from collections import deque
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -128,7 +129,8 @@ class Modem:
     """FIFO that follows a trace, and delays of both directions.
 
     Attributes:
-        waits: of packets in the FIFO: time of arrival, nanoseconds of wait, bytes.
+        drops: packets lost.
+        served: bytes that have left the FIFO in each tenth of a second.
     """
 
     def __init__(self, case: dict[str, Any], devices: tuple[int, int], began: int) -> None:
@@ -157,6 +159,7 @@ class Modem:
         self._lines: tuple[deque[tuple[int, bytes]], ...] = (deque(), deque())
         self._lost = 0
         self.drops = 0
+        self.served: list[int] = []
 
     def run(self, until: int) -> None:
         """Carry packets until a time."""
@@ -219,6 +222,9 @@ class Modem:
                 packet, _ = self._queue.popleft()
                 self._queued -= len(packet)
                 self._left -= len(packet)
+                slot = max(0, at - self._began) // (100 * _MS)
+                self.served += [0] * (slot + 1 - len(self.served))
+                self.served[slot] += len(packet)
                 self._lines[0].append((at + self._delay, packet))
             if not self._queue:
                 self._left = 0
@@ -303,6 +309,30 @@ def receive_call(call: socket.socket, began: int, until: int) -> list[tuple[floa
     return found
 
 
+class Oracle:
+    """Law that knows the trace: 0.95 of what the line can in the next 0.1 s."""
+
+    def __init__(self, case: dict[str, Any], began: int) -> None:
+        self._trace, self._began, self._rate = case["trace_ms"], began, 0.0
+
+    def probe_sent(self, *_: object) -> None:
+        """Nothing to learn."""
+
+    answered = lost = probe_sent
+
+    def rate(self, now_ns: int, bytes_out: int) -> float:
+        """The rate from now on."""
+        del bytes_out
+        now = (now_ns - self._began) // _MS
+        ahead = bisect_left(self._trace, now + 100) - bisect_left(self._trace, now)
+        self._rate = max(0.95 * 8 * _OPPORTUNITY * ahead / 0.1, 1e4)
+        return self._rate
+
+    def state(self) -> dict[str, Any]:
+        """Facts as of the last rate."""
+        return {"rate_bit_per_s": self._rate, "capacity_bit_per_s": self._rate / 0.95}
+
+
 def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
     """Run the product; what it says of its run, and the rates it set."""
     from vermilion import _core
@@ -320,6 +350,8 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
             rates.append(((time.monotonic_ns() - began) / 1e9, bit_per_s))
 
     def law(direction: str, excess_s: float, start: float) -> Law:
+        if case["law"] == "oracle":
+            return Oracle(case, until - round(1e9 * case["duration_s"]))
         settings = case.get("settings", {})
         if case["law"] == "service-curve":
             settings = {"direction": direction, "start": start, "excess": excess_s, **settings}
@@ -331,10 +363,11 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
         shapers.append(("up", Noted("linux:wan")))
     if case["direction"] == "down" or case.get("both"):
         shapers.append(("down", Noted.of_arrivals("wan")))
+    excess = {"excess_s": case["excess_s"]} if "excess_s" in case else {}
     done = keep_line(
         "wan",
         shapers,
-        Wish(case.get("excess_s", 0.01), case.get("mode", "control"), case.get("at_exit", "keep")),
+        Wish(mode=case.get("mode", "control"), at_exit=case.get("at_exit", "keep"), **excess),
         REFLECTORS,
         journal_path=Path(JOB, "journal.sqlite") if case.get("journal") else None,
         for_s=(until - began) / 1e9,
@@ -379,7 +412,7 @@ def main() -> None:
         child(sender, "sent", lambda: send_tcp(case, began, until)),
         child(sender, "called", lambda: send_call(case, began, until)),
     ]
-    if case["law"] in {"service-curve", "autorate"}:
+    if case["law"] not in {"fixed", "none"}:
         children.append(child("home", "kept", lambda: keep(case, until)))
     if case.get("program"):
         children.append(child("home", "program", lambda: program(case, until)))
@@ -389,7 +422,7 @@ def main() -> None:
         each.join(5.0)
         if each.is_alive() and each.pid is not None:
             os.kill(each.pid, signal.SIGKILL)
-    outcome: dict[str, Any] = {"drops": modem.drops}
+    outcome: dict[str, Any] = {"drops": modem.drops, "served": modem.served}
     for name in ("tcp", "call", "kept", "program"):
         path = Path(JOB, f"{name}.json")
         if path.exists():
