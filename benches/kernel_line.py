@@ -211,13 +211,15 @@ def table(rows: list[dict[str, Any]]) -> str:
     ]
     for line, direction in dict.fromkeys(key[:2] for key in by):
         here = [row for key, row in by.items() if key[:2] == (line, direction)]
+        windows = len({row["begin_s"] for row in here})
         cells = []
         for way in WAYS:
             those = [row for row in here if row["way"] == way]
             share = 100 * sum(row["share"] for row in those) / max(len(those), 1)
             excess = geometric(max(row["excess_p95_ms"], LEAST_MS) for row in those)
-            cells.append(f"{share:.0f} %, {excess:.0f} ms" if those else "")
-        windows = len({row["begin_s"] for row in here})
+            some = len({row["begin_s"] for row in those})
+            of_all = "" if some == windows else f" ({some} of {windows})"
+            cells.append(f"{share:.0f} %, {excess:.0f} ms{of_all}" if those else "")
         cells += [f"{each:.2f}" for each in ratios(pairs["line"], (line, direction))]
         lines.append(f"| {line}, {direction} | {windows} | {' | '.join(cells)} |")
     lines.append("")
