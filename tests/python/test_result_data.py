@@ -43,6 +43,11 @@ path = ["bottleneck"]
 rtt = "40 ms"
 sender = "newreno"
 traffic = { kind = "web", mean_gap = "1 s", size = "30 kB" }
+[flows.video]
+path = ["bottleneck"]
+rtt = "40 ms"
+sender = "newreno"
+traffic = { kind = "video", rates = ["50 kbit/s"], segment = "200 ms", buffer = "1 s" }
 """
 
 NOT_SHOWN = {"transfers_refused", "interrupted_at_s"}
@@ -123,4 +128,5 @@ def test_the_runs_show_every_type(seen):
         "Quantiles",
         "ResultData",
         "Summary",
+        "VideoMetrics",
     }

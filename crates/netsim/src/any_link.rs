@@ -38,7 +38,7 @@ impl AnyLink {
     /// An idle link at time 0.
     pub fn new(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
         let (queue, values) = scheduler(link)?;
-        if queue.watches_departures() {
+        if queue.watches_departures() || link.air.is_some() {
             return Ok(Self::AtDeparture(DepartureLink::new(link, queue, values, coin, wire)));
         }
         Ok(match queue.into_discipline() {

@@ -5,6 +5,7 @@ use vermilion_aqm::{Colour, DropReason, Dropped, Ecn, Header, Scheduler, Visit};
 use vermilion_parameters::{ParameterError, Values};
 use vermilion_port::AnyPort;
 
+use crate::air::Air;
 use crate::arrival_link::LOST;
 use crate::calendar::{Calendar, NEVER};
 use crate::delay_line::DelayLine;
@@ -119,6 +120,8 @@ struct Watch {
     traffic: Option<FlowTraffic>,
     /// True if notes are taken of what is sent.
     noted: bool,
+    /// Where packets take different times, and its number in the calendar.
+    air: Option<(Air, usize)>,
 }
 
 /// Surroundings of the queue and its transmitter, asked for every packet.
@@ -282,6 +285,9 @@ fn take<Q: Scheduler<Waiting, Stream>>(
     if around.watch.is_some() {
         let (times, rest) = packet.halves();
         around.tell_of_sent(times, rest, taken.arrived, taken.marked);
+        if !taken.lost && around.hold(times, rest, line, taken.end, calendar) {
+            return;
+        }
     }
     if taken.lost {
         around.line_in_service = LOST;
@@ -312,6 +318,26 @@ impl Around {
         if watch.noted {
             self.gone.push(Gone { packet, arrived, fate: Fate::Sent { marked } });
         }
+    }
+
+    /// Holds a packet that is sent until `end`, where packets take different times: whether they do.
+    #[cold]
+    #[inline(never)]
+    fn hold(
+        &mut self,
+        times: Half,
+        rest: Half,
+        line: u32,
+        end: u64,
+        calendar: &mut Calendar,
+    ) -> bool {
+        let Some(watch) = &mut self.watch else { return false };
+        let Some((air, source)) = &mut watch.air else { return false };
+        air.hold(Packet::of_halves(times, rest), line, end);
+        calendar.set(*source, air.next_time());
+        // It is on no line of which a change of the rate could have it leave at another time.
+        self.line_in_service = LOST;
+        true
     }
 
     /// Numbers of the hosts that send and receive a packet.
@@ -357,6 +383,28 @@ impl DepartureLink {
             way_behind: None,
             patience: 0,
         }
+    }
+
+    /// From now on its packets take different times.
+    pub fn set_air(&mut self, air: Air) {
+        self.around.watch.get_or_insert_default().air = Some((air, 0));
+    }
+
+    /// Number in the calendar of its air, if it has one.
+    pub fn air_source(&mut self) -> Option<&mut usize> {
+        let air = self.around.watch.as_mut().and_then(|watch| watch.air.as_mut());
+        air.map(|(_, source)| source)
+    }
+
+    /// Lets packets go on that are due at `now`.
+    pub fn release(&mut self, now: u64, lines: &mut DelayLines, calendar: &mut Calendar) {
+        let delay = self.delay();
+        let air = self.around.watch.as_mut().and_then(|watch| watch.air.as_mut());
+        let Some((air, source)) = air else { return };
+        while let Some((packet, line)) = air.release(now) {
+            lines.push::<ANY>(line, packet, now + delay, calendar);
+        }
+        calendar.set(*source, air.next_time());
     }
 
     /// Least delay of what leaves: so many nanoseconds after the link's own delay, so that turns may be

@@ -13,6 +13,7 @@ extern crate self as vermilion_netsim;
 
 mod access;
 mod acknowledgement_pool;
+mod air;
 mod any_link;
 mod arrival_link;
 pub mod batch;

@@ -34,6 +34,8 @@ pub enum Purpose {
     Jitter = 8,
     /// The rates of a line that is drawn.
     LineRate = 9,
+    /// Which packets of a link are overtaken.
+    Reordering = 10,
     /// Times between the transfers of one source.
     TransferGaps = 16,
     /// Sizes of the transfers of one source.

@@ -14,6 +14,7 @@ use vermilion_parameters::{ParameterError, Values};
 use vermilion_port::Class;
 use vermilion_tcp::ForeignSenders;
 
+pub use crate::air::{AirModel, Reordering};
 use crate::generated_line::GeneratedLine;
 pub use crate::limits::{
     HIGHEST_RATE, LINK_MEASURES, LONGEST_DELAY, LONGEST_DURATION, MOST_FLOWS, MOST_LINKS,
@@ -24,7 +25,9 @@ use crate::loss::LossModel;
 use crate::round_trip::RoundTrips;
 use crate::scripted_losses::ScriptedLoss;
 use crate::transmitter::{DeliveryTrace, RateSchedule};
-pub use traffic::{LARGEST_TRANSFER, MOST_AT_ONCE, MOST_TRANSFERS, PacketSize, Traffic};
+pub use traffic::{
+    BitRateRule, LARGEST_TRANSFER, MOST_AT_ONCE, MOST_TRANSFERS, PacketSize, Traffic, Video,
+};
 
 /// A network, its traffic, and what happens to it.
 #[derive(Clone, Debug, Deserialize)]
@@ -84,6 +87,9 @@ pub struct Link {
     /// How its wire loses packets; it loses none without it.
     #[serde(default)]
     pub loss: Option<LossModel>,
+    /// By how much longer than its delay packets take; all take as long without it.
+    #[serde(default)]
+    pub air: Option<AirModel>,
     /// How much is written down here.
     #[serde(default)]
     pub books: Books,

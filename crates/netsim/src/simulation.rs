@@ -49,6 +49,7 @@ use vermilion_tcp::rule::WindowRule;
 
 use crate::access::AccessLinks;
 use crate::acknowledgement_pool::AcknowledgementPool;
+use crate::air::Air;
 use crate::any_link::AnyLink;
 use crate::calendar::Calendar;
 use crate::control::{Control, Schedule};
@@ -162,6 +163,8 @@ pub struct Simulation {
     links: Vec<AnyLink>,
     /// The links that watch departures, in the order of their numbers in the calendar.
     turns: Vec<u32>,
+    /// The links whose packets take different times, likewise.
+    airs: Vec<u32>,
     groups: Vec<Group>,
     /// How the windows of each of the scenario's groups move; `None` without acknowledgements.
     profiles: Arc<[Option<Profile>]>,
@@ -243,7 +246,7 @@ impl Simulation {
         tell_hosts(&scenario, &groups, &flows, &mut links);
         let has_access = groups.iter().any(|group| group.access.is_some());
         let sources = Sources::of(&scenario, &mut links, lines, has_access, flows.len(), &schedule);
-        let Sources { lines, some_wait, turns, calendar, timers } = sources;
+        let Sources { lines, some_wait, turns, airs, calendar, timers } = sources;
         Self {
             now: 0,
             events: 0,
@@ -256,6 +259,7 @@ impl Simulation {
             some_wait,
             links,
             turns,
+            airs,
             ways: Ways::of(&groups, &flows),
             groups,
             named_flows: flows.len(),
@@ -287,8 +291,8 @@ impl Simulation {
         let has_access = self.groups.iter().any(|group| group.access.is_some());
         let (scenario, links, flows) = (&self.scenario, &mut self.links, self.flows.len());
         let sources = Sources::of(scenario, links, lines, has_access, flows, &self.schedule);
-        let Sources { lines, some_wait, turns, calendar, timers } = sources;
-        (self.lines, self.some_wait, self.turns) = (lines, some_wait, turns);
+        let Sources { lines, some_wait, turns, airs, calendar, timers } = sources;
+        (self.lines, self.some_wait, self.turns, self.airs) = (lines, some_wait, turns, airs);
         (self.calendar, self.timers) = (calendar, timers);
         self.ways = Ways::of(&self.groups, &self.flows);
     }
@@ -410,6 +414,7 @@ struct Sources {
     lines: DelayLines,
     some_wait: bool,
     turns: Vec<u32>,
+    airs: Vec<u32>,
     calendar: Calendar,
     timers: Timers,
 }
@@ -432,10 +437,13 @@ impl Sources {
         let lines = DelayLines::new(lines, spacing, &delays);
         let first_turn = FIRST_LINE + lines.sources() + 1;
         let turns = Simulation::number_turns(links, first_turn);
-        let mut calendar = Calendar::new(first_turn + turns.len() + usize::from(has_access));
+        let access = first_turn + turns.len();
+        let airs = Simulation::number_airs(links, access + 1);
+        let sources = access + usize::from(has_access || !airs.is_empty()) + airs.len();
+        let mut calendar = Calendar::new(sources);
         calendar.set(CONTROL, schedule.next_time());
         let timers = Timers::new(flows, Division::of(spacing, longest));
-        Self { lines, some_wait, turns, calendar, timers }
+        Self { lines, some_wait, turns, airs, calendar, timers }
     }
 }
 
@@ -478,6 +486,12 @@ fn build_links(scenario: &Scenario, seed: u64) -> Result<Vec<AnyLink>, Parameter
             });
             let link = drawn.as_ref().unwrap_or(link);
             AnyLink::new(link, stream(Purpose::QueueCoin), stream(Purpose::WireLoss))
+                .map(|mut built| {
+                    if let (AnyLink::AtDeparture(built), Some(model)) = (&mut built, &link.air) {
+                        built.set_air(Air::new(model.clone(), seed, index as u64));
+                    }
+                    built
+                })
                 .map_err(|error| error.under(&format!("links.{}.queue", link.name)))
         })
         .collect()

@@ -6,9 +6,11 @@
 
 mod bursts;
 mod open_loop;
+mod player;
 mod transfers;
 
 pub use open_loop::OpenLoop;
+pub use player::Played;
 pub use transfers::{Transfer, Transfers};
 
 pub use crate::limits::MOST_SEGMENTS;

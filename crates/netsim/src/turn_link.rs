@@ -241,8 +241,9 @@ impl<P: Packet> TurnLink<P> {
     /// What [`scenario::Link::check`] refuses, an unknown discipline, or a value that its table refuses.
     pub fn of(link: &scenario::Link, coin: Stream, wire: Stream) -> Result<Self, ParameterError> {
         link.check()?;
-        if link.line.is_some() || link.rate_control.is_some() {
-            let accepted = "no line and no rate_control, which are simulated only";
+        if link.line.is_some() || link.rate_control.is_some() || link.air.is_some() {
+            let accepted = "no line, rate_control, jitter, reordering or aggregation of its own: \
+                            they are simulated only";
             return Err(ParameterError::new("rate", &link.name, accepted));
         }
         let (queue, values) = scheduler(link).map_err(|error| error.under("queue"))?;

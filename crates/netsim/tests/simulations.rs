@@ -3,6 +3,7 @@
 mod common;
 
 mod access;
+mod air;
 mod bbr;
 mod choke;
 mod closed_forms;

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use vermilion_aqm::{Decide, LinkFacts, Listed};
-use vermilion_parameters::{AlgorithmSettings, Description, ParameterError};
+use vermilion_parameters::{Algorithm, AlgorithmSettings, Description, ParameterError, Settings};
 use vermilion_tcp::rule::WindowRule;
 
 use crate::raw::{
@@ -54,30 +54,53 @@ fn refused(error: &ParameterError) {
     LAST_WORDS.with(|last| *last.borrow_mut() = words);
 }
 
-/// Gives an instance away.
-fn given<T>(
-    made: Result<T, ParameterError>,
-    facts: &mut Made,
+/// Settings of the values that a program has given.
+///
+/// # Safety
+/// There are so many values.
+unsafe fn settings(
+    values: *const RawValue,
+    count: usize,
+    algorithm: &'static Algorithm,
+) -> Result<Settings, ParameterError> {
+    let values = unsafe { std::slice::from_raw_parts(values, count) };
+    unsafe { raw::settings_of(values, algorithm) }
+}
+
+/// Makes an instance of such values, says what is to be known of it, and gives it away.
+///
+/// # Safety
+/// As for [`settings`], and nobody else uses the facts.
+unsafe fn make<S: AlgorithmSettings, T>(
+    values: *const RawValue,
+    count: usize,
+    facts: *mut Made,
+    new: impl FnOnce(S) -> Result<T, ParameterError>,
     of: impl FnOnce(&T, &mut Made),
 ) -> It {
-    match made {
-        Ok(it) => {
-            facts.status = DONE;
-            of(&it, facts);
-            Box::into_raw(Box::new(it)).cast()
+    let facts = unsafe { &mut *facts };
+    facts.status = PANICKED;
+    guarded(std::ptr::null_mut(), || {
+        let settings = unsafe { settings(values, count, const { &S::ALGORITHM }) };
+        match settings.and_then(|set| new(set.read())) {
+            Ok(it) => {
+                facts.status = DONE;
+                of(&it, facts);
+                Box::into_raw(Box::new(it)).cast()
+            }
+            Err(error) => {
+                refused(&error);
+                facts.status = REFUSED;
+                std::ptr::null_mut()
+            }
         }
-        Err(error) => {
-            refused(&error);
-            facts.status = REFUSED;
-            std::ptr::null_mut()
-        }
-    }
+    })
 }
 
 /// An instance.
 ///
 /// # Safety
-/// `it` is one of this type that [`given`] has given away and nobody else uses now.
+/// `it` is one of this type that [`make`] has given away and nobody else uses now.
 unsafe fn at<'a, T>(it: It) -> &'a mut T {
     unsafe { &mut *it.cast::<T>() }
 }
@@ -139,17 +162,12 @@ unsafe extern "C" fn make_rule<R: CongestionControl>(
     count: usize,
     facts: *mut Made,
 ) -> It {
-    let facts = unsafe { &mut *facts };
-    facts.status = PANICKED;
-    guarded(std::ptr::null_mut(), || {
-        let values = unsafe { std::slice::from_raw_parts(values, count) };
-        let settings = unsafe { raw::settings_of(values, &R::Settings::ALGORITHM) };
-        given(settings.and_then(|set| R::new(set.read())), facts, |rule, facts| {
-            (facts.first, facts.second) = (rule.governs_window(), rule.answers_marks());
-            (facts.third, facts.fourth) = (rule.has_hooks(), rule.reads_forward_delay());
-            facts.wishes = wishes(rule);
-        })
-    })
+    let of = |rule: &R, facts: &mut Made| {
+        (facts.first, facts.second) = (rule.governs_window(), rule.answers_marks());
+        (facts.third, facts.fourth) = (rule.has_hooks(), rule.reads_forward_delay());
+        facts.wishes = wishes(rule);
+    };
+    unsafe { make(values, count, facts, R::new, of) }
 }
 
 fn wishes(rule: &impl WindowRule) -> Wishes {
@@ -268,15 +286,10 @@ unsafe extern "C" fn make_discipline<D: Listed>(
     link: Link,
     facts: *mut Made,
 ) -> It {
-    let facts = unsafe { &mut *facts };
-    facts.status = PANICKED;
-    guarded(std::ptr::null_mut(), || {
-        let values = unsafe { std::slice::from_raw_parts(values, count) };
-        let settings = unsafe { raw::settings_of(values, &D::ALGORITHM) };
-        given(settings.and_then(|set| D::new(set.read(), link.into())), facts, |it, facts| {
-            (facts.first, facts.second) = (it.watches_departures(), it.is_flushed_by_change());
-        })
-    })
+    let of = |it: &D, facts: &mut Made| {
+        (facts.first, facts.second) = (it.watches_departures(), it.is_flushed_by_change());
+    };
+    unsafe { make(values, count, facts, |set| D::new(set, link.into()), of) }
 }
 
 unsafe extern "C" fn on_arrival<D: Decide<raw::Coin>>(
@@ -308,8 +321,7 @@ unsafe extern "C" fn reconfigure<D: Listed>(
     link: Link,
 ) -> Status {
     guarded(PANICKED, || {
-        let values = unsafe { std::slice::from_raw_parts(values, count) };
-        let settings = unsafe { raw::settings_of(values, &D::ALGORITHM) };
+        let settings = unsafe { settings(values, count, const { &D::ALGORITHM }) };
         let changed = settings.and_then(|set| {
             let link: LinkFacts = link.into();
             unsafe { at::<D>(it) }.reconfigure(&set, link)

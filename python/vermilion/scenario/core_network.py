@@ -157,6 +157,7 @@ class CoreLink:
         delay_ns: one way, after the queue.
         queue: the discipline.
         loss: how its wire loses packets; ``None`` if it loses none.
+        air: jitter, reordering and aggregation behind it.
         rate_schedule: rates that follow a schedule.
         trace: recorded delivery opportunities.
         books: how much is written down: ``full``, ``counters`` or ``none``.
@@ -174,6 +175,7 @@ class CoreLink:
     books: str = "full"
     line: Data | None = None
     rate_control: Data | None = None
+    air: Data | None = None
 
     @property
     def limit(self) -> ParameterValue:
@@ -219,7 +221,8 @@ class CoreLink:
         before = members({"name": self.name, **rates, "delay_ns": self.delay_ns})
         queue = members(self.queue.words())
         books = {} if self.books == "full" else {"books": self.books}
-        after = members({"loss": self.loss, **books})
+        air = {} if self.air is None else {"air": self.air}
+        after = members({"loss": self.loss, **air, **books})
         return f'{{{before}, "queue": {{{queue}, "parameters": ', f"}}, {after}}}"
 
     @classmethod

@@ -122,6 +122,7 @@ def _link(scenario: WrittenScenario, name: str, link: Link) -> CoreLink:
         delay_ns=_nanoseconds(link.delay),
         queue=CoreQueue(link.queue.discipline, link.queue.parameters, link.queue.classes),
         loss=None if link.loss is None else link.loss.to_core(),
+        air=link.air(),
         rate_schedule=schedule_to_core(link),
         trace=trace,
         line=None if link.line is None else _line(link.line),

@@ -75,7 +75,7 @@ def _why_unfit_for_algorithm(
 
 # Tables that may be written as a single word, and the key which that word is the value of.
 _SHORT_FORMS: Final = {"queue": "discipline", "sender": "congestion_control", "traffic": "kind"}
-_OPTIONAL_TABLES: Final = {"loss", "queue", "space", "traffic", "tuning"}
+_OPTIONAL_TABLES: Final = {"loss", "queue", "reordering", "space", "traffic", "tuning"}
 _NAMED_TABLES: Final = (["links"], ["flows"])
 
 

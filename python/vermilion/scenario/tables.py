@@ -20,6 +20,7 @@ from pydantic import (
 
 from vermilion.scenario import algorithms
 from vermilion.scenario.codepoints import Codepoint
+from vermilion.scenario.distributions import TimeDistribution
 from vermilion.scenario.errors import MISSING, FieldError, did_you_mean, printable
 from vermilion.scenario.ports import Class, Shape, algorithm_of, parsed
 from vermilion.scenario.quantities import (
@@ -267,6 +268,13 @@ class RateControl(Table):
         }
 
 
+class Reordering(Table):
+    """``reordering`` of a link: packets that take longer and are overtaken."""
+
+    probability: Annotated[float, _PROBABILITY]
+    delay: Annotated[float, Quantity(TIME, minimum=0.0, maximum=LONGEST_DELAY_S)]
+
+
 class Link(Table):
     """``[links.NAME]``: a rate, a propagation delay after the queue, and the queue."""
 
@@ -279,9 +287,31 @@ class Link(Table):
     queue: Queue = Field(description='a table, like { discipline = "drop-tail" }')
     rate_control: RateControl | None = Field(default=None, description="a law of its rate")
     loss: Loss | None = None
+    jitter: TimeDistribution | None = Field(
+        default=None, description="by how much longer each packet takes, s; none overtakes another"
+    )
+    reordering: Reordering | None = None
+    aggregation: Annotated[float, Quantity(TIME, minimum=1e-9, maximum=LONGEST_DELAY_S)] | None = (
+        Field(default=None, description="packets arrive together at multiples of so many s")
+    )
     books: Literal["full", "counters", "none"] = Field(
         default="full", description="how much is written down at the link"
     )
+
+    def air(self) -> dict[str, object] | None:
+        """Times on the way behind it, for the core; ``None`` if they are all the delay."""
+        if self.jitter is None and self.reordering is None and self.aggregation is None:
+            return None
+        air: dict[str, object] = {"aggregation_ns": round((self.aggregation or 0.0) * 1e9)}
+        if self.jitter is not None:
+            air["jitter_ns"] = self.jitter.core(1e9)
+        if self.reordering is not None:
+            delay_ns = round(self.reordering.delay * 1e9)
+            air["reordering"] = {
+                "probability": self.reordering.probability,
+                "delay_ns": delay_ns,
+            }
+        return air
 
     @model_validator(mode="after")
     def _check_rate(self) -> Link:

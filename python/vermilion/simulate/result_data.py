@@ -109,6 +109,15 @@ class CompletionTimes(PacketDelay):
     min: float
 
 
+class VideoMetrics(TypedDict):
+    """Videos of a group over a window."""
+
+    segments: int
+    mean_rate_bit_per_s: NotRequired[float]
+    stalls: int
+    stalled_s: float
+
+
 class LossRuns(TypedDict):
     """Packets of one flow that were lost one after the other."""
 
@@ -141,6 +150,7 @@ class GroupMetrics(Stretch):
     completed: NotRequired[int]
     transfers_refused: NotRequired[int]
     completion_time_s: NotRequired[CompletionTimes]
+    video: NotRequired[VideoMetrics]
     # Where flow_delays were asked for: WITH_FLOW_DELAYS.
     packets_sent: NotRequired[int]
     packets_delivered: NotRequired[int]

@@ -3,6 +3,7 @@
 use vermilion_parameters::ParameterError;
 
 use super::{Change, FlowGroup, Link, Scenario, traffic_check};
+use crate::air::AirModel;
 use crate::limits::{
     HIGHEST_RATE, LINK_MEASURES, LONGEST_DELAY, LONGEST_DURATION, MOST_FLOWS, MOST_LINKS,
     MOST_MEASURES, MOST_PROBES, within,
@@ -144,6 +145,7 @@ impl Link {
         self.line.map_or(Ok(()), |line| line.check())?;
         self.rate_schedule.as_ref().map_or(Ok(()), RateSchedule::check)?;
         self.trace.as_ref().map_or(Ok(()), DeliveryTrace::check)?;
+        self.air.as_ref().map_or(Ok(()), AirModel::check)?;
         self.loss.as_ref().map_or(Ok(()), LossModel::check)
     }
 }

@@ -40,6 +40,18 @@ pub enum Traffic {
         /// From a transfer's last acknowledgement to the next transfer, in nanoseconds.
         off_ns: Variate,
     },
+    /// Transfers one after the other over one connection.
+    Requests {
+        /// Goodput of a transfer in bytes; it fills whole packets.
+        size: Variate,
+        /// From a transfer's last acknowledgement to the next transfer, in nanoseconds.
+        think_ns: Variate,
+        /// True if each waits until those of all flows of the group are over, and completion times are of all together.
+        #[serde(default)]
+        barrier: bool,
+    },
+    /// Segments of a video over one connection.
+    Video(Video),
     /// Listed transfers, each over a connection of its own.
     Trace {
         /// When each begins, in nanoseconds after the flow's start, ascending.
@@ -71,6 +83,30 @@ pub enum Traffic {
     },
 }
 
+/// A video and its player.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Video {
+    /// Rates in which there are segments, in bits per second, ascending.
+    pub rates_bit_per_s: Vec<f64>,
+    /// Playing time of a segment in nanoseconds.
+    pub segment_ns: u64,
+    /// Playing time that the player keeps at most, in nanoseconds.
+    pub buffer_ns: u64,
+    /// Rule for the rate of the next segment.
+    pub rule: BitRateRule,
+}
+
+/// Rule for the rate of a video's next segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BitRateRule {
+    /// By the buffer.
+    Buffer,
+    /// By the rates of the last downloads.
+    Throughput,
+}
+
 /// Distribution of packet sizes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -96,6 +132,17 @@ impl Traffic {
     /// Return true if flows come and go while the network runs.
     pub fn is_dynamic(&self) -> bool {
         matches!(self, Self::Web { .. } | Self::Bursts { .. } | Self::Trace { .. })
+            || self.keeps_connections()
+    }
+
+    /// Return true if a source's transfers share one connection.
+    pub fn keeps_connections(&self) -> bool {
+        matches!(self, Self::Requests { .. } | Self::Video(_))
+    }
+
+    /// Return true if the transfers of all flows of a group wait for each other.
+    pub fn has_barrier(&self) -> bool {
+        matches!(self, Self::Requests { barrier: true, .. })
     }
 
     /// Return true if its flows have an end of their own, so that completion times exist.

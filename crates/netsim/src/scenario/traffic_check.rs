@@ -3,7 +3,7 @@
 use vermilion_parameters::ParameterError;
 
 use super::traffic::MOST_TRACE_ROWS;
-use super::{FlowGroup, LARGEST_TRANSFER, MOST_TRANSFERS, Traffic};
+use super::{FlowGroup, LARGEST_TRANSFER, MOST_TRANSFERS, Traffic, Video};
 use crate::limits::{HIGHEST_RATE, LONGEST_DURATION, MOST_SEGMENTS, within};
 use crate::variate::Variate;
 
@@ -51,6 +51,10 @@ impl FlowGroup {
                 size(sizes)
             }
             Traffic::Bursts { size: sizes, off_ns } => size(sizes).and(time("off", off_ns)),
+            Traffic::Requests { size: sizes, think_ns, .. } => {
+                size(sizes).and(time("think", think_ns))
+            }
+            Traffic::Video(video) => video.check(self.largest_transfer()),
             Traffic::Trace { starts_ns, sizes_bytes } => self.check_trace(starts_ns, sizes_bytes),
             Traffic::ConstantRate { .. } | Traffic::Poisson { .. } | Traffic::OnOff { .. } => {
                 self.traffic.check_open_loop(self.packet_size_bytes)
@@ -94,9 +98,30 @@ impl FlowGroup {
                 let off = off_ns.mean().min(off_ns.median());
                 count * active / (off + 2.0 * self.rtt_ns.shortest() as f64)
             }
+            Traffic::Requests { think_ns, .. } => {
+                let off = think_ns.mean().min(think_ns.median());
+                count * active / (off + self.rtt_ns.shortest() as f64)
+            }
+            Traffic::Video(video) => count * (active / video.segment_ns as f64 + 1.0),
             Traffic::Trace { starts_ns, .. } => starts_ns.len() as f64,
             _ => 0.0,
         }
+    }
+}
+
+impl Video {
+    fn check(&self, largest: u64) -> Result<(), ParameterError> {
+        let rates = &self.rates_bit_per_s;
+        let ascend = rates.windows(2).all(|pair| pair[0] < pair[1]);
+        let within_range = |rate: &f64| (1.0..=HIGHEST_RATE as f64).contains(rate);
+        if rates.is_empty() || rates.len() > 100 || !ascend || !rates.iter().all(within_range) {
+            let accepted = format!("1 to 100 ascending rates from 1 to {HIGHEST_RATE} bit/s");
+            return Err(ParameterError::new("rates", format!("{rates:?}"), accepted));
+        }
+        within("segment", self.segment_ns, 1_000_000, LONGEST_DURATION, "ns")?;
+        within("buffer", self.buffer_ns, self.segment_ns, LONGEST_DURATION, "ns")?;
+        let bytes = rates[rates.len() - 1] * self.segment_ns as f64 / 8e9;
+        within("segment", bytes as u64, 0, largest, "bytes at the highest rate")
     }
 }
 

@@ -82,7 +82,8 @@ impl Simulation {
         match source - self.lines.sources() {
             0 => self.on_timer::<O>(),
             turn if turn <= self.turns.len() => self.on_turn(turn - 1),
-            _ => self.on_access::<O>(),
+            access if access == self.turns.len() + 1 => self.on_access::<O>(),
+            air => self.on_air(air - self.turns.len() - 2),
         }
     }
 

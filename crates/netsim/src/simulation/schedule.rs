@@ -40,7 +40,7 @@ impl Simulation {
         flow.began = Some(self.now);
         if flow.awaited < u32::MAX {
             let books = self.groups[flow.group as usize].number as usize;
-            self.measured.transfers[books].counts.begun += 1;
+            self.measured.transfers[books].begin(self.now);
             if let Traffic::Transfer { size_bytes } = self.scenario.flows[books].traffic {
                 self.log_beginning(number, size_bytes);
             }

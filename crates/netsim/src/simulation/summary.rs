@@ -156,7 +156,9 @@ impl Simulation {
         let transfers = || {
             let (begin, end) = ends()?;
             let counts = (begin.transfers[group], end.transfers[group]);
-            Some(TransferMetrics::of(counts, self.measured.transfers[group].completions(phase)))
+            let completions = self.measured.transfers[group].completions(phase);
+            let is_video = matches!(self.scenario.flows[group].traffic, Traffic::Video(_));
+            Some(TransferMetrics::of(counts, completions, is_video))
         };
         let traffic = &self.scenario.flows[group].traffic;
         let header_size = self.scenario.flows[group].header_size_bytes;

@@ -21,7 +21,7 @@ use super::unheard::Unheard;
 use crate::flow::{Connection, Flow, Origin, SENDER, Source};
 use crate::scenario::MOST_AT_ONCE;
 use crate::timers::timer_of;
-use crate::traffic::{Transfer, segments_of};
+use crate::traffic::{MOST_SEGMENTS, Transfer, segments_of};
 use crate::transfer_books::TransferCounts;
 
 impl Simulation {
@@ -30,6 +30,11 @@ impl Simulation {
     pub(super) fn begin_transfer(&mut self, number: u32, transfer: &Transfer) {
         let group = self.flows[number as usize].group;
         let books = self.books_of(group);
+        if let Source::Transfers(source) = &self.flows[number as usize].source
+            && let Some(place) = source.place
+        {
+            return self.go_on(place, transfer);
+        }
         let profile = self.profiles[books].as_ref();
         let profile = profile.expect("sources of transfers were checked to have a sender");
         let connection = Connection::new(profile, transfer.clock_phase);
@@ -41,12 +46,39 @@ impl Simulation {
         if let Source::Window(connection) = &mut flow.source {
             connection.sender.start(&profile.sender);
         }
+        let keeps = self.scenario.flows[books].traffic.keeps_connections();
+        if keeps {
+            flow.last_size = self.scenario.flows[books].packet_size_bytes;
+        }
         let Some(place) = self.place(flow) else {
             self.measured.transfers[books].counts.refused += 1;
             self.tell_source(number);
             return;
         };
-        self.measured.transfers[books].counts.begun += 1;
+        if keeps && let Source::Transfers(source) = &mut self.flows[number as usize].source {
+            source.place = Some(place);
+        }
+        self.measured.transfers[books].begin(self.now);
+        self.log_beginning(place, transfer.bytes);
+        self.send(place);
+    }
+
+    /// A connection that is kept carries a further transfer, of whole packets.
+    fn go_on(&mut self, place: u32, transfer: &Transfer) {
+        let books = self.books_of(self.flows[place as usize].group);
+        let (segments, _) = segments_of(transfer.bytes, &self.scenario.flows[books]);
+        let flow = &mut self.flows[place as usize];
+        let (began, now) = (flow.began, self.now);
+        let Source::Window(connection) = &mut flow.source else { return };
+        if flow.last_segment.saturating_add(segments) > MOST_SEGMENTS {
+            return; // as an endless flow ends
+        }
+        connection.sender.supply(now, segments);
+        flow.last_segment += segments;
+        flow.awaited = flow.last_segment + 1;
+        debug_assert!(began < Some(now));
+        (flow.began, flow.ended) = (Some(now), None);
+        self.measured.transfers[books].begin(now);
         self.log_beginning(place, transfer.bytes);
         self.send(place);
     }
@@ -89,7 +121,12 @@ impl Simulation {
         flow.completed = Some((time, received - first));
         let group = flow.group;
         let books = self.books_of(group);
-        self.measured.transfers[books].window.add(received - first);
+        if self.scenario.flows[books].traffic.has_barrier() {
+            let count = self.scenario.flows[books].count;
+            self.measured.transfers[books].complete_part(received, began - first, count);
+        } else {
+            self.measured.transfers[books].window.add(received - first);
+        }
         if let Some(log) = &mut self.transfer_log {
             log.complete(number, received - first);
         }
@@ -110,19 +147,25 @@ impl Simulation {
         let first_time = flow.ended.is_none();
         // It was active at this very instant.
         flow.ended.get_or_insert(self.now + 1);
-        if first_time && let Source::Window(connection) = &mut flow.source {
+        let group = &self.groups[flow.group as usize];
+        let keeps = self.scenario.flows[group.number as usize].traffic.keeps_connections();
+        if first_time
+            && !keeps
+            && let Source::Window(connection) = &mut flow.source
+        {
             connection.sender.retire();
         }
         let Origin::Source(source) = flow.origin else { return };
-        let group = &self.groups[flow.group as usize];
         let books = &mut self.measured.transfers[group.number as usize];
-        if flow.in_flight == 0 {
+        if flow.in_flight == 0 && !keeps {
             flow.origin = Origin::Vacant;
             books.vacant.push(number);
         }
         if first_time {
             books.counts.over += 1;
-            books.counts.tally += flow.tally(group.packet_size, std::iter::empty());
+            if !keeps {
+                books.counts.tally += flow.tally(group.packet_size, std::iter::empty());
+            }
             self.tell_source(source);
         }
     }
@@ -143,21 +186,48 @@ impl Simulation {
     }
 
     fn tell_source(&mut self, number: u32) {
-        let now = self.now;
+        let (now, books) = (self.now, self.books_of(self.flows[number as usize].group));
+        if self.scenario.flows[books].traffic.has_barrier() {
+            return self.pass_barrier(number, books);
+        }
         let Source::Transfers(source) = &mut self.flows[number as usize].source else {
             debug_assert!(false, "flow {number} is told of a transfer, and begins none");
             return;
         };
-        source.transfer_over(now);
+        let played = source.transfer_over(now);
         let next = source.next_time();
+        if let Some(played) = played {
+            self.measured.transfers[books].counts.playback.add(played);
+        }
         self.arm(timer_of(number, SENDER), next);
+    }
+
+    /// The transfer of source `number` is over, of a group whose sources wait for each other.
+    fn pass_barrier(&mut self, number: u32, books: usize) {
+        if !self.measured.transfers[books].pass(self.scenario.flows[books].count) {
+            return;
+        }
+        let now = self.now;
+        let Source::Transfers(source) = &mut self.flows[number as usize].source else { return };
+        source.transfer_over(now);
+        let next = source.next();
+        for place in 0..self.named_flows {
+            if self.books_of(self.flows[place].group) == books
+                && let Source::Transfers(source) = &mut self.flows[place].source
+            {
+                source.begin_with(next);
+                let time = source.next_time();
+                self.arm(timer_of(place as u32, SENDER), time);
+            }
+        }
     }
 
     /// The counts of every group, transfers under way included.
     pub(super) fn transfer_counts(&self, unheard: &Unheard) -> Vec<TransferCounts> {
         let mut counts: Vec<_> = self.measured.transfers.iter().map(|books| books.counts).collect();
         for (place, flow) in (0..).zip(&self.flows).skip(self.named_flows) {
-            if flow.ended.is_none() {
+            let traffic = &self.scenario.flows[self.books_of(flow.group)].traffic;
+            if flow.ended.is_none() || traffic.keeps_connections() {
                 let packet_size = self.groups[flow.group as usize].packet_size;
                 let tally = flow.tally(packet_size, unheard.of(place));
                 counts[self.books_of(flow.group)].tally += tally;

@@ -29,6 +29,28 @@ impl Simulation {
         turns
     }
 
+    /// Numbers the calendar's sources of the links whose packets take different times, from `first` on, and says
+    /// which link each belongs to.
+    pub(super) fn number_airs(links: &mut [AnyLink], first: usize) -> Vec<u32> {
+        let mut airs = Vec::new();
+        for (index, link) in links.iter_mut().enumerate() {
+            if let AnyLink::AtDeparture(link) = link
+                && let Some(source) = link.air_source()
+            {
+                *source = first + airs.len();
+                airs.push(index as u32);
+            }
+        }
+        airs
+    }
+
+    /// Packets behind the link whose air has number `air` go on.
+    pub(super) fn on_air(&mut self, air: usize) {
+        if let AnyLink::AtDeparture(link) = &mut self.links[self.airs[air] as usize] {
+            link.release(self.now, &mut self.lines, &mut self.calendar);
+        }
+    }
+
     /// Tells links that watch departures how late their turns may be carried out.
     pub(super) fn allow_late_turns(
         scenario: &Scenario,
@@ -43,7 +65,8 @@ impl Simulation {
         for (index, (link, description)) in links.iter_mut().zip(&scenario.links).enumerate() {
             let AnyLink::AtDeparture(link) = link else { continue };
             // What a user's own discipline does besides is unknown.
-            if may_be_late && description.queue.foreign.is_none() {
+            let is_plain = description.queue.foreign.is_none() && description.air.is_none();
+            if may_be_late && is_plain {
                 let behind = lines.iter().filter(|line| line.link == Some(index as u32));
                 let least = behind.map(|line| line.extra_delay).min();
                 link.allow_late_turns(least.unwrap_or(0));

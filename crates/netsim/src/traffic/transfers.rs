@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::player::{Played, Player};
 use crate::calendar::NEVER;
 use crate::random::{Purpose, Stream};
 use crate::scenario::{FlowGroup, LARGEST_TRANSFER, Traffic};
@@ -29,6 +30,8 @@ pub enum Arrivals {
         /// The pause in nanoseconds.
         pause: Variate,
     },
+    /// When the player of a video asks.
+    Played(Box<Player>),
     /// A list of starts (nanoseconds after the source's) and bytes, in the order of the starts.
     Listed {
         /// Starts and sizes.
@@ -54,6 +57,8 @@ pub struct Transfers {
     next: f64,
     /// Until when transfers begin.
     pub stop: u64,
+    /// Place in the table of flows of its one connection, where it keeps that.
+    pub place: Option<u32>,
 }
 
 impl Transfers {
@@ -66,6 +71,13 @@ impl Transfers {
             }
             Traffic::Bursts { size, off_ns } => {
                 (Arrivals::AfterPause { pause: off_ns.clone() }, size.clone())
+            }
+            Traffic::Requests { size, think_ns, .. } => {
+                (Arrivals::AfterPause { pause: think_ns.clone() }, size.clone())
+            }
+            Traffic::Video(video) => {
+                let player = Player::new(video.clone());
+                (Arrivals::Played(Box::new(player)), Variate::Constant { value: 1.0 })
             }
             Traffic::Trace { starts_ns, sizes_bytes } => {
                 let rows = starts_ns.iter().copied().zip(sizes_bytes.iter().copied()).collect();
@@ -84,6 +96,7 @@ impl Transfers {
             clock_phases,
             next: f64::INFINITY,
             stop: NEVER,
+            place: None,
         })
     }
 
@@ -93,7 +106,7 @@ impl Transfers {
             Arrivals::Poisson { mean_gap } => {
                 self.next = now as f64 + self.gap_stream.exponential(*mean_gap);
             }
-            Arrivals::AfterPause { .. } => self.next = now as f64,
+            Arrivals::AfterPause { .. } | Arrivals::Played(_) => self.next = now as f64,
             Arrivals::Listed { begin, .. } => *begin = now,
         }
     }
@@ -116,6 +129,11 @@ impl Transfers {
                 *position += 1;
                 rows[*position - 1].1
             }
+            Arrivals::Played(player) => {
+                let bytes = player.ask(self.next as u64).round();
+                self.next = f64::INFINITY;
+                bytes.max(1.0) as u64
+            }
             arrivals => {
                 self.next = match arrivals {
                     Arrivals::Poisson { mean_gap } => {
@@ -131,10 +149,29 @@ impl Transfers {
         Transfer { bytes, clock_phase }
     }
 
-    /// A transfer of this source has been acknowledged, or could not begin, at `now`.
-    pub fn transfer_over(&mut self, now: u64) {
-        if let Arrivals::AfterPause { pause } = &self.arrivals {
-            self.next = now as f64 + pause.draw(&mut self.gap_stream);
+    /// A transfer of this source has been acknowledged, or could not begin, at `now`. What has been played, of a video.
+    pub fn transfer_over(&mut self, now: u64) -> Option<Played> {
+        match &mut self.arrivals {
+            Arrivals::AfterPause { pause } => {
+                self.next = now as f64 + pause.draw(&mut self.gap_stream);
+                None
+            }
+            Arrivals::Played(player) => {
+                let played = player.arrived(now);
+                self.next = (now + played.wait) as f64;
+                Some(played)
+            }
+            Arrivals::Poisson { .. } | Arrivals::Listed { .. } => None,
         }
+    }
+
+    /// The next transfer begins when that of `other` does.
+    pub fn begin_with(&mut self, other: f64) {
+        self.next = other;
+    }
+
+    /// Instant at which the next transfer begins, if it begins, in nanoseconds.
+    pub fn next(&self) -> f64 {
+        self.next
     }
 }

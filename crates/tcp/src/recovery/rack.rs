@@ -39,7 +39,7 @@ struct Repair {
 /// has passed; the same holds for retransmissions, so that a lost one is noticed without waiting for
 /// the timer. The reordering window is zero while losses are being repaired or three segments
 /// have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
-/// (section 6.2, step 4): no path of this simulator reorders, so it never has to widen.
+/// (section 6.2, step 4). It never widens: nothing looks for reordering, which only links that are told to do it have.
 ///
 /// The round trip that a segment may take is that of the segment that arrived last (section 6.2, step 2).
 /// Which of those that one acknowledgement covers is last, the RFC leaves open: as in Linux, reports come
