@@ -195,7 +195,7 @@ def test_a_front_without_a_setting_says_why_and_what_came_nearest(monkeypatch):
     least = min(delay for delay, _ in found.tried)
     delay, _ = circle(*found.nearest.parameters.values(), 0)
     assert delay == least
-    said = str(found)
+    said = " ".join(str(found).split())
     assert f"no setting that was tried keeps: {text}" in said
     assert f"{text} is broken ({least:.4g}" in said
     assert "loosen" in said

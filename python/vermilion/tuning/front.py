@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field, replace
 from html import escape
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from vermilion.files.document import document, json_text
@@ -14,7 +15,7 @@ from vermilion.scenario.quantities import how_many, shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.evaluation import Seeds
-from vermilion.tuning.recommendation import ABSENT, ended_by, interval_text
+from vermilion.tuning.recommendation import ABSENT, ended_by, interval_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -82,6 +83,9 @@ def describe_nearest(nearest: NearestSetting, headings: Sequence[str], cells: Se
     setting = ", ".join(" ".join(pair) for pair in zip(headings, cells, strict=True))
     return f"the nearest is {setting}: {'; '.join(nearest.missed)}"
 
+
+_HEADING: Final = 14
+"""Characters of a line of a heading."""
 
 BESIDE: Final = ("goodput_bit_per_s.total", "sojourn_ms.p95", "drop_rate", "jain_index")
 """What of the price stands beside the objectives in a table."""
@@ -336,13 +340,20 @@ class Front:
     def __str__(self) -> str:
         """A page of text: the front with its intervals, and the incumbent."""
         shown = self.shown()
-        rows = [["", *shown.headings()], *([name, *cells] for name, cells in shown.rows())]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = [
-            "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in rows
-        ]
-        return "\n".join([shown.title, "", *lines, "", *self._remarks()])
+        rows = [[name, *cells] for name, cells in shown.rows()]
+        figures = 1 + len(shown.headings()) - len(self.parameters)
+        lines = []
+        for columns in (slice(1, figures), slice(figures, None)):  # what is reached, what is set
+            headings = [wrap(each, _HEADING, break_long_words=False) for each in ["", *shown.headings()][columns]]
+            height = max(map(len, headings), default=0)
+            above = [[*[""] * (height - len(each)), *each] for each in headings]
+            table = [["", *row] for row in zip(*above, strict=True)]
+            table += [[row[0], *row[columns]] for row in rows]
+            widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+            lines += ["  ".join(map(str.rjust, row, widths)).rstrip() for row in table]
+            lines.append("")
+        remarks = [line for each in self._remarks() for line in wrapped(each)]
+        return "\n".join([shown.title, "", *lines, *remarks])
 
     def _repr_html_(self) -> str:
         """Render as a table for a notebook."""
