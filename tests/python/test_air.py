@@ -56,7 +56,10 @@ def test_packets_wait_half_of_the_aggregation(plain):
     assert together["mean"] - plain["mean"] == pytest.approx(2.0, rel=0.03)
 
 
-def bulk(air: str) -> Any:
+RACK = '"sack", recovery = "rack"'
+
+
+def bulk(air: str, sender: str = '"newreno"') -> Any:
     """One flow whose window of 60 packets keeps the link busy; nothing is dropped."""
     scenario = vermilion.parse_scenario(f"""
         duration = "20 s"
@@ -69,7 +72,7 @@ def bulk(air: str) -> Any:
         [flows.f]
         path = ["l"]
         rtt = "40 ms"
-        sender = {{ congestion_control = "newreno", window_cap = "60 packets" }}
+        sender = {{ congestion_control = {sender}, window_cap = "60 packets" }}
     """)
     return vermilion.run(scenario, seed=1).flows("f").total
 
@@ -86,6 +89,16 @@ def test_three_duplicates_are_taken_for_a_loss_and_two_are_not():
     many = bulk('reordering = { probability = 0.02, delay = "6 ms" }')
     assert many["retransmissions"] > 20
     assert goodput(many) < 0.5 * goodput(few)
+
+
+def test_who_looks_at_times_waits_for_what_was_overtaken_once_it_has_seen_that():
+    """RFC 8985, section 6.2: a quarter of the shortest round trip, here of 40 ms."""
+    found = bulk('reordering = { probability = 0.02, delay = "6 ms" }', RACK)
+    counts = bulk('reordering = { probability = 0.02, delay = "6 ms" }', '"sack"')
+    assert found["retransmissions"] < 0.2 * counts["retransmissions"]
+    assert goodput(found) > 0.85 * goodput(bulk(""))
+    late = bulk('reordering = { probability = 0.02, delay = "40 ms" }', RACK)
+    assert late["retransmissions"] > 20
 
 
 @pytest.mark.parametrize(

@@ -344,7 +344,10 @@ class Front:
         figures = 1 + len(shown.headings()) - len(self.parameters)
         lines = []
         for columns in (slice(1, figures), slice(figures, None)):  # what is reached, what is set
-            headings = [wrap(each, _HEADING, break_long_words=False) for each in ["", *shown.headings()][columns]]
+            headings = [
+                wrap(each, _HEADING, break_long_words=False)
+                for each in ["", *shown.headings()][columns]
+            ]
             height = max(map(len, headings), default=0)
             above = [[*[""] * (height - len(each)), *each] for each in headings]
             table = [["", *row] for row in zip(*above, strict=True)]

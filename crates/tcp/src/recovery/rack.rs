@@ -37,9 +37,10 @@ struct Repair {
 ///
 /// Source: RFC 8985. A segment is lost if one sent after it has arrived and the reordering window
 /// has passed; the same holds for retransmissions, so that a lost one is noticed without waiting for
-/// the timer. The reordering window is zero while losses are being repaired or three segments
-/// have arrived beyond the first missing one, and a quarter of the shortest round trip otherwise
-/// (section 6.2, step 4). It never widens: nothing looks for reordering, which only links that are told to do it have.
+/// the timer. The reordering window is a quarter of the shortest round trip (section 6.2, step 4). Until a segment has
+/// arrived after a later one without having been sent again (step 3), it is zero while losses are being repaired or
+/// three segments have arrived beyond the first missing one. It never widens further: duplicates that the receiver
+/// reports do not count.
 ///
 /// The round trip that a segment may take is that of the segment that arrived last (section 6.2, step 2).
 /// Which of those that one acknowledgement covers is last, the RFC leaves open: as in Linux, reports come
@@ -90,10 +91,14 @@ pub struct Rack {
     probe_deadline: u64,
     /// When waiting segments are taken for lost.
     reordering_deadline: u64,
+    /// First segment beyond all that have arrived, and beyond those before this acknowledgement.
+    beyond: (u32, u32),
     /// Of those that were sent once, the first that is not known to have arrived or to be lost is this one, or
     /// comes after it. They left in the order of their numbers.
     unheard: u32,
     probing: bool,
+    /// True once a segment has come after a later one.
+    is_reordered: bool,
     /// True if more is kept of each sending than its time.
     shares_times: bool,
 }
@@ -123,8 +128,10 @@ impl Rack {
             planned: u64::MAX,
             probe_deadline: u64::MAX,
             reordering_deadline: u64::MAX,
+            beyond: (0, 0),
             unheard: 0,
             probing: options.common.repair.tail_loss_probe,
+            is_reordered: false,
             shares_times: sampling,
         }
     }
@@ -291,6 +298,9 @@ impl Judge for Rack {
         if again && round_trip < self.shortest_round_trip {
             return;
         }
+        // Those of one acknowledgement come in any order.
+        self.is_reordered |= !again && sequence < self.beyond.1;
+        self.beyond.0 = self.beyond.0.max(sequence + 1);
         self.shortest_round_trip = self.shortest_round_trip.min(round_trip);
         // That of every segment, not only of the newest, as in Linux (tcp_rack_advance).
         self.round_trip = round_trip;
@@ -318,11 +328,9 @@ impl Judge for Rack {
         repairing: bool,
         mut newly: impl FnMut(u32),
     ) -> u32 {
-        let window = if repairing || board.arrived() >= DUPLICATES_FOR_LOSS {
-            0
-        } else {
-            self.shortest_round_trip / 4
-        };
+        self.beyond.1 = self.beyond.0;
+        let hurries = repairing || board.arrived() >= DUPLICATES_FOR_LOSS;
+        let window = if hurries && !self.is_reordered { 0 } else { self.shortest_round_trip / 4 };
         self.reordering_deadline = u64::MAX;
         // As a rule nothing that is in the network was sent before the newest arrival.
         if self.first_in_network(board, sent).is_none_or(|first| first >= self.newest) {
