@@ -14,8 +14,14 @@ QUICK = ("papers", "ye-2002", "--figure=figure-2", "--seeds=2")
 def test_the_list_names_papers_figures_and_claims(vermilion):
     code, out, err = vermilion("papers", "--list")
     assert (code, err) == (0, "")
-    for word in ("ye-2002", "athuraliya-2000", "feng-1999", "figure-6", "red-grows"):
+    for word in ("ye-2002", "athuraliya-2000", "feng-1999", "rfc-9332"):
         assert word in out
+    code, out, _ = vermilion("papers", "ye-2002", "--list")
+    assert code == 0
+    assert "figure-6" in out
+    code, out, _ = vermilion("papers", "athuraliya-2000", "--list")
+    assert code == 0
+    assert "red-grows" in out
     code, out, _ = vermilion("papers", "feng-1999", "--list", "--json=-")
     assert code == 0
     [paper] = json.loads(out)

@@ -313,7 +313,8 @@ def policy_for(
             laws = tuple(name for name in LAW_PARAMETERS if name in queues[0].settable)
             policy = replace(policy, law_parameters=laws)
     else:
-        missing = [each.name for each in queues if each.name not in policy.links]
+        tuned = policy.links or (policy.link,)
+        missing = [each.name for each in queues if each.name not in tuned]
         if missing:
             accepted = f"parameters of every queue given; none is of {', '.join(missing)}"
             raise ScenarioError(
