@@ -184,7 +184,7 @@ def test_a_bench_of_nothing_is_refused(command, tmp_path, arguments, words):
 
 def test_a_table_is_latex():
     table = Table("t", "T", ["", "used (%)"], [["a_b", "9.5 ± 0.1"], ["c", "-"]])
-    assert "a\\_b & 9.5 $\\pm$ 0.1 \\\\" in table.latex()
+    assert "a\\_b & 9.5$_{\\pm 0.1}$ \\\\" in table.latex()
     assert "used (\\%)" in table.latex()
     assert "c & -- \\\\" in table.latex()
 

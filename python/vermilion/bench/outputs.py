@@ -55,7 +55,7 @@ _METRICS: Final[Mapping[str, tuple[tuple[str, str, float], ...]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table: headings, and a row of cells for each contestant, the first its label."""
+    """A table: contestants across, a row of cells for each number, the first of which names it."""
 
     name: str
     title: str
@@ -209,11 +209,10 @@ class Outputs:
         over("ecn", "delay_p95_ms", "ECN: p95 (ms)", ".1f")
         over("fabric", "slowdown_p99", "fabric p99", ".1f")
         rows = [
-            (label, *(_cell(value(label), form) for _, value, form in columns))
-            for label in self.labels
+            (words, *(_cell(value(label), form) for label in self.labels))
+            for words, value, form in columns
         ]
-        headings = ["", *(words for words, _, _ in columns)]
-        return Table("summary", "Summary: means over cases and seeds", headings, rows)
+        return Table("summary", "Summary: means over cases and seeds", ["", *self.labels], rows)
 
     def _table(self, family: Family) -> Table:
         held = self.of(family.name)
@@ -227,25 +226,19 @@ class Outputs:
             ]
             headings = [f"{words} against", *self.labels]
             return Table(family.name, family.title, headings, rows)
-        several = len(metrics) > 1
-        headings = [
-            ", ".join([*case.conditions.values(), *([words] if several else [])])
-            for case in held
-            for _, words, _ in metrics
-        ]
+        first = metrics[0][1] if len(metrics) == 1 else ""
         rows = [
             (
-                label,
+                ", ".join([*([] if first else [words]), *case.conditions.values()]),
                 *(
                     _interval_cell(self.mean(case.name, label, metric, factor))
-                    for case in held
-                    for metric, _, factor in metrics
+                    for label in self.labels
                 ),
             )
-            for label in self.labels
+            for metric, words, factor in metrics
+            for case in held
         ]
-        first = "" if several else metrics[0][1]
-        return Table(family.name, family.title, [first, *headings], rows)
+        return Table(family.name, family.title, [first, *self.labels], rows)
 
     # --- figures ---------------------------------------------------------------------------
 
@@ -479,10 +472,13 @@ def _interval_cell(interval: Interval | None) -> str:
     return f"{text} ± {half:.{digits}f}" if half else text
 
 
-_LATEX: Final = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#", "±": r"$\pm$", "-": "--"}
+_LATEX: Final = {"%": r"\%", "_": r"\_", "&": r"\&", "#": r"\#"}
 
 
 def _latex(cell: str) -> str:
+    """A cell, with what is after a ± in small figures below the line: seven fit a page."""
     if cell == "-":
         return "--"
-    return "".join(letter if letter == "-" else _LATEX.get(letter, letter) for letter in cell)
+    mean, sign, half = cell.partition(" ± ")
+    text = "".join(_LATEX.get(letter, letter) for letter in mean)
+    return rf"{text}$_{{\pm {half}}}$" if sign else text

@@ -84,16 +84,16 @@ def bench(
 
 
 def _show(outputs: "Outputs", folder: str) -> None:
-    """Print the summary turned, a line for each number, and where the rest is."""
+    """Print the summary, a line for each number, and where the rest is."""
     from rich.table import Table
 
     summary = outputs.summary()
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("")
+    for label in summary.headings[1:]:
+        table.add_column(label, justify="right")
     for row in summary.rows:
-        table.add_column(row[0], justify="right")
-    for place, heading in enumerate(summary.headings[1:], start=1):
-        table.add_row(heading, *(row[place] for row in summary.rows))
+        table.add_row(*row)
     console().print(table)
     say(f"Means over cases and {len(outputs.bench.seeds)} seeds. Page, figures, tables, data:")
     say(f"  {folder}/index.html")
