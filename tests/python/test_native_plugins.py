@@ -145,7 +145,6 @@ def test_a_library_that_is_no_plug_in_is_refused_in_one_line(tmp_path, source, w
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--sender", "mine"], "--sender: expected --rust beside it"),
         (["--rust"], "--rust: expected --sender NAME or --discipline NAME"),
         ([], "NAME is missing"),
         (["x", "--sender", "mine", "--rust"], "expected one of them"),
@@ -158,6 +157,21 @@ def test_what_cannot_be_written_is_refused(words, message, tmp_path, monkeypatch
     monkeypatch.chdir(tmp_path)
     assert message in refused(command("new", *words))
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(("kind", "rival"), [("sender", "cubic"), ("discipline", "red")])
+def test_a_file_of_python_is_written_and_runs_beside_a_rival(
+    kind, rival, tmp_path, monkeypatch, command
+):
+    monkeypatch.chdir(tmp_path)
+    code, said, _ = command("new", f"--{kind}", "my-own")
+    assert code == 0
+    assert "--plugin my_own.py" in said
+    assert refused(command("new", f"--{kind}", "my-own")).count("exists") == 1
+    words = [f"--{kind}", rival, f"--{kind}", "my-own", "--seeds", "2"]
+    found = command("compare", "oscillating-red", "--plugin", "my_own.py", *words)
+    assert found[0] == 0, found
+    assert "my-own" in found[1]
 
 
 def test_sources_are_a_folder_or_a_git_address():

@@ -1,4 +1,4 @@
-"""``vermilion new``: a scenario to begin with, or a plug-in in Rust, of one's own."""
+"""``vermilion new``: a scenario or a plug-in of one's own to begin with."""
 
 import shlex
 from pathlib import Path
@@ -10,7 +10,7 @@ from vermilion.cli.endings import UserError
 from vermilion.cli.listings import shipped_text
 from vermilion.cli.output import output_file, say
 
-_PLUGINS = "Plug-ins in Rust"
+_PLUGINS = "Plug-ins"
 
 _OF_OTHER_FILES = {".csv", ".html", ".json", ".md", ".pcap", ".py", ".txt", ".yaml", ".yml"}
 """Endings of names that nobody gives to a scenario on purpose."""
@@ -38,7 +38,7 @@ def new(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="Write a congestion control of this name, as a crate of Rust in a folder of it.",
+            help="Write a congestion control of this name: a file of Python.",
             rich_help_panel=_PLUGINS,
             show_default=False,
         ),
@@ -56,8 +56,7 @@ def new(
         bool,
         typer.Option(
             "--rust",
-            help="The plug-in is of Rust (of Python: see the pages on disciplines and congestion "
-            "controls of your own).",
+            help="Write it as a crate of Rust, in a folder of that name.",
             rich_help_panel=_PLUGINS,
         ),
     ] = False,
@@ -119,28 +118,37 @@ def _write_plugin(
     rust: bool,
     crates: str | None,
 ) -> None:
-    from vermilion.scenario.new_plugin import plugin_crate
+    from vermilion.scenario.new_plugin import plugin_crate, plugin_file
 
     if name is not None or like is not None or (sender is not None and discipline is not None):
         message = "--sender, --discipline: expected one of them, and neither NAME nor --like"
         raise UserError(message)
-    option, own = ("discipline", discipline) if sender is None else ("sender", sender)
-    if not rust:
-        message = f"--{option}: expected --rust beside it"
+    option, own = ("discipline", discipline) if sender is None else ("sender", sender or "")
+    rival = "red" if sender is None else "cubic"
+    if rust:
+        crate = plugin_crate(option, own or "", crates)
+        place, files = Path(crate.folder), crate.files
+    else:
+        file_name, text = plugin_file(option, own or "")
+        place, files = Path(file_name), {"": text}
+    if place.exists():
+        message = f'--{option}: "{place}" exists; expected a new name'
         raise UserError(message)
-    crate = plugin_crate(option, own or "", crates)
-    folder = Path(crate.folder)
-    if folder.exists():
-        message = f'--{option}: "{folder}" exists; expected a new name'
-        raise UserError(message)
-    for place, text in crate.files.items():
-        path = folder / place
+    for inside, text in files.items():
+        path = place / inside if inside else place
         path.parent.mkdir(parents=True, exist_ok=True)
         with output_file(f"--{option}", str(path)) as file:
             file.write(text)
-    library = shlex.quote(str(folder / crate.library))
+    if rust:
+        library = shlex.quote(str(place / crate.library))
+        say(
+            f"{place} is written; it builds against {crate.sources}. Next:\n"
+            f"  cargo build --release --manifest-path {shlex.quote(str(place / 'Cargo.toml'))}\n"
+            f"  vermilion {option}s {own} --plugin {library}"
+        )
+        return
     say(
-        f"{folder} is written; it builds against {crate.sources}. Next:\n"
-        f"  cargo build --release --manifest-path {shlex.quote(str(folder / 'Cargo.toml'))}\n"
-        f"  vermilion {option}s {own} --plugin {library}"
+        f"{place} is written. Next:\n"
+        f"  vermilion compare varying-load --plugin {place} --{option} {rival} --{option} {own}\n"
+        f"  vermilion bench --plugin {place} --quick -o bench-of-{own}"
     )

@@ -1,4 +1,4 @@
-"""A crate of Rust for a plug-in, to begin with."""
+"""A plug-in to begin with: a file of Python, or a crate of Rust."""
 
 from __future__ import annotations
 
@@ -55,19 +55,12 @@ def plugin_crate(kind: str, name: str, crates: str | None) -> PluginCrate:
     Raises:
         ScenarioError: a name that is taken or cannot be used, or sources that are not there.
     """
-    if not _NAME.fullmatch(name):
-        accepted = 'small letters, digits and hyphens, a letter first, like "my-red"'
-        raise ScenarioError(f"--{kind}", name, accepted)
-    known = algorithms.senders() if kind == "sender" else algorithms.disciplines()
-    if name in known:
-        raise ScenarioError(f"--{kind}", name, f"a name that no {kind} of Vermilion has")
+    _check_name(kind, name)
     sources, dependency = _dependency(crates)
     library = f"target/release/{_library_name(name.replace('-', '_'))}"
     words = {
+        **_words(name),
         "@CRATE@": name,
-        "@NAME@": name,
-        "@MODULE@": name.replace("-", "_"),
-        "@TYPE@": "".join(part.capitalize() for part in name.split("-")),
         "@DEPENDENCY@": dependency,
         "@KIND@": "congestion control" if kind == "sender" else "queue discipline",
         "@LIST@": f"{kind}s",
@@ -75,14 +68,41 @@ def plugin_crate(kind: str, name: str, crates: str | None) -> PluginCrate:
         "@VARIANTS@": f"--{kind} {'cubic' if kind == 'sender' else 'red'} --{kind} {name}",
         "@LIBRARY@": library,
     }
-    folder = resources.files("vermilion.scenario") / "plugin_crate"
-    files = {}
-    for place, template in _FILES.items():
-        text = (folder / template.format(kind=kind)).read_text(encoding="utf-8")
-        for word, meaning in words.items():
-            text = text.replace(word, meaning)
-        files[place] = text
+    files = {place: _filled(each.format(kind=kind), words) for place, each in _FILES.items()}
     return PluginCrate(name, files, library, sources)
+
+
+def plugin_file(kind: str, name: str) -> tuple[str, str]:
+    """Return the name of a file of Python with a discipline or a congestion control, and its text.
+
+    Raises:
+        ScenarioError: a name that is taken or cannot be used.
+    """
+    _check_name(kind, name)
+    words = _words(name)
+    return f"{words['@MODULE@']}.py", _filled(f"{kind}.py.txt", words)
+
+
+def _check_name(kind: str, name: str) -> None:
+    if not _NAME.fullmatch(name):
+        accepted = 'small letters, digits and hyphens, a letter first, like "my-red"'
+        raise ScenarioError(f"--{kind}", name, accepted)
+    known = algorithms.senders() if kind == "sender" else algorithms.disciplines()
+    if name in known:
+        raise ScenarioError(f"--{kind}", name, f"a name that no {kind} of Vermilion has")
+
+
+def _words(name: str) -> dict[str, str]:
+    """What a template calls a plug-in."""
+    capitals = "".join(part.capitalize() for part in name.split("-"))
+    return {"@NAME@": name, "@MODULE@": name.replace("-", "_"), "@TYPE@": capitals}
+
+
+def _filled(template: str, words: Mapping[str, str]) -> str:
+    text = (resources.files("vermilion.scenario") / "plugin_crate" / template).read_text("utf-8")
+    for word, meaning in words.items():
+        text = text.replace(word, meaning)
+    return text
 
 
 def _library_name(module: str) -> str:
