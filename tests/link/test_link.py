@@ -236,6 +236,24 @@ def test_links_stand_within_links(tmp_path):
     assert 0.080 <= told["least"] < 0.12
 
 
+@pytest.mark.parametrize(("rate", "where"), [("8Mbit/s", "modem"), ("3Mbit/s", "shaper")])
+def test_a_shaper_before_a_modem_has_the_queue_where_its_rate_is_the_lower_one(
+    tmp_path, rate, where
+):
+    inner = tmp_path / "inner.json"
+    shaper = [*LINK, "--rate", rate, "--delay", "1ms", "--json", inner]
+    address = "VERMILION_LINK_PEER=100.64.1.1"
+    upload = ["env", address, sys.executable, PROGRAMS, "send", 2_000_000, "4"]
+    modem = ["--rate", "4Mbit/s", "--delay", "5ms", "--set", "queue.limit='1000 packets'"]
+    _, outer = measured(tmp_path, *modem, "--", *map(str, [*shaper, "--", *upload]))
+    found = {"modem": outer, "shaper": json.loads(inner.read_text())}
+    waits = {
+        name: data["links"]["uplink"]["total"]["sojourn_ms"]["p95"] for name, data in found.items()
+    }
+    other = "shaper" if where == "modem" else "modem"
+    assert waits[where] > max(20.0, 4.0 * waits[other])
+
+
 NOBODY = [
     *("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"),
     # Only to read the interpreter, wherever it lies; it means nothing within the link.
