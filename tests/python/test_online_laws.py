@@ -12,11 +12,13 @@ from vermilion.link.plan import WAYS
 from vermilion.objectives import Constraint
 from vermilion.objectives.knee import Knee
 from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.detection import OFTEN, Fluctuation
 from vermilion.online.decide.step import step
 from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Apply, Began, Record, Search
 from vermilion.online.model.traffic import Traffic
 from vermilion.online.plan.laws import (
+    as_first_set,
     as_modelled,
     laws_for,
     told_delay_s,
@@ -267,3 +269,24 @@ def test_conditions_that_change_each_three_seconds_are_left_to_the_law():
     since_s = said[0].time_s
     assert not [now_s for now_s, each in effects if isinstance(each, Search) and now_s > since_s]
     assert not controller.budget.changes_s
+
+
+PIE = {"limit": 1000, "target": 0.015, "alpha": 0.125, "beta": 1.25}
+
+
+def test_a_line_whose_rate_varies_is_left_to_what_holds_a_delay_by_itself():
+    law = as_first_set(LinkConfiguration(LINK, "pie", 0.01), PIE)
+    assert law is not None
+    assert law.name == "PIE as it was"
+    assert law.stands(PIE)
+    assert not law.stands({**PIE, "target": 0.003})
+    assert as_first_set(BESIDE, RED) is None
+
+
+@pytest.mark.parametrize(("rates", "varies"), [((8e6, 10e6), True), ((10e6, 10.5e6), False)])
+def test_it_is_the_line_that_varies_where_its_rate_does(rates, varies):
+    met = [replace(SIXTEEN_FLOWS, flows=40, rate_bit_per_s=rate) for rate in rates]
+    fluctuation = Fluctuation()
+    for number in range(OFTEN):
+        fluctuation = fluctuation.changed(5.0 * number).with_conditions([SIXTEEN_FLOWS, *met])
+    assert fluctuation.is_of_the_line == varies

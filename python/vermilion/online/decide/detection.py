@@ -434,6 +434,7 @@ minute, while an answer, its observation and its refinement take about ten secon
 CALM_S = 30.0
 """Conditions that have not changed for so long no longer fluctuate."""
 
+_VARYING = 1.1  # times the least rate
 _SLACK = 0.15  # share by which conditions may leave the span of those met
 
 
@@ -455,6 +456,12 @@ class Fluctuation:
     def lasts(self) -> bool:
         """True while one setting is sought for all recent conditions."""
         return bool(self.met)
+
+    @property
+    def is_of_the_line(self) -> bool:
+        """True while it is the rate of a line that changes."""
+        rates = [rate for each in self.met for part in each.parts if (rate := _rate(part)) > 0.0]
+        return bool(rates) and max(rates) > _VARYING * min(rates)
 
     @property
     def usual_s(self) -> float:

@@ -103,9 +103,11 @@ def search_quickly(
     turn.change(conditions_since_s=since_s)
     is_change = turn.controller.traffic.modelled is not None
     watch_conditions(turn, picture, traffic)
-    law = turn.law(picture)
     if is_change:
-        _notice_fluctuation(turn, law)
+        _notice_fluctuation(turn, picture)
+    law = turn.law(picture)
+    if _goes_back_to(turn, law):
+        return
     if law is not None and law.stands(turn.controller.in_force):
         if turn.controller.traffic.fluctuation.lasts:
             watch_without_model(turn)
@@ -130,13 +132,31 @@ def search_quickly(
     turn.become(Searching(number, turn.now_s, why))
 
 
-def _notice_fluctuation(turn: Turn, law: Law | None) -> None:
+def _goes_back_to(turn: Turn, law: Law | None) -> bool:
+    """Put the queue's first setting in force again where a line varies, if that is the law."""
+    controller = turn.controller
+    if (
+        law is None
+        or not controller.traffic.fluctuation.is_of_the_line
+        or controller.policy.mode == "observe"
+        or not controller.budget.changes_s
+        or law.stands(controller.in_force)
+        or not all(controller.way_back.get(name) == each for name, each in law.setting.items())
+    ):
+        return False
+    why = f"the line varies too fast for a setting; {law.name} answers it"
+    send(turn, RouterChange("roll back", controller.way_back, why))
+    return True
+
+
+def _notice_fluctuation(turn: Turn, picture: TrafficEstimate) -> None:
     """Leave conditions that change too often to the law, or seek one setting for all of them."""
     controller = turn.controller
     before = controller.traffic.fluctuation.calmed(turn.now_s)
     after = before.changed(turn.now_s).with_conditions(controller.traffic.lately_modelled)
     turn.change(fluctuation=after)
     if after.lasts and not before.lasts:
+        law = turn.law(picture)
         turn.decide(
             DecisionKind.FLUCTUATING,
             f"conditions have changed {len(after.changes_s)} times within a minute, each "

@@ -15,7 +15,7 @@ from vermilion.online.decide.states import Ended
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Cancel, End, Propose, ReadBack, Record, Search
 from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
-from vermilion.online.plan.laws import laws_for, without_law
+from vermilion.online.plan.laws import as_first_set, laws_for, without_law
 from vermilion.online.plan.settings import searched_values
 from vermilion.online.plan.task import REFINING_DEADLINES, SEEDS_PER_TASK, Task
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
@@ -183,8 +183,14 @@ class Turn:
         return laws_for(controller.configuration, stands, policy, traffic)
 
     def law(self, picture: TrafficEstimate) -> Law | None:
-        """The queue's own law, told the goal; ``None`` where there is none."""
-        return next((each for each in self.laws(picture) if each.adapts), None)
+        """The queue's own law, told the goal; ``None`` where there is none.
+
+        Where the goal has no number for it, the law as it was first set, if the line varies.
+        """
+        law = next((each for each in self.laws(picture) if each.adapts), None)
+        if law is None and self.controller.traffic.fluctuation.is_of_the_line:
+            return as_first_set(self.controller.configuration, self.controller.way_back)
+        return law
 
     def law_stands(self, picture: TrafficEstimate) -> bool:
         """Return True if the queue's own law is in force."""

@@ -143,6 +143,19 @@ def laws_for(
     return tuple(found)
 
 
+def as_first_set(
+    configuration: LinkConfiguration, first: Mapping[str, ParameterValue]
+) -> Law | None:
+    """Return the queue's own law with its first setting; ``None`` for a queue that has none.
+
+    What holds a delay by itself follows a line whose rate varies, and no setting does better in
+    all of its moments.
+    """
+    name = {**_AIMS, **_TIMES, _CAKE: "CAKE"}.get(configuration.discipline)
+    known = {key: value for key, value in first.items() if isinstance(value, float)}
+    return None if name is None else Law(f"{name} as it was", known)
+
+
 def _laws(
     configuration: LinkConfiguration,
     in_force: Mapping[str, ParameterValue],

@@ -274,8 +274,11 @@ class Senses:
             return self.place
         count = sum(each.rtt_samples or 0 for each in heard)
         mean_s = sum((each.mean_rtt_s or 0.0) * (each.rtt_samples or 0) for each in heard) / count
+        # Little's law, of what really left: right for a line whose rate varies, too.
+        left = sum(each.bytes for each in recent) / sum(each.interval_s for each in recent)
         waiting = sum(each.backlog_bytes for each in recent) / len(recent)
-        return self.place.after(now_s, 8.0 * waiting / rate_bit_per_s, mean_s, shortest_s)
+        here_s = waiting / left if left > 0.0 else 8.0 * waiting / rate_bit_per_s
+        return self.place.after(now_s, here_s, mean_s, shortest_s)
 
     def _usual_round_trip_s(self) -> float | None:
         """A long one of the usual round trips, queueing included."""
