@@ -25,7 +25,7 @@ SPAN_S, STEP_MS, SILENCE_MS = 50, 10_000, 80
 WAYS = (
     ("no shaper", GREY, {"shaper": False, "law": "fixed"}),
     ("fixed at 8 Mbit/s", BLUE, {"law": "fixed", "start_bit_per_s": 8e6}),
-    ("online --line auto", VERMILION, {"law": "service-curve", "start_bit_per_s": 10e6}),
+    ("control --line auto", VERMILION, {"law": "service-curve", "start_bit_per_s": 10e6}),
 )
 
 
