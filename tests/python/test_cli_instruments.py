@@ -26,7 +26,7 @@ def test_every_instrument_writes_its_file(vermilion, tmp_path):
         name: tmp_path / name for name in ("series.csv", "trace.pcapng", "waits.csv", "run.svg")
     }
     code, _, err = vermilion(
-        "run", *SHORT, "--flow-series", files["series.csv"], "--flows", "early:every 8",
+        "run", *SHORT, "--flow-series", files["series.csv"], "--record-flows", "early:every 8",
         "--packets", files["trace.pcapng"], "--packets-time", "1 s .. 2 s",
         "--distributions", files["waits.csv"], "--figure", files["run.svg"], "--windows",
     )  # fmt: skip
@@ -68,7 +68,10 @@ def test_changes_and_the_number_of_records(vermilion, tmp_path):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--flows", "early"), "--flows needs --flow-series, --packets, --figure or --flent"),
+        (
+            ("--flows", "early"),
+            "--record-flows needs --flow-series, --packets, --figure or --flent",
+        ),
         (("--flow-probe", "1s"), "--flow-probe needs --flow-series FILE"),
         (("--packets-at", "links"), "--packets-at needs --packets FILE"),
         (("--packets-time", "1s .. 2s"), "--packets-time needs --packets FILE"),

@@ -24,9 +24,9 @@ _DRAWN_READINGS: Final = 400
 """Readings of flows for a figure, which has fewer points."""
 
 
-def _option(name: str, metavar: str, words: str, **more: Any) -> Any:  # noqa: ANN401 - typer's
+def _option(names: str, metavar: str, words: str, **more: Any) -> Any:  # noqa: ANN401 - typer's
     """An option that is off unless it is given."""
-    return typer.Option(name, metavar=metavar, help=words, show_default=False, **more)
+    return typer.Option(*names.split(), metavar=metavar, help=words, show_default=False, **more)
 
 
 FlowSeriesFile = Annotated[
@@ -40,7 +40,7 @@ FlowSeriesFile = Annotated[
 Flows = Annotated[
     list[str] | None,
     _option(
-        "--flows",
+        "--record-flows --flows",
         "CHOICE",
         'Flows to record: "early", "early:3", "early:0..4", "early:every 10", "every 10" '
         "or a number. Repeatable (default: all).",
@@ -118,7 +118,7 @@ Windows = Annotated[
 
 
 _OPTION_OF: Final = {
-    "flows": "--flows",
+    "flows": "--record-flows",
     "at": "--packets-at",
     "time_s": "--packets-time",
     "packets": "--packets",
@@ -150,7 +150,7 @@ class InstrumentOptions:
         """
         packets = self.packets is not None
         for option, given, needed, there in (
-            ("--flows", self.flows, "--flow-series, --packets, --figure or --flent",
+            ("--record-flows", self.flows, "--flow-series, --packets, --figure or --flent",
              self._has_series or packets or figure),
             ("--flow-probe", self.flow_probe, "--flow-series FILE", self._has_series),
             ("--packets-at", self.packets_at, "--packets FILE", packets),
@@ -294,7 +294,7 @@ class InstrumentOptions:
         with binary_output_file("--flent", self.flent) as file:
             file.write(content)
         if left_out:
-            note(f"--flent leaves out {left_out:,} flows; --flows chooses others")
+            note(f"--flent leaves out {left_out:,} flows; --record-flows chooses others")
 
     @property
     def _has_series(self) -> bool:

@@ -62,7 +62,14 @@ def monitor(
     ] = None,
     flows: Annotated[
         int,
-        typer.Option(metavar="COUNT", min=1, max=1 << 24, help="Maximum of flows followed."),
+        typer.Option(
+            "--most-flows",
+            "--flows",
+            metavar="COUNT",
+            min=1,
+            max=1 << 24,
+            help="Maximum of flows followed.",
+        ),
     ] = 65_536,
     largest_packet: Annotated[
         int | None,

@@ -140,7 +140,7 @@ def run(
                 "--link": link,
                 "--probe": probe,
                 "--flow-series": flow_series,
-                "--flows": flows,
+                "--record-flows": flows,
                 "--flow-probe": flow_probe,
                 "--packets": packets,
                 "--packets-at": packets_at,
