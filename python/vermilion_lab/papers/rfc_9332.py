@@ -103,7 +103,7 @@ def draw_rates(numbers: Numbers) -> Drawing:
     groups = list(product(_PAIRS, _FLOORS))
     figure, found = plots.panels([_group(*group) for group in groups], sharey=True)
     for group, axes in zip(groups, found.values(), strict=True):
-        axes.title.set_fontsize(8)
+        axes.set_title(_group(*group).replace(", ", ",\n"), fontsize=8, loc="left")
         for number, rate in enumerate(_RATES):
             samples = [numbers[_name(*group, rate, trip)]["ratio"] for trip in _TRIPS_MS]
             plots.line(axes, _TRIPS_MS, samples, f"{rate} Mbit/s", number)
