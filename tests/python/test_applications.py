@@ -8,9 +8,11 @@ import pytest
 
 import vermilion
 from own_classes import numbers
+from vermilion.cli import main
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
 REQUESTS = 'kind = "requests", size = "5000 bytes", think = "100 ms"'
 VIDEO = (
@@ -135,3 +137,20 @@ def test_rules_differ_between_two_rates():
 def test_what_no_application_is_is_refused(traffic, field):
     with pytest.raises(vermilion.ScenarioError, match=rf"flows\.f\.traffic\.{field}"):
         network(traffic)
+
+
+def test_a_run_shows_what_a_viewer_sees(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "film.toml"
+    path.write_text("""
+        duration = "20 s"
+        links.l = { rate = "10 Mbit/s", delay = "5 ms", queue = "drop-tail" }
+        [flows.film]
+        path = ["l"]
+        rtt = "30 ms"
+        sender = "cubic"
+        traffic = { kind = "video", rates = ["1 Mbit/s"], segment = "2 s", buffer = "10 s" }
+    """)
+    assert main(["run", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "stalled" in said
+    assert "1.000" in said

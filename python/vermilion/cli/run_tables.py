@@ -82,9 +82,12 @@ FLOW_ROWS: Sequence[Row] = (
     ("transfers begun", "transfers_begun", whole),
     ("  completed", "completed", whole),
     ("completion mean (s)", "completion_time_s.mean", _seconds),
-    ("  p50 (s)", "completion_time_s.p50", _seconds),
-    ("  p95 (s)", "completion_time_s.p95", _seconds),
-    ("  p99 (s)", "completion_time_s.p99", _seconds),
+    ("completion p50 (s)", "completion_time_s.p50", _seconds),
+    ("completion p95 (s)", "completion_time_s.p95", _seconds),
+    ("completion p99 (s)", "completion_time_s.p99", _seconds),
+    ("video, mean rate (Mbit/s)", "video.mean_rate_bit_per_s", megabits),
+    ("video, stalls", "video.stalls", whole),
+    ("video, stalled (s)", "video.stalled_s", _seconds),
     ("one-way delay p50 (ms)", "delay_ms.p50", _milliseconds),
     ("one-way delay p95 (ms)", "delay_ms.p95", _milliseconds),
     ("jitter (ms)", "jitter_ms", _milliseconds),
@@ -111,7 +114,8 @@ _MANY: Final = 2
 _FIRST: Final = frozenset(
     {
         "utilization", "sojourn_ms.p95", "drop_rate", "mark_rate", "goodput_bit_per_s.total",
-        "completion_time_s.p95", "delay_ms.p95", "packet_loss_rate",
+        "completion_time_s.p95", "video.mean_rate_bit_per_s", "video.stalled_s", "delay_ms.p95",
+        "packet_loss_rate",
     }
 )  # fmt: skip
 """Metrics of each link, or of each group, where there are more than `_MANY`."""
