@@ -306,7 +306,7 @@ def advise(
         around[0],
         around[-1],
         case.tried,
-        case.seeds,
+        case.seeds[: after.seeds],
         laboratory.runs,
         laboratory.spent,
         deadline_s,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from vermilion.advise.measuring import Laboratory, Measured
 
 PART: Final = 0.9
-"""Of the margins that a recommendation may use up, so that other seeds find them kept."""
+"""Share of the margins that a recommendation may use up, so that other seeds find them kept."""
 
 _FAR: Final = 2.0
 """Times the margin: harm that no further seeds excuse, where each one shows it."""

@@ -93,7 +93,7 @@ def _check_name(kind: str, name: str) -> None:
 
 
 def _words(name: str) -> dict[str, str]:
-    """What a template calls a plug-in."""
+    """Names of a plug-in in a template."""
     capitals = "".join(part.capitalize() for part in name.split("-"))
     return {"@NAME@": name, "@MODULE@": name.replace("-", "_"), "@TYPE@": capitals}
 

@@ -75,7 +75,7 @@ Met_contra = TypeVar("Met_contra", contravariant=True)
 
 
 class Contest(Protocol[Met_contra]):
-    """What a race is about: who meets seeds, and what they show."""
+    """Subject of a race: who meets seeds, and what they show."""
 
     def meet(
         self,
@@ -89,7 +89,7 @@ class Contest(Protocol[Met_contra]):
         """Rank of an entrant by what it has met, to be minimised."""
 
     def differences(self, one: Met_contra, other: Met_contra) -> list[float]:
-        """What one is worse than the other, seed by seed of the race."""
+        """Amounts by which one is worse than the other, seed by seed of the race."""
 
     def is_feasible(self, entrant: Met_contra) -> bool:
         """True if it seems to keep all that has to be kept."""

@@ -126,7 +126,7 @@ class Traffic:
         return replace(self, queues=queues, paths=tuple(paths))
 
     def at(self, link: str) -> Traffic | None:
-        """What a queue sees; ``None`` where its rate is not known."""
+        """Traffic that a queue sees; ``None`` where its rate is not known."""
         return self.queues.get(link) if self.queues else self
 
     def times(self, flows: float, longer: float) -> Traffic:
