@@ -788,6 +788,87 @@ class RateLaw:
         """
 
 @final
+class RateKeeper:
+    """A keeper of one shaper's rate: whether a law is followed now. ``crates/shaping`` has it.
+
+    What it tells is a list of events: a name, words, and where it is about them a rate and the
+    line's capacity, bits a second.
+
+    Args:
+        found: rate before the first change, bits a second.
+        mode: ``observe``, ``propose`` or ``control``.
+        least: rate below which nothing is let out while the line is emptied at the beginning.
+
+    Raises:
+        ParameterError: A mode that there is not.
+    """
+
+    in_force: float
+    """Rate in force."""
+
+    def __new__(cls, found: float, mode: str, least: float) -> RateKeeper: ...
+    @property
+    def found(self) -> float:
+        """Rate before the first change."""
+
+    @property
+    def mode(self) -> str:
+        """Its freedom."""
+
+    @property
+    def acts(self) -> bool:
+        """True while the rate is kept."""
+
+    @property
+    def has_drained(self) -> bool:
+        """True once the line has been emptied."""
+
+    @property
+    def safe(self) -> float:
+        """Rate to leave behind."""
+
+    def accept(self) -> None:
+        """Take in that a person agrees to what was proposed."""
+
+    def pause(self) -> bool:
+        """Change nothing any more; whether that is new."""
+
+    def resume(self) -> bool:
+        """Go on; whether that is new."""
+
+    def step(
+        self,
+        now_ns: int,
+        wanted: float,
+        capacity: float | None,
+        *,
+        answers: int,
+        unanswered_ns: int,
+        carries: bool,
+        passed: float,
+        still_ns: int,
+        trip_ns: int,
+    ) -> tuple[float | None, list[tuple[str, str, float | None, float | None]]]:
+        """Return the rate to be set now, if it is another, and what is told; each 20 to 50 ms.
+
+        ``wanted`` and ``capacity`` are the law's. ``answers`` are the probes answered so far,
+        ``unanswered_ns`` is the time since the last, and ``carries`` says that the line brings
+        packets of others. ``passed`` are the bits of the last second, ``still_ns`` is the time
+        since a round trip was the shortest so far by far, and ``trip_ns`` the last round trip.
+        """
+
+    def was_set(
+        self, now_ns: int, rate: float
+    ) -> list[tuple[str, str, float | None, float | None]]:
+        """Take in that a rate was set; what is told."""
+
+    def was_read(self, rate: float) -> list[tuple[str, str, float | None, float | None]]:
+        """Take in the rate that was read, before each change and each second; what is told."""
+
+    def each_second(self) -> None:
+        """Take in what the line carries now."""
+
+@final
 class Simulation:
     """A network that is advanced step by step.
 

@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from line_home import BOTH, CAPACITY, FOUND, REFLECTORS, by_hand, rate_of, run, show, words_of
+
 ROOT = Path(__file__).parents[2]
-PACKAGE = ROOT / "python"
-CAPACITY = 6e6
-CASE = {
-    "trace_ms": [2, 4, 6, 8, 10],
-    "direction": "up",
-    "law": "none",
-    "kind": "tbf",  # of which every kernel has it
-    "start_bit_per_s": 10e6,
-    "rtt_s": 0.04,
-    "buffer_bytes": 500_000,
-    "flows": 2,
-    "congestion_control": "reno",
-}
-SETTINGS = """
+SETTINGS = f"""
 interface = wan
 mode = control
-reflectors = 10.9.1.11 10.9.1.12 10.9.1.13 10.9.1.14 10.9.1.15 10.9.1.16
+reflectors = {" ".join(REFLECTORS)}
 undo = /mnt/undo
 report = 1 s
 """
@@ -46,56 +33,68 @@ def daemon():
     return folder / "debug" / "vermilion-line"
 
 
-def run(tmp_path, duration_s, *program):
-    """Runs programs in a home behind a modem of 6 Mbit/s: what they said, and all figures."""
-    (tmp_path / "case.json").write_text(
-        json.dumps({**CASE, "duration_s": duration_s, "program": program})
-    )
-    (tmp_path / "line.conf").write_text(SETTINGS)
-    script = (
-        'mount --bind "$1" /mnt && mount -t tmpfs none /run && '
-        f"exec {sys.executable} -m vermilion_lab.kernel_plant.line_guest"
-    )
-    words = ["unshare", "--net", "--mount", "sh", "-c", script, "sh", str(tmp_path)]
-    environment = {**os.environ, "PYTHONPATH": str(PACKAGE)}
-    subprocess.run(words, check=True, timeout=duration_s + 60, env=environment)
-    assert not (tmp_path / "failure").exists(), (tmp_path / "failure").read_text()
-    outcome = json.loads((tmp_path / "outcome.json").read_text())
-    return outcome["program"], outcome
-
-
-def words_of(*words, **more):
-    return {"words": [str(each) for each in words], "vermilion": False, **more}
-
-
-def rate_of(shown):
-    """The rate of a ``tbf`` in words of ``tc -j``, bits a second."""
-    return 8.0 * json.loads(shown["said"])[0]["options"]["rate"]
-
-
 def test_the_rate_is_kept_below_the_line_and_put_back_at_the_end_and_after_a_kill(tmp_path, daemon):
-    show = words_of("tc", "-j", "qdisc", "show", "dev", "wan")
+    (tmp_path / "line.conf").write_text(SETTINGS)
     ended, restored, killed, safe, undone, again = run(
         tmp_path,
         45.0,
         words_of(daemon, "/mnt/line.conf", kill_after_s=18.0, signal=signal.SIGTERM),
-        show,
+        show(),
         words_of(daemon, "/mnt/line.conf", kill_after_s=14.0, then_wait_s=1.0),
-        show,
+        show(),
         words_of(daemon, "--undo", "/mnt/line.conf"),
-        show,
+        show(),
     )[0]
     assert ended["code"] == 0, ended["said"]
     reports = [each for each in ended["said"].splitlines() if "the line about" in each]
     assert reports
     assert "behind the shaper" in ended["said"]
-    assert rate_of(restored) == 10e6
+    assert rate_of(restored) == FOUND
     assert killed["code"] == -signal.SIGKILL
     assert 0.4 * CAPACITY < rate_of(safe) < 1.3 * CAPACITY, killed["said"]
     assert undone["code"] == 0, undone["said"]
     assert "10.0 Mbit/s" in undone["said"]
-    assert rate_of(again) == 10e6
+    assert rate_of(again) == FOUND
     assert not (tmp_path / "undo").exists()
+
+
+def test_both_directions_are_kept_and_one_is_left_alone_that_somebody_else_sets(tmp_path, daemon):
+    (tmp_path / "line.conf").write_text(f"{SETTINGS}down = ifb4wan\n")
+    shown = [show(), show("ifb4wan")]
+    found = run(
+        tmp_path,
+        52.0,
+        words_of(
+            *(daemon, "/mnt/line.conf"),
+            kill_after_s=18.0,
+            signal=signal.SIGTERM,
+            meanwhile=[[12.3, *by_hand("4mbit", "ifb4wan")]],
+        ),
+        *shown,
+        words_of(*by_hand("10mbit", "ifb4wan")),
+        words_of(daemon, "/mnt/line.conf", kill_after_s=16.0, then_wait_s=1.0),
+        *shown,
+        words_of(daemon, "--undo", "/mnt/line.conf"),
+        *shown,
+        **BOTH,
+    )[0]
+    ended, up, down, _, killed, safe_up, safe_down, undone, up_again, down_again = found
+    assert "down: somebody else has set 4.00 Mbit/s" in ended["said"]
+    assert "up: somebody else" not in ended["said"]
+    assert (ended["code"], rate_of(up), rate_of(down)) == (0, FOUND, 4e6), ended["said"]
+    for safe in (safe_up, safe_down):
+        assert 0.4 * CAPACITY < rate_of(safe) < 1.3 * CAPACITY, killed["said"]
+    assert undone["code"] == 0, undone["said"]
+    assert (rate_of(up_again), rate_of(down_again)) == (FOUND, FOUND)
+
+
+def test_a_daemon_that_hung_goes_on_after_its_guardian(tmp_path, daemon):
+    (tmp_path / "line.conf").write_text(SETTINGS)
+    stop, go = ([at, "kill", f"-{name}", "{pid}"] for at, name in ((10.0, "STOP"), (17.5, "CONT")))
+    order = words_of(daemon, "/mnt/line.conf", kill_after_s=24.0, meanwhile=[stop, go])
+    hung, after = run(tmp_path, 28.0, order | {"signal": signal.SIGTERM}, show())[0]
+    assert (hung["code"], rate_of(after)) == (0, FOUND), hung["said"]
+    assert "somebody else" not in hung["said"]
 
 
 def test_what_is_missing_ends_in_one_line(tmp_path, daemon):

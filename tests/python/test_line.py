@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import random
 import struct
-from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from vermilion.line.keeper import Keeper, Sight
+from vermilion import _core
 from vermilion.line.probes import SECOND, Heard, Prober, checksum, parse_packet, request
+from vermilion.line.side import Side
 from vermilion.monitor.waits import WaitWindow, waits_now, where_packets_wait
-from vermilion.routers.base import RouterError
+from vermilion.routers.base import HeldValues, LinkConfiguration, Reading, RouterError
 from vermilion.routers.linux.connections import parse_connections
 from vermilion.routers.linux.discovery import parse_address
 from vermilion.routers.linux.message import (
@@ -26,6 +26,7 @@ from vermilion.routers.linux.message import (
     queue_settings,
 )
 from vermilion.routers.linux.shaper import (
+    ShaperState,
     parse_shaper,
     rate_request,
     rebuilt_rate_command,
@@ -162,6 +163,26 @@ def test_a_dead_reflector_is_replaced_and_its_probes_are_given_up_early():
     assert len(world.prober.said) == 1  # an outage is nobody's fault
 
 
+def test_answers_that_an_outage_has_kept_for_long_are_nobodys_fault():
+    world = World(ADDRESSES)
+    world.go(5)
+    world.queue_ms = 8_000  # a modem keeps what it was given
+    world.go(8)
+    world.queue_ms = 0
+    world.go(10)
+    assert world.prober.said == []
+
+
+def test_of_those_who_answer_nonsense_each_is_named_once():
+    world = World(ADDRESSES[:2])
+    world.go(2)
+    for address in 3 * ADDRESSES[:2]:
+        world.prober.take(Heard(40_000, ANSWER, "echo", address), world.now, 0)
+    world.go(10)
+    assert len(world.prober.said) == 2
+    assert world.answers[-1].received > world.now - SECOND  # there is nobody else to ask
+
+
 def test_a_line_that_loses_probes_is_not_the_reflectors_fault():
     world = World(ADDRESSES)
     chance = random.Random(3)
@@ -257,75 +278,184 @@ nonsense
     assert found == [(0.0895, 0.02025), (0.03, 0.01), (0.031, 0.011)]
 
 
-def sight(wanted=10e6, unanswered_s=0.0, *, carries=True, answers=100):
-    return Sight(wanted, 10e6, answers, unanswered_s, carries=carries)
+class FakeShaper:
+    """A ``cake`` that counts how often it is set."""
+
+    held = HeldValues(tolerance=0.001)
+    address = parse_address("linux:eth0")
+    configuration = LinkConfiguration("linux:eth0", "cake", 0.0)
+
+    def __init__(self):
+        self.rate, self.handle, self.sets = 5e6, 0x80010000, 0
+
+    def state(self):
+        return ShaperState("cake", 2, self.handle, ROOT, self.rate)
+
+    def reading_of(self, _):
+        return Reading(0.0, 0, 0, 0, 0, 0, 0)
+
+    def set_rate(self, rate, _=None):
+        self.rate, self.sets = rate, self.sets + 1
+
+    def apply(self, parameters):
+        self.set_rate(parameters["bandwidth"])
 
 
-def kept(mode="control"):
-    """A keeper after some good seconds at 10 Mbit/s."""
-    keeper = Keeper("linux:eth0", "up", 5e6, mode)
-    finding = WaitWindow("up").finding(0.0)
-    keeper.step(0.0, sight())
-    for second in range(1, 20):
-        step = keeper.step(second, sight())
-        if step.rate is not None:
-            keeper.was_set(second, step.rate, sight())
-        keeper.each_second(second, sight(), keeper.in_force, finding)
-    return keeper, finding
+class Noted(list):
+    """A log that keeps decisions alone."""
+
+    decisions = settings = ()
+    lost = 0
+
+    def keep(self, entry):
+        if hasattr(entry, "kind"):
+            self.append(entry)
+
+    def intend(self, now_s, effect): ...
+
+    def answered(self, now_s, answer): ...
+
+    @property
+    def kinds(self):
+        return [str(each.kind) for each in self]
 
 
-def test_the_rate_follows_the_law_once_there_are_answers():
-    keeper = Keeper("linux:eth0", "up", 5e6, "control")
-    assert keeper.step(0.0, sight(answers=0)).rate is None
-    assert keeper.step(10.0, sight(answers=3)).rate is None
-    assert keeper.step(10.0, sight()).rate == 10e6
-    keeper.was_set(10.0, 10e6, sight())
-    assert keeper.step(10.1, sight(wanted=10.1e6)).rate is None
-    assert keeper.step(10.1, sight(wanted=9.8e6)).rate == 9.8e6
+class Kept:
+    """A side of a line that carries 10 Mbit/s, and the time of its process."""
+
+    def __init__(self, monkeypatch, mode="control"):
+        self.now, self.wanted = SECOND, 10e6
+        monkeypatch.setattr("vermilion.line.side.time", self)
+        self.shaper, self.log, self.proposals, self.told = FakeShaper(), Noted(), [], []
+        self.prober = SimpleNamespace(answered=100, last_answer=SECOND, base_fell=0, trip=20 * MS)
+        law = SimpleNamespace(
+            rate=lambda _, __: self.wanted, state=lambda: {"capacity_bit_per_s": 10e6}
+        )
+        keeper = _core.RateKeeper(5e6, mode, 300e3)
+        guardian = SimpleNamespace(tell=lambda word: self.told.append(word) or True)
+        self.side = Side(
+            *(1, "up", self.shaper, law, keeper, self.log, WaitWindow("up"), guardian, 0),
+            self.proposals.append,
+        )
+        self.passed = 0
+
+    def monotonic_ns(self):
+        return self.now
+
+    def go(self, seconds, *, answers=True, carries=True):
+        for _ in range(round(40 * seconds)):
+            self.now += 25 * MS
+            if answers:
+                self.prober.last_answer = self.now
+            past = (self.now - SECOND, (0, 0))
+            self.side.step(self.now, (0, self.passed), past, self.prober, carries=carries)
+            if self.now % SECOND == 0:
+                self.side.each_second(self.now)
 
 
-def test_a_full_modem_is_emptied_before_the_law_is_followed():
-    keeper = Keeper("linux:eth0", "up", 30e6, "control")
-    keeper.step(0.0, sight())
-    full = Sight(10e6, 10e6, 100, 0.0, carries=True, passed=12e6, still_s=0.1)
-    step = keeper.step(2.0, full)
-    assert (step.rate, [each.kind for each in step.decisions]) == (3e6, ["held-back"])
-    keeper.was_set(2.0, 3e6, full)
-    assert keeper.step(3.0, full).rate is None
-    assert keeper.step(3.1, replace(full, still_s=0.4)).rate == 10e6
-    keeper.was_set(3.1, 10e6, full)
-    assert keeper.step(3.2, full).rate is None
+def test_the_rate_follows_the_law_and_is_left_safe(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.prober.answered = 3
+    kept.go(3)
+    assert kept.shaper.rate == 5e6
+    kept.prober.answered = 100
+    kept.go(20)
+    assert (kept.shaper.rate, kept.shaper.sets, kept.told[-1]) == (10e6, 1, "10000000")
+    kept.wanted = 8e6
+    kept.go(2)
+    assert kept.shaper.rate == 8e6
+    kept.side.end("keep")
+    assert kept.shaper.rate == 10e6
+    assert kept.log.kinds == ["applied", "end"]
+    assert kept.log[0].reason == "up: 10.0 Mbit/s; the line carries about 10.0 Mbit/s"
 
 
-def test_nothing_is_changed_in_mode_observe_and_a_person_is_asked_in_propose():
-    keeper = Keeper("linux:eth0", "up", 5e6, "observe")
-    assert all(keeper.step(each, sight()).rate is None for each in range(20))
-    keeper = Keeper("linux:eth0", "up", 5e6, "propose")
-    proposals = [keeper.step(each, sight()).proposal for each in range(20)]
-    assert [each for each in proposals if each is not None] == [10e6]
-    keeper.say(20.0, "accept")
-    assert keeper.step(20.0, sight()).rate == 10e6
+def test_a_full_modem_is_emptied_before_the_law_is_followed(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.passed = 1_500_000
+    kept.go(0.5)
+    kept.prober.base_fell = kept.now
+    kept.go(0.6)
+    kept.prober.base_fell = kept.now
+    kept.go(0.2)
+    assert kept.shaper.rate == 3e6
+    assert kept.log.kinds[0] == "held-back"
+    kept.go(0.2)
+    assert kept.shaper.rate == 10e6
 
 
-def test_blind_probes_lead_to_a_safe_rate_and_an_outage_does_not():
-    keeper, _ = kept()
-    step = keeper.step(30.0, sight(wanted=3e5, unanswered_s=4.0))
-    assert step.rate == keeper.safe == 10e6
-    assert [each.kind for each in step.decisions] == ["blind", "fell-back"]
-    assert keeper.step(31.0, sight(wanted=3e5, unanswered_s=5.0)).rate is None
-    assert [each.kind for each in keeper.step(32.0, sight()).decisions] == ["sighted"]
-    down = keeper.step(40.0, sight(wanted=3e5, unanswered_s=4.0, carries=False))
-    assert down.rate == 3e5
-    assert [each.kind for each in down.decisions] == ["blind"]
+def test_nothing_is_changed_in_mode_observe_and_a_person_is_asked_in_propose(monkeypatch):
+    kept = Kept(monkeypatch, "observe")
+    kept.go(20)
+    kept.side.end("restore")
+    assert (kept.shaper.sets, kept.log.kinds) == (0, ["end"])
+    kept = Kept(monkeypatch, "propose")
+    kept.go(20)
+    assert [each.parameters for each in kept.proposals] == [{"bandwidth": 10e6}]
+    assert kept.shaper.sets == 0
+    kept.side.say("accept")
+    kept.go(1)
+    assert kept.shaper.rate == 10e6
+    kept.side.say("pause")
+    kept.wanted = 8e6
+    kept.go(1)
+    assert (kept.shaper.rate, kept.told[-1]) == (10e6, "hold")
+    with pytest.raises(ValueError, match="one of observe, propose, control"):
+        _core.RateKeeper(5e6, "obey", 300e3)
 
 
-def test_a_rate_that_somebody_else_has_set_is_left_alone_until_resume():
-    keeper, finding = kept()
-    [decision] = keeper.each_second(30.0, sight(), 2e6, finding)
-    assert decision.kind == "hands-off"
-    assert keeper.step(31.0, sight()).rate is None
-    keeper.say(32.0, "resume")
-    assert keeper.step(32.0, sight()).rate == 10e6
+def test_blind_probes_lead_to_a_safe_rate_and_an_outage_does_not(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.go(20)
+    kept.wanted = 3e5
+    kept.go(5, answers=False)
+    assert kept.shaper.rate == 10e6
+    assert [each for each in kept.log.kinds if each != "applied"] == ["blind", "fell-back"]
+    assert kept.log[-2].details == {"line_is_down": False}
+    kept.go(1)
+    kept.go(5, answers=False, carries=False)
+    assert kept.shaper.rate == 3e5
+    assert [each for each in kept.log.kinds if each != "applied"][2:] == ["sighted", "blind"]
+
+
+def test_a_rate_that_somebody_else_has_set_is_left_alone_until_resume(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.go(20.5)
+    kept.shaper.rate, kept.wanted = 2e6, 8e6  # in between two seconds, while the law wants more
+    kept.go(0.025)
+    assert kept.shaper.rate == 2e6
+    assert kept.log[-1].kind == "hands-off"
+    assert kept.log[-1].details == {"changed": {"bandwidth": 2e6}}
+    kept.go(5)
+    kept.side.say("resume")
+    assert kept.shaper.rate == 2e6
+    kept.go(1)
+    assert kept.shaper.rate == 8e6
+    kept.shaper.rate = 3e6
+    kept.side.end("restore")
+    assert kept.shaper.rate == 3e6
+    assert kept.log.kinds[-2:] == ["hands-off", "end"]
+
+
+def test_what_the_guardian_has_set_meanwhile_is_nobody_elses(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.go(20)
+    kept.wanted = 8e6
+    kept.go(1)
+    kept.now += 10 * SECOND  # it hung
+    kept.shaper.rate = float(kept.told[-1])
+    kept.go(2)
+    assert kept.shaper.rate == 8e6
+    assert "hands-off" not in kept.log.kinds
+
+
+def test_a_shaper_that_is_made_anew_is_kept_with_its_own_rate(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.go(20)
+    kept.shaper.rate, kept.shaper.handle = 7e6, 0x80020000
+    kept.go(2)
+    assert kept.shaper.rate == 10e6
+    assert "hands-off" not in kept.log.kinds
 
 
 CLASS = "parent 1:1 classid 1:10 htb"

@@ -9,11 +9,11 @@ use nix::sys::signal::{SigSet, Signal};
 use nix::sys::signalfd::SignalFd;
 use nix::sys::time::{TimeSpec, TimeValLike};
 use vermilion_parameters::{Value, Values};
+use vermilion_shaping::keeper::{Event, Keeper, Mode, Sight, is_same, shown};
 use vermilion_shaping::{Answer, AnyLaw, Direction, RateLaw, Waiting};
 
 use crate::clock::{MS, SECOND, now};
 use crate::guardian::Guardian;
-use crate::keeper::{Event, Keeper, Sight};
 use crate::probes::{Answered, Prober};
 use crate::settings::Settings;
 use crate::shaper::{Place, Shaper};
@@ -26,6 +26,8 @@ const CARRIES: u64 = 5_000;
 const LOADED: f64 = 0.5;
 const IDLE: f64 = 0.2;
 const REFUSED_FOR: u64 = 5 * SECOND;
+/// Silence of this process after which the guardian may have set the safe rate.
+const GUARDED_AFTER: u64 = 4 * SECOND;
 
 /// Puts back the rates that a file has, and removes it.
 ///
@@ -51,17 +53,6 @@ fn rates_of(text: &str) -> impl Iterator<Item = (&str, f64)> {
     })
 }
 
-fn shown(bit_per_s: f64) -> String {
-    let (unit, factor) = match bit_per_s {
-        ..1e6 => ("kbit/s", 1e3),
-        ..1e9 => ("Mbit/s", 1e6),
-        _ => ("Gbit/s", 1e9),
-    };
-    let value = bit_per_s / factor;
-    let digits = if value < 10.0 { 2 } else { usize::from(value < 100.0) };
-    format!("{value:.digits$} {unit}")
-}
-
 /// One direction while it is kept.
 struct Side {
     direction: Direction,
@@ -71,6 +62,8 @@ struct Side {
     law: AnyLaw,
     keeper: Keeper,
     guardian: Option<Guardian>,
+    /// Safe rate that the guardian was told last, and when.
+    told: (f64, u64),
     sight: Sight,
     load: f64,
     changes: u64,
@@ -122,38 +115,36 @@ impl Side {
         format!("{name}: {rate}{line}; {place}")
     }
 
-    fn say(&self, event: Event) -> String {
-        let words = match event {
-            Event::HeldBack => "little is let out for a moment, to see the line empty".to_owned(),
-            Event::Blind(true) => {
-                "no probe is answered and nothing arrives: the line is down".to_owned()
-            }
-            Event::Blind(false) => {
-                "no probe is answered, although the line brings packets".to_owned()
-            }
-            Event::Sighted => "probes are answered again".to_owned(),
-            Event::FellBack(rate) => {
-                format!("probes see nothing, so the rate is the last safe one: {}", shown(rate))
-            }
-            Event::HandsOff(rate) => format!(
-                "somebody else has set {}; nothing is changed until this is started again",
-                shown(rate)
-            ),
+    /// What there is to say of an event: rates are in the reports.
+    fn say(&self, event: Event) -> Option<String> {
+        let again = match event {
+            Event::Applied(..) => return None,
+            Event::HandsOff(_) => " until this is started again",
+            _ => "",
         };
-        format!("{}: {words}", self.name())
+        Some(format!("{}: {event}{again}", self.name()))
     }
 
-    fn set(&mut self, now: u64, rate: f64, say: &mut impl FnMut(String)) {
-        match self.place.set(&self.shaper, rate) {
-            Ok(()) => {
-                self.keeper.in_force = rate;
-                self.changes += 1;
-            }
-            Err(reason) => {
-                self.refused_until = now + REFUSED_FOR;
-                say(reason);
-            }
+    /// Reads the shaper: true if its rate may be set.
+    fn look(&mut self, events: &mut Vec<Event>) -> Result<bool, String> {
+        let shaper = self.place.read()?;
+        self.wait_here = 8.0 * f64::from(shaper.backlog) / shaper.rate.max(1.0);
+        self.shaper.follow(&shaper);
+        let (safe, at) = self.told;
+        if now().saturating_sub(at) > GUARDED_AFTER && is_same(shaper.rate, safe) {
+            self.keeper.in_force = shaper.rate; // by the guardian, while this process could not run
         }
+        Ok(self.keeper.was_read(shaper.rate, &mut |event| events.push(event)))
+    }
+
+    /// Sets a rate, unless somebody else has set one since.
+    fn set(&mut self, now: u64, rate: f64, events: &mut Vec<Event>) -> Result<(), String> {
+        if self.look(events)? {
+            self.place.set(&self.shaper, rate)?;
+            self.keeper.was_set(now, rate, &mut |event| events.push(event));
+            self.changes += 1;
+        }
+        Ok(())
     }
 }
 
@@ -193,7 +184,8 @@ fn sides(set: &Settings) -> Result<Vec<Side>, String> {
         let place = Place::new(address)?;
         let shaper = place.read()?;
         let before = rates_of(&left).find(|(other, _)| other == address).map(|(_, rate)| rate);
-        let mut keeper = Keeper::new(before.unwrap_or(shaper.rate), set.controls, set.minimum);
+        let mode = if set.controls { Mode::Control } else { Mode::Observe };
+        let mut keeper = Keeper::new(before.unwrap_or(shaper.rate), mode, set.minimum);
         keeper.in_force = shaper.rate;
         let guardian = None;
         let law = law(direction, set, shaper.rate)?;
@@ -204,6 +196,7 @@ fn sides(set: &Settings) -> Result<Vec<Side>, String> {
             law,
             keeper,
             guardian,
+            told: (0.0, 0),
             sight: Sight::default(),
             load: 0.0,
             changes: 0,
@@ -219,7 +212,7 @@ fn sides(set: &Settings) -> Result<Vec<Side>, String> {
             .map_err(|error| format!("{} cannot be written: {error}", set.undo))?;
         for side in &mut sides {
             // What is in force already, to know that it may be set.
-            side.place.set(&side.shaper, side.shaper.rate.max(set.minimum))?;
+            side.place.set(&side.shaper, side.shaper.rate)?;
             side.guardian = Some(Guardian::new(side.place.address())?);
         }
     }
@@ -302,17 +295,21 @@ pub fn run(set: &Settings) -> Result<(), String> {
         }
     }
     let mut kept = Ok(());
-    for side in &sides {
+    for side in &mut sides {
         let found = side.keeper.found;
-        let done = if side.keeper.acts() && side.changes > 0 {
-            side.place
-                .set(&side.shaper, found)
-                .map(|()| format!("{}, as it was found", shown(found)))
+        let mut events = Vec::new();
+        let changes = side.changes;
+        let done = if side.keeper.acts() && changes > 0 {
+            side.set(now(), found, &mut events)
         } else {
-            Ok("nothing is put back".to_owned())
+            Ok(())
         };
+        line.tell(side, &events);
         match done {
-            Ok(words) => line.say(&format!("{}: ended; {words}", side.name())),
+            Ok(()) if side.changes > changes => {
+                line.say(&format!("{}: ended; {}, as it was found", side.name(), shown(found)));
+            }
+            Ok(()) => line.say(&format!("{}: ended; nothing is put back", side.name())),
             Err(reason) => kept = Err(reason),
         }
     }
@@ -390,17 +387,22 @@ impl Line {
             };
             let mut events = Vec::new();
             let rate = side.keeper.step(now, side.sight, &mut |event| events.push(event));
-            for event in events {
-                self.say(&side.say(event));
-            }
             let likely = side.sight.capacity.unwrap_or(side.keeper.in_force);
             let is_idle = now - since > SECOND - 2 * TICK && passed < IDLE * likely;
-            side.knows_empty |= side.keeper.has_drained || is_idle;
+            side.knows_empty |= side.keeper.has_drained() || is_idle;
             side.load = passed / side.keeper.in_force.max(1.0);
-            if let Some(rate) = rate.filter(|_| now >= side.refused_until) {
-                side.set(now, rate, &mut |reason| self.say(&reason));
+            if let Some(rate) = rate.filter(|_| now >= side.refused_until)
+                && let Err(reason) = side.set(now, rate, &mut events)
+            {
+                side.refused_until = now + REFUSED_FOR;
+                self.say(&reason);
             }
+            self.tell(side, &events);
         }
+    }
+
+    fn tell(&self, side: &Side, events: &[Event]) {
+        events.iter().filter_map(|&event| side.say(event)).for_each(|words| self.say(&words));
     }
 
     fn each_second(&mut self, set: &Settings, sides: &mut [Side], now: u64) {
@@ -415,26 +417,20 @@ impl Line {
         }
         let (mut slowest, mut is_busy) = (f64::MAX, false);
         for side in sides {
-            match side.place.read() {
-                Ok(shaper) => {
-                    let rate = shaper.rate;
-                    side.wait_here = 8.0 * f64::from(shaper.backlog) / rate.max(1.0);
-                    let mut events = Vec::new();
-                    side.keeper.each_second(side.sight, rate, &mut |event| events.push(event));
-                    for event in events {
-                        self.say(&side.say(event));
-                    }
-                    side.shaper.follow(&shaper);
-                }
-                Err(reason) if now >= side.refused_until => {
-                    side.refused_until = now + REFUSED_FOR;
-                    self.say(&reason);
-                }
-                Err(_) => {}
+            let mut events = Vec::new();
+            side.keeper.each_second();
+            if let Err(reason) = side.look(&mut events)
+                && now >= side.refused_until
+            {
+                side.refused_until = now + REFUSED_FOR;
+                self.say(&reason);
             }
+            self.tell(side, &events);
             let safe = side.keeper.acts().then(|| side.keeper.safe());
             if let Some(guardian) = &mut side.guardian {
-                guardian.tell(safe.filter(|_| side.changes > 0));
+                let safe = safe.filter(|_| side.changes > 0);
+                guardian.tell(safe);
+                side.told = (safe.unwrap_or(0.0), now);
             }
             slowest = slowest.min(side.sight.wanted);
             is_busy |= side.load > 0.05;
@@ -476,9 +472,5 @@ mod tests {
         let text = "eth0 10000000\nifb4eth0/1:10 5000000\nnonsense\neth1 fast\n";
         let rates: Vec<_> = rates_of(text).collect();
         assert_eq!(rates, [("eth0", 1e7), ("ifb4eth0/1:10", 5e6)]);
-        assert_eq!(
-            [999.0, 9.9e6, 12.34e6, 123.4e6, 2e9].map(shown).join(", "),
-            "1.00 kbit/s, 9.90 Mbit/s, 12.3 Mbit/s, 123 Mbit/s, 2.00 Gbit/s"
-        );
     }
 }

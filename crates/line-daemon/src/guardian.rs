@@ -37,18 +37,20 @@ impl Guardian {
 
     /// Tells it the safe rate, or that there is none.
     pub fn tell(&mut self, safe: Option<f64>) {
-        let word = safe.map_or("hold".to_owned(), |rate| format!("{rate:.0}"));
+        self.say(&safe.map_or("hold\n".to_owned(), |rate| format!("{rate:.0}\n")));
+    }
+
+    /// Says a whole line at once, which nobody can read in parts.
+    fn say(&mut self, line: &str) {
         if let Some(pipe) = &mut self.0.stdin {
-            let _ = writeln!(pipe, "{word}");
+            let _ = pipe.write_all(line.as_bytes());
         }
     }
 }
 
 impl Drop for Guardian {
     fn drop(&mut self) {
-        if let Some(pipe) = &mut self.0.stdin {
-            let _ = writeln!(pipe, "end");
-        }
+        self.say("end\n");
         self.0.stdin = None;
         let _ = self.0.wait();
     }
@@ -71,6 +73,7 @@ pub fn guard(address: &str) -> Result<(), String> {
         match words.split_whitespace().last() {
             Some("end") => return Ok(()),
             Some(word) => safe = word.parse().ok(),
+            None if count > 0 => {}
             None => {
                 if let Some(rate) = safe.take() {
                     place.read().and_then(|shaper| place.set(&shaper, rate))?;

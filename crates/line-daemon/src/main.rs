@@ -10,8 +10,6 @@ mod daemon;
 #[cfg(target_os = "linux")]
 mod guardian;
 #[cfg(target_os = "linux")]
-mod keeper;
-#[cfg(target_os = "linux")]
 mod netlink;
 #[cfg(target_os = "linux")]
 mod probes;

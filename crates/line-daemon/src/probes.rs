@@ -14,8 +14,11 @@ const ASKED_AT_ONCE: usize = 6;
 const GIVEN_UP: u64 = 1_500 * MS;
 /// A probe is lost once one that left later is answered, and so much has passed besides.
 const OVERTAKEN: u64 = 15 * MS;
-/// Probes in a row without an answer after which a reflector counts as dead.
-const DEAD_AFTER: u32 = 5;
+/// Probes in a row without an answer after which a reflector counts as dead: so many, or what chance alone does not
+/// explain on a line that loses as many as this one.
+const DEAD_AFTER: f64 = 3.0;
+const CHANCE: f64 = 1e-4;
+const LOSS_WEIGHT: f64 = 0.02;
 const AGAIN_AFTER: u64 = 600 * SECOND;
 /// Time over which the least round trip is kept, twice.
 const SPAN: u64 = 30 * SECOND;
@@ -129,6 +132,8 @@ pub struct Prober {
     busy: Option<u64>,
     /// When the latest probe that was answered had left, and its wait.
     newest: (u64, u64),
+    /// Part of the probes that is lost lately.
+    loss: f64,
     /// When the next probe is due.
     pub next: u64,
     /// Probes sent and answered.
@@ -154,6 +159,7 @@ impl Prober {
             interval: INTERVAL,
             busy: None,
             newest: (0, 0),
+            loss: 0.0,
             next: 0,
             counts: (0, 0),
             last_answer: None,
@@ -219,6 +225,7 @@ impl Prober {
         }
         self.out.swap_remove(place);
         own.unanswered = 0;
+        self.loss -= LOSS_WEIGHT * self.loss;
         let trip = at - sent;
         let known = own.base.now;
         let base = own.base.take(at, trip);
@@ -236,6 +243,7 @@ impl Prober {
     /// Gives up probes that will hardly be answered any more: when those had left.
     pub fn expire(&mut self, now: u64) -> Vec<u64> {
         let (mut lost, newest, reflectors) = (Vec::new(), self.newest, &mut self.reflectors);
+        let loss = &mut self.loss;
         self.out.retain_mut(|probe| {
             let own = &mut reflectors[probe.reflector];
             let since = probe.left.unwrap_or(probe.handed);
@@ -249,7 +257,10 @@ impl Prober {
                 probe.is_lost = true;
                 lost.push(left);
             }
-            own.unanswered += u32::from(is_late);
+            if is_late {
+                own.unanswered += 1;
+                *loss += LOSS_WEIGHT * (1.0 - *loss);
+            }
             !is_late
         });
         lost
@@ -258,10 +269,11 @@ impl Prober {
     /// Drops who does not answer while others do: whom.
     pub fn check_reflectors(&mut self, now: u64) -> Vec<Ipv4Addr> {
         let is_answered = self.last_answer.is_some_and(|at| now.saturating_sub(at) < SECOND);
+        let dead_after = DEAD_AFTER.max((CHANCE.ln() / self.loss.max(1e-3).ln()).ceil());
         let mut dropped = Vec::new();
         for place in self.active() {
             let own = &mut self.reflectors[place];
-            if is_answered && own.unanswered >= DEAD_AFTER && own.dropped.is_none() {
+            if is_answered && f64::from(own.unanswered) >= dead_after && own.dropped.is_none() {
                 own.dropped = Some(now);
                 dropped.push(own.address);
             }
@@ -352,7 +364,9 @@ mod tests {
         let (_, lost) = run(&mut prober, 6 * SECOND, 8_000, 0, &HOSTS[2..3]);
         assert!(lost.len() >= 3);
         assert_eq!(prober.active(), [0, 1, 3, 4, 5, 6]);
-        run(&mut prober, 14 * SECOND, 10_000, 0, &HOSTS);
+        run(&mut prober, 14 * SECOND, 9_800, 0, &HOSTS);
+        assert_eq!(prober.active(), [0, 1, 3, 4, 5, 6]);
+        run(&mut prober, 23_800 * MS, 300, 0, &HOSTS[4..5]); // whose answers come last
         assert_eq!(prober.active(), [0, 1, 3, 4, 5, 6]);
     }
 

@@ -96,7 +96,8 @@ impl Shaper {
 
     /// The message that sets a rate; the bursts of `self` are kept.
     fn request(&self, bit_per_s: f64) -> (u16, Told) {
-        let rate = (bit_per_s / 8.0).round().max(1.0);
+        let is_none = self.kind == "cake" && bit_per_s == 0.0; // which shapes nothing then
+        let rate = if is_none { 0.0 } else { (bit_per_s / 8.0).round().max(1.0) };
         let wide = |number: u16, value: f64| {
             let bytes = (value as u64).to_ne_bytes();
             if value > f64::from(u32::MAX) { attribute_of(number, &bytes) } else { Vec::new() }
@@ -257,7 +258,7 @@ mod tests {
         let cake = told("cake", ROOT, 1 << 16, &attribute_of(CAKE_RATE, &125_000u64.to_ne_bytes()));
         let cake = Shaper::of(&cake).unwrap();
         assert_eq!((cake.kind, cake.rate), ("cake", 1e6));
-        assert_eq!(after(&cake, 48e9).rate, 48e9);
+        assert_eq!([48e9, 0.0].map(|rate| after(&cake, rate).rate), [48e9, 0.0]);
 
         let mut block = vec![0; 36];
         block[8..12].copy_from_slice(&1_250_000u32.to_ne_bytes());

@@ -59,7 +59,7 @@ mod _core {
     #[pymodule_export]
     use super::run::{check, run, run_many};
     #[pymodule_export]
-    use super::shaping::{RateLaw, rate_laws};
+    use super::shaping::{RateKeeper, RateLaw, rate_laws};
     #[pymodule_export]
     use super::simulation::Simulation;
     #[pymodule_export]

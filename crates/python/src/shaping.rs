@@ -2,7 +2,8 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use vermilion_parameters::Description;
+use vermilion_parameters::{Description, ParameterError};
+use vermilion_shaping::keeper::{Event, Keeper, Mode, Sight};
 use vermilion_shaping::{Answer, AnyLaw, registry};
 
 use crate::convert;
@@ -72,5 +73,128 @@ impl RateLaw {
         facts.set_item("wait_behind_s", state.wait_behind)?;
         facts.set_item("waiting", state.waiting.map(vermilion_shaping::Waiting::name))?;
         Ok(facts)
+    }
+}
+
+/// A keeper of one shaper's rate.
+#[pyclass(module = "vermilion._core")]
+pub struct RateKeeper(Keeper);
+
+/// An event: its name, in words, the rate that it is about, and the line's capacity beside that.
+type Told = (&'static str, String, Option<f64>, Option<f64>);
+
+fn told(event: Event) -> Told {
+    let capacity = match event {
+        Event::Applied(_, capacity) => capacity,
+        _ => None,
+    };
+    (event.name(), event.to_string(), event.rate(), capacity)
+}
+
+#[pymethods]
+impl RateKeeper {
+    #[new]
+    fn new(found: f64, mode: &str, least: f64) -> PyResult<Self> {
+        let known = [Mode::Observe, Mode::Propose, Mode::Control];
+        let mode = known.into_iter().find(|it| it.name() == mode).ok_or_else(|| {
+            refused(ParameterError::unknown("mode", mode, "one of", Mode::NAMES.iter().copied()))
+        })?;
+        Ok(Self(Keeper::new(found, mode, least)))
+    }
+
+    #[getter]
+    fn found(&self) -> f64 {
+        self.0.found
+    }
+
+    #[getter]
+    fn in_force(&self) -> f64 {
+        self.0.in_force
+    }
+
+    #[setter]
+    fn set_in_force(&mut self, rate: f64) {
+        self.0.in_force = rate;
+    }
+
+    #[getter]
+    fn mode(&self) -> &'static str {
+        self.0.mode().name()
+    }
+
+    #[getter]
+    fn acts(&self) -> bool {
+        self.0.acts()
+    }
+
+    #[getter]
+    fn has_drained(&self) -> bool {
+        self.0.has_drained()
+    }
+
+    #[getter]
+    fn safe(&self) -> f64 {
+        self.0.safe()
+    }
+
+    fn accept(&mut self) {
+        self.0.accept();
+    }
+
+    fn pause(&mut self) -> bool {
+        self.0.pause()
+    }
+
+    fn resume(&mut self) -> bool {
+        self.0.resume()
+    }
+
+    /// The rate to be set, if it is another; and what is to be told.
+    #[pyo3(signature = (now_ns, wanted, capacity, *, answers, unanswered_ns, carries, passed, still_ns, trip_ns))]
+    #[expect(clippy::too_many_arguments, reason = "they have names in Python")]
+    fn step(
+        &mut self,
+        now_ns: u64,
+        wanted: f64,
+        capacity: Option<f64>,
+        answers: u64,
+        unanswered_ns: u64,
+        carries: bool,
+        passed: f64,
+        still_ns: u64,
+        trip_ns: u64,
+    ) -> (Option<f64>, Vec<Told>) {
+        let sight = Sight {
+            wanted,
+            capacity,
+            answers,
+            unanswered: unanswered_ns,
+            carries,
+            passed,
+            still: still_ns,
+            trip: trip_ns,
+        };
+        let mut events = Vec::new();
+        let rate = self.0.step(now_ns, sight, &mut |it| events.push(told(it)));
+        (rate, events)
+    }
+
+    /// Takes in that a rate was set; what is to be told.
+    fn was_set(&mut self, now_ns: u64, rate: f64) -> Vec<Told> {
+        let mut events = Vec::new();
+        self.0.was_set(now_ns, rate, &mut |it| events.push(told(it)));
+        events
+    }
+
+    /// Takes in the rate that was read; what is to be told.
+    fn was_read(&mut self, rate: f64) -> Vec<Told> {
+        let mut events = Vec::new();
+        self.0.was_read(rate, &mut |it| events.push(told(it)));
+        events
+    }
+
+    /// Takes in what the line carries, once a second.
+    fn each_second(&mut self) {
+        self.0.each_second();
     }
 }

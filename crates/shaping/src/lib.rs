@@ -2,11 +2,13 @@
 //!
 //! A shaper helps where the queue it replaces stands: before a modem whose own queue nobody can set, it has to be a
 //! little slower than the line. A [`RateLaw`] is told of probes and of the bytes that pass, and says how fast the
-//! shaper may be. Each law is one file and one line of the [`registry`].
+//! shaper may be. Each law is one file and one line of the [`registry`]. A [`Keeper`](keeper::Keeper) decides when a law
+//! is followed.
 
 mod autorate;
 mod base_delay;
 mod fixed;
+pub mod keeper;
 mod law;
 mod passed;
 pub mod registry;

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from vermilion.cli.online_router import RouterRequest
-    from vermilion.line.drive import LineDriver, LineRun
+    from vermilion.line.drive import LineDriver
+    from vermilion.line.outcome import LineRun
     from vermilion.monitor.waits import Direction
     from vermilion.online.entries import Decision
     from vermilion.routers.linux.shaper_rate import LinuxShaper
@@ -54,7 +55,8 @@ def online_line(request: RouterRequest, line: LineRequest) -> None:
     Raises:
         UserError: a mistake on the command line, or a shaper that cannot be set.
     """
-    from vermilion.line.drive import Wish, keep_line
+    from vermilion.line.drive import keep_line
+    from vermilion.line.outcome import Wish
     from vermilion.line.probes import REFLECTORS
     from vermilion.online.record.journal import JournalError
     from vermilion.routers import RouterError

@@ -215,6 +215,7 @@ class Prober:
     def __init__(self, reflectors: Sequence[str], *, hears_departures: bool = True) -> None:
         self._all = [_Reflector(each) for each in reflectors]
         self._out: dict[int, _Outstanding] = {}
+        self._late: dict[int, int] = {}  # reflectors of probes given up: an outage ends at last
         self._sequence = 0
         self._turn = 0
         self._next = 0
@@ -260,6 +261,7 @@ class Prober:
         own.sent += 1
         self.sent += 1
         self._sequence = (self._sequence + 1) & 0xFFFF
+        self._late.pop(self._sequence, None)
         left = None if self._hears else now
         self._out[self._sequence] = _Outstanding(index, kind, now, left)
         return Probe(self._sequence, own.address, kind)
@@ -283,8 +285,9 @@ class Prober:
         probe = self._out.get(heard.sequence)
         own = None if probe is None else self._all[probe.reflector]
         if probe is None or own is None or own.address != heard.source or probe.kind != heard.kind:
-            for each in self._all:
-                each.strange += each.address == heard.source
+            late = self._late.get(heard.sequence)
+            for index, each in enumerate(self._all):
+                each.strange += each.address == heard.source and index != late
             return None
         del self._out[heard.sequence]
         sent = probe.handed if probe.left is None else probe.left
@@ -331,6 +334,7 @@ class Prober:
             own = self._all[probe.reflector]
             if now - since > _GIVEN_UP:
                 del self._out[sequence]
+                self._late[sequence] = probe.reflector
                 own.unanswered += 1
                 self._loss += _LOSS_WEIGHT * (1.0 - self._loss)
             if probe.given_up or probe.left is None:
@@ -356,7 +360,8 @@ class Prober:
         active = self._active()
         fresh = self.last_answer is not None and now - self.last_answer < SECOND
         waits = {n: median(self._all[n].waits) for n in active if self._enough(n, now)}
-        for each in active:
+        # Who is dropped already is asked only since there is nobody else.
+        for each in [n for n in active if self._all[n].dropped_at is None]:
             own = self._all[each]
             others = [wait for index, wait in waits.items() if index != each]
             why = ""

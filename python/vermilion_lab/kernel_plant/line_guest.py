@@ -408,7 +408,8 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
     """Run the product; what it says of its run, and the rates it set."""
     from vermilion import _core
     from vermilion.files.document import as_json
-    from vermilion.line.drive import Wish, keep_line
+    from vermilion.line.drive import keep_line
+    from vermilion.line.outcome import Wish
     from vermilion.routers.linux.shaper_rate import LinuxShaper
 
     rates: list[tuple[float, float]] = []
@@ -526,8 +527,8 @@ def program(case: dict[str, Any], until: int) -> list[dict[str, Any]]:
     """Run commands of the product, one after another, and say what they print.
 
     Each has its ``words``, and where that matters ``kill_after_s`` with a ``signal``. ``meanwhile``
-    are words of others, with the seconds at which they come; ``typed`` likewise are lines at its
-    terminal.
+    are words of others, with the seconds at which they come, and ``{pid}`` for its number;
+    ``typed`` likewise are lines at its terminal.
     """
     found = []
     for each in case["program"]:
@@ -544,10 +545,12 @@ def program(case: dict[str, Any], until: int) -> list[dict[str, Any]]:
                 stderr=subprocess.STDOUT,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "NO_COLOR": "1"},
             )
-            deeds = [
-                *((at, partial(subprocess.run, words)) for at, *words in each.get("meanwhile", ())),
-                *((at, partial(os.write, keyboard, f"{line}\n".encode())) for at, line in typed),
+            deeds: list[tuple[float, Callable[[], object]]] = [
+                (at, partial(os.write, keyboard, f"{line}\n".encode())) for at, line in typed
             ]
+            for at, *words in each.get("meanwhile", ()):
+                filled = [word.replace("{pid}", str(process.pid)) for word in words]
+                deeds.append((at, partial(subprocess.run, filled, check=False)))
             timers = [threading.Timer(at, deed) for at, deed in deeds]
             for timer in timers:
                 timer.start()

@@ -248,7 +248,7 @@ def untouched(path: Path) -> list[Untouched]:
             told = last_told[key] = told.after(database, run)
             by_others = {**told.by_others, **(told.hands_off or {})}
             if by_others:
-                command, commands = None, {}
+                command, commands = _commands(database, run, {**original, **by_others})
             found[key] = Untouched(
                 router=router,
                 link=link,

@@ -228,7 +228,8 @@ class LinuxShaper(OperatedRouter):
         Raises:
             RouterError: the kernel refused, or the rate is none.
         """
-        if not LEAST_RATE <= bit_per_s <= MOST_RATE:
+        shapes_nothing = bit_per_s == 0 and self._found.kind == "cake"  # as it may be found
+        if not (LEAST_RATE <= bit_per_s <= MOST_RATE or shapes_nothing):
             accepted = f"{format_quantity(LEAST_RATE, RATE)} .. {format_quantity(MOST_RATE, RATE)}"
             message = f"{self.address}: {PARAMETER}: {bit_per_s:g} bit/s; expected {accepted}"
             raise RouterError(message)
