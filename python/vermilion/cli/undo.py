@@ -93,7 +93,8 @@ def _entry(queue: "Untouched", interface: str | None) -> Undo:
     if not commands:
         # What a run on a real router has written down names its interface and its class.
         if queue.set_by_others and interface is None:
-            command = ""  # what a run has written down would take back what somebody else has set
+            # What a run has written down would take back what somebody else has set.
+            command = queue.command or ""
         else:
             written = queue.command if interface is None else None
             command = written or _command(queue.discipline, queue.original, queue, interface)

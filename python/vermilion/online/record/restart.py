@@ -102,7 +102,7 @@ class Untouched:
             run found; ``None`` where there is no such.
         commands: of several queues, what puts each back, likewise; empty for one queue.
         set_by_others: what somebody else has set since, which ``original`` has as well. The
-            commands are then out of date, and left out.
+            commands are then out of date, and left out but for a shaper's rate.
     """
 
     router: str
@@ -248,7 +248,9 @@ def untouched(path: Path) -> list[Untouched]:
             told = last_told[key] = told.after(database, run)
             by_others = {**told.by_others, **(told.hands_off or {})}
             if by_others:
-                command, commands = _commands(database, run, {**original, **by_others})
+                command, commands = None, {}
+                if set(original) == {"bandwidth"}:  # a shaper: its call holds with any rate
+                    command, _ = _commands(database, run, by_others)
             found[key] = Untouched(
                 router=router,
                 link=link,
