@@ -6,7 +6,7 @@ import json
 import time
 from contextlib import AbstractContextManager, ExitStack, nullcontext
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from vermilion.line.guardian import Guardian
 from vermilion.line.outcome import LineRun, Wish
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vermilion._core import RateKeeper
+    from vermilion.line.law import Law
     from vermilion.line.probes import Answer, Probe
     from vermilion.monitor.waits import Direction
     from vermilion.online.events import Command, Propose
@@ -37,32 +38,6 @@ _CARRIES_BYTES: Final = 5_000
 _LOADED: Final = 0.5
 _BUSY: Final = 0.05
 _LEAST_RATE: Final = 300e3
-
-
-class Law(Protocol):
-    """A law of ``_core.RateLaw``."""
-
-    def probe_sent(self, sent_ns: int, bytes_out: int) -> None:
-        """A probe has left the interface."""
-
-    def answered(
-        self,
-        reflector: int,
-        sent_ns: int,
-        received_ns: int,
-        one_way_ns: int | None = None,
-        own_wait_ns: int = 0,
-    ) -> None:
-        """A probe is answered."""
-
-    def lost(self, sent_ns: int) -> None:
-        """A probe is given up."""
-
-    def rate(self, now_ns: int, bytes_out: int) -> float:
-        """The rate from now on."""
-
-    def state(self) -> dict[str, Any]:
-        """Facts as of the last rate."""
 
 
 def service_curve(direction: Direction, excess_s: float, start_bit_per_s: float) -> Law:

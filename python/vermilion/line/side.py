@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from vermilion._core import RateKeeper
-    from vermilion.line.drive import Law
     from vermilion.line.guardian import Guardian
+    from vermilion.line.law import Law
     from vermilion.line.probes import Answer, Prober
     from vermilion.monitor.waits import Direction, Finding, WaitWindow
     from vermilion.online.policy import AtExit

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from multiprocessing.process import BaseProcess
 
-    from vermilion.line.drive import Law
+    from vermilion.line.law import Law
     from vermilion.monitor.waits import Direction
 
 _SET_TUN: Final = 0x400454CA
