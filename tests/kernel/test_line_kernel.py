@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import signal
+
 import pytest
 
+from line_home import BOTH, CAPACITY, CASE, DAEMON_SETTINGS, FOUND, built_daemon, show, words_of
 from linux_guest import kernel_or_skip, run_in_guest
 from vermilion_lab.kernel_plant.line import LineCase, outcome_of, run_guest, run_line
 
@@ -156,3 +160,58 @@ def test_a_kill_leaves_a_safe_rate_and_undo_knows_the_first():
     assert "cake bandwidth 5000000bit" in undone["said"]
     assert "did not end in order" in second["said"]
     assert '"bandwidth":625000' in restored["said"]
+
+
+def bandwidth(shown):
+    """The rate of a ``cake`` in words of ``tc -j``, bits a second; ``None``: it has none."""
+    rate = json.loads(shown["said"])[0]["options"]["bandwidth"]
+    return None if rate == "unlimited" else 8 * rate
+
+
+def test_the_daemon_keeps_both_directions_of_cake_and_puts_them_back():
+    """As they were found, the one included that shaped nothing; but not what somebody has set."""
+    kernel_or_skip()
+    daemon = built_daemon()
+    write = f"cat > /mnt/line.conf <<END\n{DAEMON_SETTINGS}down = ifb4wan\nEND"
+    cake = "tc qdisc change dev {} root cake {}"
+    by_hand = cake.format("ifb4wan", "bandwidth 4mbit").split()
+    both = [show(), show("ifb4wan")]
+    order = words_of(daemon, "/mnt/line.conf", signal=signal.SIGTERM)
+    program = [
+        words_of("sh", "-c", write),
+        order | {"kill_after_s": 18.0, "meanwhile": [[13.3, *by_hand]]},
+        *both,
+        words_of(daemon, "/mnt/line.conf", kill_after_s=14.0, then_wait_s=1.0),
+        *both,
+        words_of(daemon, "--undo", "/mnt/line.conf"),
+        *both,
+        words_of(*cake.format("wan", "unlimited").split()),
+        order | {"kill_after_s": 8.0},
+        *both,
+    ]
+    more = {**BOTH, "program": program}
+    shared = {
+        key: value for key, value in CASE.items() if key not in {"kind", "congestion_control"}
+    }
+    raw = run_guest(LineCase(**shared, duration_s=45.0, more=more))
+    _, ended, up, down, _, safe_up, safe_down, _, *undone, _, free, free_up, free_down = raw[
+        "program"
+    ]
+    assert "down: somebody else has set 4.00 Mbit/s" in ended["said"]
+    assert "up: somebody else" not in ended["said"]
+    assert (bandwidth(up), bandwidth(down)) == (FOUND, 4e6)
+    assert 0.8 * CAPACITY < bandwidth(safe_up) < 1.1 * CAPACITY
+    assert 0.5 * CAPACITY < bandwidth(safe_down) < 1.1 * CAPACITY
+    assert [bandwidth(each) for each in undone] == [FOUND, 4e6]
+    assert "up: little is let out for a moment" in free["said"]
+    assert (bandwidth(free_up), bandwidth(free_down)) == (None, 4e6), free["said"]
+
+
+def test_a_cake_that_shapes_nothing_is_kept_and_put_back():
+    kernel_or_skip()
+    trace = list(range(2, 10_001, 2))
+    case = LineCase(trace, duration_s=20.0, start_bit_per_s=0.0, more={"at_exit": "restore"})
+    run = run_guest(case)["kept"]["run"]["directions"][0]
+    assert run["found"]["bandwidth"] == 0
+    assert run["capacity_bit_per_s"] == pytest.approx(CAPACITY, rel=0.15)
+    assert run["decisions"][-1]["details"] == {"restored": True}

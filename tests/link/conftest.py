@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+from pathlib import Path
+
 import pytest
 
 from leaks import adopt_what_is_left, interfaces, network_namespaces, settled
 
 adopt_what_is_left()
+sys.path.insert(0, str(Path(__file__).parents[1] / "python"))
 
 
 @pytest.fixture(autouse=True)

@@ -2,39 +2,32 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import signal
 import subprocess
-from pathlib import Path
 
 import pytest
 
-from line_home import BOTH, CAPACITY, FOUND, REFLECTORS, by_hand, rate_of, run, show, words_of
-
-ROOT = Path(__file__).parents[2]
-SETTINGS = f"""
-interface = wan
-mode = control
-reflectors = {" ".join(REFLECTORS)}
-undo = /mnt/undo
-report = 1 s
-"""
+from line_home import (
+    BOTH,
+    CAPACITY,
+    DAEMON_SETTINGS,
+    FOUND,
+    built_daemon,
+    by_hand,
+    rate_of,
+    run,
+    show,
+    words_of,
+)
 
 
 @pytest.fixture(scope="module")
 def daemon():
-    """The binary, built here."""
-    if shutil.which("cargo") is None:
-        pytest.skip("no cargo to build the daemon with")
-    words = ["cargo", "build", "--locked", "--quiet", "-p", "vermilion-line-daemon"]
-    subprocess.run(words, cwd=ROOT, check=True)
-    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-    return folder / "debug" / "vermilion-line"
+    return built_daemon()
 
 
 def test_the_rate_is_kept_below_the_line_and_put_back_at_the_end_and_after_a_kill(tmp_path, daemon):
-    (tmp_path / "line.conf").write_text(SETTINGS)
+    (tmp_path / "line.conf").write_text(DAEMON_SETTINGS)
     ended, restored, killed, safe, undone, again = run(
         tmp_path,
         45.0,
@@ -59,7 +52,7 @@ def test_the_rate_is_kept_below_the_line_and_put_back_at_the_end_and_after_a_kil
 
 
 def test_both_directions_are_kept_and_one_is_left_alone_that_somebody_else_sets(tmp_path, daemon):
-    (tmp_path / "line.conf").write_text(f"{SETTINGS}down = ifb4wan\n")
+    (tmp_path / "line.conf").write_text(f"{DAEMON_SETTINGS}down = ifb4wan\n")
     shown = [show(), show("ifb4wan")]
     found = run(
         tmp_path,
@@ -89,7 +82,7 @@ def test_both_directions_are_kept_and_one_is_left_alone_that_somebody_else_sets(
 
 
 def test_a_daemon_that_hung_goes_on_after_its_guardian(tmp_path, daemon):
-    (tmp_path / "line.conf").write_text(SETTINGS)
+    (tmp_path / "line.conf").write_text(DAEMON_SETTINGS)
     stop, go = ([at, "kill", f"-{name}", "{pid}"] for at, name in ((10.0, "STOP"), (17.5, "CONT")))
     order = words_of(daemon, "/mnt/line.conf", kill_after_s=24.0, meanwhile=[stop, go])
     hung, after = run(tmp_path, 28.0, order | {"signal": signal.SIGTERM}, show())[0]

@@ -427,7 +427,8 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
             return Oracle(case, until - round(1e9 * case["duration_s"]))
         settings = case.get("settings", {})
         if case["law"] == "service-curve":
-            settings = {"direction": direction, "start": start, "excess": excess_s, **settings}
+            known = {"start": start} if start else {}
+            settings = {"direction": direction, "excess": excess_s, **known, **settings}
         laws.append(Timed(_core.RateLaw(case["law"], json.dumps(settings))))
         return laws[-1]
 

@@ -1,14 +1,18 @@
-"""A home behind a modem of 6 Mbit/s in namespaces, in real time, in which programs run."""
+"""A home behind a modem of 6 Mbit/s, in which programs run; in namespaces, in real time."""
 
 from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[2] / "python"
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "python"
 CAPACITY = 6e6
 FOUND = 10e6
 TRACE_MS = [2, 4, 6, 8, 10]
@@ -25,6 +29,25 @@ CASE = {
     "congestion_control": "reno",
 }
 BOTH = {"both": True, "back_trace_ms": TRACE_MS, "back_flows": 2}
+
+
+DAEMON_SETTINGS = f"""
+interface = wan
+mode = control
+reflectors = {" ".join(REFLECTORS)}
+undo = /mnt/undo
+report = 1 s
+"""
+
+
+def built_daemon():
+    """The daemon for routers without Python, built here."""
+    if shutil.which("cargo") is None:
+        pytest.skip("no cargo to build the daemon with")
+    words = ["cargo", "build", "--locked", "--quiet", "-p", "vermilion-line-daemon"]
+    subprocess.run(words, cwd=ROOT, check=True)
+    folder = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+    return folder / "debug" / "vermilion-line"
 
 
 def run(folder, duration_s, *program, **more):
