@@ -12,6 +12,7 @@ from vermilion import _core
 from vermilion.line.probes import SECOND, Heard, Prober, checksum, parse_packet, request
 from vermilion.line.side import Side
 from vermilion.monitor.waits import WaitWindow, waits_now, where_packets_wait
+from vermilion.online.entries import SettingInForce
 from vermilion.routers.base import HeldValues, LinkConfiguration, Reading, RouterError
 from vermilion.routers.linux.connections import parse_connections
 from vermilion.routers.linux.discovery import parse_address
@@ -304,12 +305,18 @@ class FakeShaper:
 class Noted(list):
     """A log that keeps decisions alone."""
 
-    decisions = settings = ()
+    decisions = ()
     lost = 0
+
+    def __init__(self):
+        super().__init__()
+        self.settings = []
 
     def keep(self, entry):
         if hasattr(entry, "kind"):
             self.append(entry)
+        elif isinstance(entry, SettingInForce):
+            self.settings.append(entry)
 
     def intend(self, now_s, effect): ...
 
@@ -368,6 +375,17 @@ def test_the_rate_follows_the_law_and_is_left_safe(monkeypatch):
     assert kept.shaper.rate == 10e6
     assert kept.log.kinds == ["applied", "end"]
     assert kept.log[0].reason == "up: 10.0 Mbit/s; the line carries about 10.0 Mbit/s"
+
+
+def test_rates_of_one_day_are_kept_in_memory(monkeypatch):
+    kept = Kept(monkeypatch)
+    kept.go(20)
+    rates = [SettingInForce(0.0, {"bandwidth": float(each)}) for each in range(86_400)]
+    kept.side.log.settings[:0] = rates
+    kept.shaper.rate = 7e6
+    kept.go(1)
+    assert len(kept.log.settings) < 50_000
+    assert kept.log.settings[-1].parameters == {"bandwidth": 7e6}
 
 
 def test_a_full_modem_is_emptied_before_the_law_is_followed(monkeypatch):

@@ -48,7 +48,7 @@ class SideRun:
         finding: where packets waited at the end.
         changes: how often the rate was set.
         decisions: all, in order of time.
-        settings: rates in force, likewise.
+        settings: rates in force, likewise, of the last day at most.
         unwritten: entries that the journal could not take.
     """
 

@@ -35,6 +35,7 @@ _FULL_SECOND: Final = SECOND - 50_000_000
 _ETHERNET_BITS: Final = 8 * 1514
 _PLACE_LASTS: Final = SECOND
 _GUARDED_AFTER: Final = 4 * SECOND
+_DAY_S: Final = 86_400
 
 Traffic = tuple[int, int]
 """Bytes that the interface next to the line has received and sent."""
@@ -238,6 +239,8 @@ class Side:
             self._written = rate
             now_s = (time.monotonic_ns() - self._began) / SECOND
             self.log.keep(SettingInForce(now_s, {PARAMETER: rate}))
+            if len(self.log.settings) > _DAY_S:  # the journal has them all
+                del self.log.settings[: _DAY_S // 2]
 
     def each_quarter(self, now: int) -> None:
         """Look at the shaper's own queue."""
