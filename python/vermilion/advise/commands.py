@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.command_lines import Commands
-from vermilion.advise.conditions import LINK, condition, network
+from vermilion.advise.conditions import on_device
 from vermilion.advise.families import CISCO_QUEUE_PACKETS, cake_at_rate, families
 from vermilion.advise.linux_commands import linux_commands
 from vermilion.advise.question import ANY
@@ -145,11 +145,10 @@ def _cisco(question: Question, present: Present, chosen: QueueSetting, *, keep: 
     shaper = needs_shaper(question, present)
     if keep and not shaper:
         return Commands(check)
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
     if chosen.discipline == "drop-tail":
         lines = [f"queue-limit {chosen.parameters.get('limit', CISCO_QUEUE_PACKETS):.0f} packets"]
     else:
-        profile = PROFILES["cisco"](network(question, low, chosen), LINK)
+        profile = on_device(PROFILES["cisco"], question, chosen)
         lines = profile.command({}, Place()).splitlines()
     own_name = re.sub(r"[^A-Za-z0-9_-]", "-", f"{NAME}-{name}")[:_LONGEST_NAME]
     # WRED and queue limits need a bandwidth or a shaper in their class.

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from vermilion.advise.question import Question, QueueSetting
+    from vermilion.profiles import DeviceProfile
     from vermilion.scenario import Scenario
 
 
@@ -337,6 +338,27 @@ def network(
         },
         "advise",
     )
+
+
+def plain_network(question: Question, queue: QueueSetting) -> Scenario:
+    """The scenario of the fewest transfers over the shortest round trip with a queue.
+
+    Raises:
+        ScenarioError: the queue is not accepted.
+    """
+    fewest, shortest = question.flows[0], question.round_trip_s[0]
+    return network(question, condition(question, fewest, shortest, "bulk", 0.0), queue)
+
+
+def on_device(
+    profile: type[DeviceProfile], question: Question, queue: QueueSetting
+) -> DeviceProfile:
+    """A queue at the bottleneck, as a device has it.
+
+    Raises:
+        ScenarioError: the queue is not accepted.
+    """
+    return profile(plain_network(question, queue), LINK)
 
 
 _INTERVAL_S: Final = 0.1

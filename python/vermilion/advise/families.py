@@ -19,7 +19,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network, packet_time_s
+from vermilion.advise.conditions import PACKET_BYTES, on_device, packet_time_s, plain_network
 from vermilion.advise.question import ANY, QueueSetting
 from vermilion.profiles import PROFILES
 from vermilion.scenario import disciplines
@@ -81,8 +81,11 @@ _LIVING_WINDOW: Final = 4.0
 
 _CODELS: Final = frozenset({"codel", "fq-codel"})
 _KERNEL_BITS: Final = 31
-_RED_FIXED: Final = {"ecn": False}
 _WRED_WEIGHT_LOG: Final = 9
+
+
+def _no_box(_question: Question) -> list[Dimension]:
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,18 +97,18 @@ class Family:
         discipline: the simulator's.
         profile: the name in :data:`vermilion.profiles.PROFILES`.
         fixed: parameters that are the device's own, and those of its defaults.
-        has_defaults: whether the fixed ones make a queue that somebody would use.
         rules: settings made of the bound, for a question.
         box: where to search, for a question.
+        has_defaults: whether the fixed ones make a queue that somebody would use.
     """
 
     kind: str
     discipline: str
     profile: str
     fixed: Mapping[str, ParameterValue]
-    has_defaults: bool
     rules: Callable[[Question], Sequence[Values]]
-    box: Callable[[Question], Sequence[Dimension]]
+    box: Callable[[Question], Sequence[Dimension]] = _no_box
+    has_defaults: bool = True
 
     @property
     def keeps_apart(self) -> bool:
@@ -163,12 +166,11 @@ class Family:
         if self.discipline == "linux-red":
             own["weight_log"] = values["weight_log"] = _kernel_weight_log(values)
         wanted = QueueSetting(f"{self.kind}, tuned", self.kind, self.discipline, own)
-        low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-        profile = PROFILES[self.profile](network(question, low, wanted), LINK)
+        profile = on_device(PROFILES[self.profile], question, wanted)
         names = [name for name in profile.settable[self.discipline] if name in values]
         moved = profile.nearest({name: values[name] for name in names})
         setting = replace(wanted, parameters={**own, **moved}, tuned=tuple(values))
-        network(question, low, setting)
+        plain_network(question, setting)  # which refuses what cannot be simulated
         return setting
 
     def space(self, question: Question) -> Space:
@@ -303,10 +305,6 @@ def _pie_box(question: Question) -> list[Dimension]:
     return [Dimension("target", low, max(_MOST_TARGET * question.bound_s, 2.0 * low), log=True)]
 
 
-def _no_box(_question: Question) -> list[Dimension]:
-    return []
-
-
 def _red_rules(question: Question) -> list[Values]:
     """Steep, and as published in the thresholds' ratio, for the mean that keeps the bound."""
     drains = drained_bytes(question)
@@ -338,18 +336,18 @@ def _kernel_weight_log(values: Mapping[str, float]) -> float:
     return float(max(min(int(values["weight_log"]), _KERNEL_BITS - bits), 1))
 
 
-def _red_box(question: Question) -> list[Dimension]:
-    low, high = max(0.02 * drained_bytes(question), PACKET_BYTES), _most_threshold(question)
+def _thresholds(prefix: str, low: float, high: float, packet: float) -> list[Dimension]:
+    below, above = f"{prefix}min_threshold", f"{prefix}max_threshold"
     return [
-        Dimension("min_threshold", low, high, log=True),
-        Dimension(
-            "max_threshold",
-            low,
-            1.5 * high,
-            log=True,
-            above="min_threshold",
-            gap=PACKET_BYTES,
-        ),
+        Dimension(below, low, high, log=True),
+        Dimension(above, low, 1.5 * high, log=True, above=below, gap=packet),
+    ]
+
+
+def _red_box(question: Question) -> list[Dimension]:
+    low = max(0.02 * drained_bytes(question), PACKET_BYTES)
+    return [
+        *_thresholds("", low, _most_threshold(question), PACKET_BYTES),
         Dimension("max_probability", 0.005, 0.9, log=True),
         Dimension("weight_log", 1.0, 12.0, integer=True),
     ]
@@ -369,17 +367,8 @@ def _in_packets(values: Values) -> Values:
 
 
 def _wred_box(question: Question) -> list[Dimension]:
-    high = _most_threshold(question) / PACKET_BYTES
     return [
-        Dimension("green_min_threshold", 1.0, high, log=True),
-        Dimension(
-            "green_max_threshold",
-            1.0,
-            1.5 * high,
-            log=True,
-            above="green_min_threshold",
-            gap=1.0,
-        ),
+        *_thresholds("green_", 1.0, _most_threshold(question) / PACKET_BYTES, 1.0),
         Dimension("green_max_probability", 0.01, 0.9, log=True),
     ]
 
@@ -406,7 +395,6 @@ def _fifo_box(question: Question) -> list[Dimension]:
     return [Dimension("limit", 2.0, most, log=True, integer=True)]
 
 
-_LINUX_PIE: Final = {"ecn": False}
 SWITCH_RED: Final = {
     "ecn": False,
     "weight": 0.5**_WRED_WEIGHT_LOG,
@@ -415,104 +403,33 @@ SWITCH_RED: Final = {
 }
 """What WRED of switches and routers has of its own."""
 
-_KERNEL: Final = {"dialect": "linux"}
+_KERNEL: Final[Mapping[str, ParameterValue]] = {"dialect": "linux"}
+_NO_ECN: Final = {"ecn": False}
+_RED: Final = {**_NO_ECN, "mean_packet_size": float(PACKET_BYTES)}
+_CAKE: Final[Mapping[str, ParameterValue]] = {
+    "rtt": INTERNET_INTERVAL_S,
+    "tins": "besteffort",
+    "isolation": "flows",
+}
+_TXQUEUELEN: Final = {"limit": LINUX_FIFO_PACKETS}
+_QUEUE_LIMIT: Final = {"limit": CISCO_QUEUE_PACKETS}
 
+_WRED: Final = ("wred", "wred")
 _FAMILIES: Final[Mapping[DeviceName, Sequence[Family]]] = {
     "linux": (
-        Family(
-            kind="fq_codel",
-            discipline="fq-codel",
-            profile="linux-fq-codel",
-            fixed={**_KERNEL, "ecn": True},
-            has_defaults=True,
-            rules=_fq_codel_rules,
-            box=_no_box,
-        ),
-        Family(
-            kind="cake",
-            discipline="cake",
-            profile="linux-cake",
-            fixed={"rtt": INTERNET_INTERVAL_S, "tins": "besteffort", "isolation": "flows"},
-            has_defaults=True,
-            rules=_cake_rules,
-            box=_no_box,
-        ),
-        Family(
-            kind="fq_pie",
-            discipline="fq-pie",
-            profile="linux-fq-pie",
-            fixed=_LINUX_PIE,
-            has_defaults=True,
-            rules=_pie_rules,
-            box=_no_box,
-        ),
-        Family(
-            kind="codel",
-            discipline="codel",
-            profile="linux-codel",
-            fixed={**_KERNEL, "ecn": False},
-            has_defaults=True,
-            rules=_codel_rules,
-            box=_codel_box,
-        ),
-        Family(
-            kind="pie",
-            discipline="pie",
-            profile="linux-pie",
-            fixed=_LINUX_PIE,
-            has_defaults=True,
-            rules=_pie_rules,
-            box=_pie_box,
-        ),
-        Family(
-            kind="red",
-            discipline="linux-red",
-            profile="linux-red",
-            fixed={**_RED_FIXED, "mean_packet_size": float(PACKET_BYTES)},
-            has_defaults=False,
-            rules=_red_rules,
-            box=_red_box,
-        ),
-        Family(
-            kind="pfifo",
-            discipline="drop-tail",
-            profile="linux-fifo",
-            fixed={"limit": LINUX_FIFO_PACKETS},
-            has_defaults=True,
-            rules=_fifo_rules,
-            box=_fifo_box,
-        ),
+        Family("fq_codel", "fq-codel", "linux-fq-codel", {**_KERNEL, "ecn": True}, _fq_codel_rules),
+        Family("cake", "cake", "linux-cake", _CAKE, _cake_rules),
+        Family("fq_pie", "fq-pie", "linux-fq-pie", _NO_ECN, _pie_rules),
+        Family("codel", "codel", "linux-codel", {**_KERNEL, **_NO_ECN}, _codel_rules, _codel_box),
+        Family("pie", "pie", "linux-pie", _NO_ECN, _pie_rules, _pie_box),
+        Family("red", "linux-red", "linux-red", _RED, _red_rules, _red_box, has_defaults=False),
+        Family("pfifo", "drop-tail", "linux-fifo", _TXQUEUELEN, _fifo_rules, _fifo_box),
     ),
-    "sonic": (
-        Family(
-            kind="wred",
-            discipline="wred",
-            profile="sonic",
-            fixed=SWITCH_RED,
-            has_defaults=False,
-            rules=_wred_rules,
-            box=_wred_box,
-        ),
-    ),
+    "sonic": (Family(*_WRED, "sonic", SWITCH_RED, _wred_rules, _wred_box, has_defaults=False),),
     "cisco": (
-        Family(
-            kind="wred",
-            discipline="wred",
-            profile="cisco",
-            fixed=SWITCH_RED,
-            has_defaults=False,
-            rules=_cisco_rules,
-            box=_cisco_box,
-        ),
-        Family(
-            kind="tail-drop",
-            discipline="drop-tail",
-            profile="linux-fifo",  # whole packets, as "queue-limit" has them
-            fixed={"limit": CISCO_QUEUE_PACKETS},
-            has_defaults=True,
-            rules=_fifo_rules,
-            box=_fifo_box,
-        ),
+        Family(*_WRED, "cisco", SWITCH_RED, _cisco_rules, _cisco_box, has_defaults=False),
+        # Whole packets, as "queue-limit" has them.
+        Family("tail-drop", "drop-tail", "linux-fifo", _QUEUE_LIMIT, _fifo_rules, _fifo_box),
     ),
 }
 """What each device has. The buffer of a SONiC switch is shared, and no setting of a queue."""

@@ -22,7 +22,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from vermilion.advise.command_lines import Commands
-from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
+from vermilion.advise.conditions import PACKET_BYTES, on_device
 from vermilion.advise.families import LINUX_FIFO_PACKETS
 from vermilion.profiles import LINUX_PROFILES, Place
 
@@ -161,9 +161,8 @@ def _tc(question: Question, chosen: QueueSetting, place: Place) -> str:
         if place.parent:
             at, rate = f"parent {place.parent}", "unlimited"
         return " ".join([f"tc qdisc replace dev {place.device} {at} cake {rate}", *_rtt(chosen)])
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
     profile = LINUX_PROFILES[chosen.discipline]
-    return profile(network(question, low, chosen), LINK).command({}, place)
+    return on_device(profile, question, chosen).command({}, place)
 
 
 def _undo(

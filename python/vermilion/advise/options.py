@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from vermilion.advise.margins import margins_for
 from vermilion.advise.question import ANY, DEVICES, Question
@@ -15,7 +15,7 @@ from vermilion.scenario.quantities import Quantity
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.advise.question import DeviceName
+AnyWord = TypeVar("AnyWord", bound=str)
 
 _RATE: Final = Quantity(RATE, 10e3, 1e12)
 _ROUND_TRIP: Final = Quantity(TIME, 10e-6, 10.0)
@@ -54,7 +54,7 @@ def read_question(
         ScenarioError: naming the option that is not accepted.
     """
     low, high = read_range("--flows", flows)
-    kind = _device(device)
+    kind = _choice("--device", device, DEVICES, device.strip().lower())
     if kind == "sonic":
         interface, parent = _sonic_queue(interface, parent)
     question = Question(
@@ -66,7 +66,7 @@ def read_question(
         interface=check_word("--interface", interface),
         parent=check_word("--parent", parent),
         discipline=discipline.strip() or ANY,
-        ecn=_choice("--ecn", ecn, ("off", "on")) == "on",
+        ecn=_choice("--ecn", ecn, ("off", "on"), ecn) == "on",
         interface_rate_bit_per_s=_interface_rate(interface_rate, rate),
         seed=seed,
         quick=quick,
@@ -173,15 +173,13 @@ def _sonic_queue(interface: str | None, parent: str | None) -> tuple[str | None,
     return interface, index
 
 
-def _device(text: str) -> DeviceName:
-    name = text.strip().lower()
-    for device in DEVICES:
-        if name == device:
-            return device
-    raise ScenarioError("--device", text, did_you_mean(text, DEVICES))
+def _choice(option: str, text: str, choices: Sequence[AnyWord], word: str) -> AnyWord:
+    """The choice that a word names.
 
-
-def _choice(option: str, text: str, choices: Sequence[str]) -> str:
-    if text in choices:
-        return text
+    Raises:
+        ScenarioError: with the text as it was given.
+    """
+    for each in choices:
+        if word == each:
+            return each
     raise ScenarioError(option, text, did_you_mean(text, choices))

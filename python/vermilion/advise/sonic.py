@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.advise.command_lines import Commands
-from vermilion.advise.conditions import LINK, PACKET_BYTES, condition, network
+from vermilion.advise.conditions import PACKET_BYTES, on_device, plain_network
 from vermilion.advise.families import SONIC_QUEUE_BYTES, SWITCH_RED, device_default
 from vermilion.advise.present import Present
 from vermilion.advise.question import QueueSetting
@@ -163,8 +163,7 @@ def _wred(question: Question, name: str, profile: Fields, option: str) -> QueueS
         "limit": float(math.ceil(max(SONIC_QUEUE_BYTES / PACKET_BYTES, 2.0 * high))),
     }
     setting = QueueSetting(f"wred, profile {name}", "wred", "wred", values)
-    at = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    network(question, at, setting)  # which refuses what cannot be simulated
+    plain_network(question, setting)  # which refuses what cannot be simulated
     return setting
 
 
@@ -221,8 +220,7 @@ def sonic_commands(
 
 def _profile(question: Question, chosen: QueueSetting) -> dict[str, str]:
     """The entry of WRED_PROFILE."""
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    profile = PROFILES["sonic"](network(question, low, chosen), LINK)
+    profile = on_device(PROFILES["sonic"], question, chosen)
     members = json.loads(profile.command({}, Place()))
     return {each["path"].rpartition("/")[2]: each["value"] for each in members}
 

@@ -108,6 +108,9 @@ _LAYERS: Final = ("atm", "ptm")
 _DEFAULTS: Final = frozenset({"raw", "noatm", "no-ack-filter", "split-gso"})
 """Words that need not be said again."""
 
+CAKE_WORDS: Final = frozenset({*_SWITCHES, *_LAYERS, *_DEFAULTS}) - {"flows"}
+"""All words without a value, but for one that has a number elsewhere."""
+
 _ACK_FILTERS: Final[Mapping[str, str]] = {
     "enabled": "ack-filter",
     "aggressive": "ack-filter-aggressive",

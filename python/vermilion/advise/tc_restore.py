@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from vermilion.advise.conditions import LINK, condition, network
+from vermilion.advise.conditions import on_device
 from vermilion.advise.tc_cake import cake_words
 from vermilion.advise.tc_queue import restore_red
 from vermilion.profiles import PROFILES, Place
@@ -232,6 +232,5 @@ _OF_BANDS: Final = frozenset({"bands", "priomap", "multiqueue", "offloaded"})
 
 def _red(question: Question, setting: QueueSetting) -> str:
     """By the profile: what tc takes is no weight, but a burst from which it makes one."""
-    low = condition(question, question.flows[0], question.round_trip_s[0], "bulk", 0.0)
-    profile = PROFILES["linux-red"](network(question, low, setting), LINK)
+    profile = on_device(PROFILES["linux-red"], question, setting)
     return profile.command({}, Place(verb="replace")).partition(" root ")[2]

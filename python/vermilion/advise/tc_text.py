@@ -16,6 +16,7 @@ import math
 import re
 from typing import Final
 
+from vermilion.advise.tc_cake import CAKE_WORDS
 from vermilion.advise.tc_queue import LARGEST_TEXT, OptionValue, TcQueue
 from vermilion.scenario.errors import ScenarioError
 
@@ -37,13 +38,7 @@ _SWITCHES: Final = frozenset(
     {
         "ecn", "noecn", "harddrop", "nodrop", "adaptive", "bytemode", "nobytemode",
         "dq_rate_estimator", "no_dq_rate_estimator", "headdrop", "horizon_drop", "horizon_cap",
-        "offloaded", "nopacing", "pacing",
-        # cake
-        "besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8", "flowblind",
-        "srchost", "dsthost", "hosts", "dual-srchost", "dual-dsthost", "triple-isolate", "nat",
-        "nonat", "wash",
-        "nowash", "ack-filter", "no-ack-filter", "split-gso", "no-split-gso", "raw", "ingress",
-        "atm", "ptm", "noatm", "autorate-ingress", "ack-filter-aggressive", "via-ethernet",
+        "offloaded", "nopacing", "pacing", "nonat", "nowash", "via-ethernet", *CAKE_WORDS,
     }
 )  # fmt: skip
 """Words without a value after them."""
