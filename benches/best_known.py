@@ -22,9 +22,8 @@ from vermilion import load_scenario
 from vermilion.objectives import constraints_of, feasible_first, objective_of
 from vermilion.search import SEARCHES, Space, search_named
 from vermilion.simulate import mean_interval
-from vermilion.tuning import Candidates
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.simulations import Condition, Simulations
 from vermilion.tuning.verdict import mean_violation
 
 HERE = Path(__file__).parent
@@ -53,8 +52,10 @@ class Problem:
         self.objective = objective_of(self.scenario)
         self.constraints = constraints_of(self.scenario, self.objective)
         self.incumbent = {path: self.scenario.get(path) for path in self.space.names}
-        candidates = Candidates(self.scenario, self.space.names)
-        self.simulations = Simulations(candidates, self.objective, self.constraints, 1)
+        condition = Condition.of(
+            self.scenario.core_json(), self.space.names, self.objective, self.constraints
+        )
+        self.simulations = Simulations([condition], 1)
 
     def meet(self, settings: list[dict[str, float]], seeds: list[int]) -> list[float]:
         """What orders the settings, feasible ones first, from all these seeds."""

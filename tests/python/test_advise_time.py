@@ -16,6 +16,7 @@ from vermilion.advise.timekeeping import Timekeeper
 from vermilion.advise.wording import answer, warnings
 from vermilion.cli import main
 from vermilion.simulate.runs import run_jobs
+from vermilion.tuning import simulations
 
 BUDGET = 3e6
 DEADLINE_S = 9.0
@@ -33,13 +34,14 @@ class Machine:
     def clock(self):
         return self.now
 
-    def run_jobs(self, texts, jobs, *, deadline_s=None, **options):
+    def run_many(self, texts, seeds, *, deadline_s=None, **options):
         left = math.inf if deadline_s is None else deadline_s
+        jobs = [(text, seed) for text in range(len(texts)) for seed in seeds]
         some = jobs[: int(min(left / self.each_s, len(jobs))) if self.each_s else len(jobs)]
         self.now += min(self.each_s * len(jobs), left)
         self.runs += len(some)
-        found = run_jobs(texts, some, **options)
-        return found + [None] * (len(jobs) - len(some))
+        found = run_jobs(texts, some, **options) + [None] * (len(jobs) - len(some))
+        return [found[first : first + len(seeds)] for first in range(0, len(jobs), len(seeds))]
 
 
 def question(**changes):
@@ -51,7 +53,7 @@ def question(**changes):
 def answered(monkeypatch, each_s, deadline_s=DEADLINE_S):
     """The answer of a machine that takes so long for a run, and the seconds it took."""
     machine = Machine(each_s)
-    monkeypatch.setattr(measuring, "run_jobs", machine.run_jobs)
+    monkeypatch.setattr(simulations, "run_many", machine.run_many)
     monkeypatch.setattr(engine, "QUICK_PACKETS", BUDGET)
     asked = question()
     begun = machine.now
@@ -146,12 +148,12 @@ def interrupting(monkeypatch, at, each_s=0.05, times=1):
     machine = Machine(each_s)
     batches = iter(range(1000))
 
-    def run_jobs_until_pressed(texts, jobs, **options):
+    def run_until_pressed(texts, seeds, **options):
         if at <= next(batches) < at + times:
             raise KeyboardInterrupt
-        return machine.run_jobs(texts, jobs, **options)
+        return machine.run_many(texts, seeds, **options)
 
-    monkeypatch.setattr(measuring, "run_jobs", run_jobs_until_pressed)
+    monkeypatch.setattr(simulations, "run_many", run_until_pressed)
     monkeypatch.setattr(engine, "QUICK_PACKETS", BUDGET)
     return machine
 

@@ -4,6 +4,7 @@ import copy
 import json
 import math
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,10 +16,9 @@ from vermilion.scenario import ScenarioError, load_scenario, parse_scenario
 from vermilion.simulate import run, run_many, sweep
 from vermilion.simulate.batches import BatchRunner
 from vermilion.tuning import Seeds, tune
-from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.front_search import Second
-from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.simulations import Condition, Simulations
 
 SHORT = ("duration=8 s", "warm_up=2 s", "settle=2 s", "flows.late.start=4 s .. 4.5 s")
 
@@ -235,7 +235,8 @@ def test_a_tuning_asks_for_what_its_objective_or_a_constraint_needs(
 
     measure, kept_with_it = judged(objective), [kept(text) for text in watched]
     path = "links.bottleneck.queue.max_probability"
-    simulations = Simulations(Candidates(scenario, [path]), measure, kept_with_it)
+    condition = Condition.of(scenario.core_json(), [path], measure, [])
+    simulations = Simulations([replace(condition, besides=tuple(kept_with_it))])
     evaluation = Evaluation({path: 0.1})
     [[result]] = simulations.run([evaluation], [1])
     assert ("delay_ms" in result.flows("early").total) == asked

@@ -15,7 +15,7 @@ from vermilion.tuning import Seeds, Study
 from vermilion.tuning.around import Neighbourhood
 from vermilion.tuning.checks import box_warnings
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.horizon import Condition, Horizon
+from vermilion.tuning.horizon import Horizon
 from vermilion.tuning.neighbourhood import constraints_around, judge_condition
 
 QUEUE = "links.bottleneck.queue"
@@ -89,15 +89,15 @@ def test_a_constraint_that_is_broken_already_may_not_be_broken_worse():
 
 
 def test_the_value_of_a_setting_is_the_weighted_mean_relative_to_now():
-    def horizon(objective):
-        made = Horizon([], 1.0, None, [], evaluation([objective]))
+    def horizon(objective, **own):
+        made = Horizon(None, [], evaluation([objective]), **own)
         made.scale = objective
         return made
 
     given = horizon(100.0)
-    given.conditions = [
-        Condition("one", "one", 0.3, horizon(10.0)),
-        Condition("two", "two", 0.2, horizon(1000.0)),
+    given.around = [
+        horizon(10.0, key="one", weight=0.3),
+        horizon(1000.0, key="two", weight=0.2),
     ]
     best = evaluation([50.0])
     assert given.joined(best, best.objective) == 50.0  # nothing else is known
@@ -112,7 +112,7 @@ def test_the_value_of_a_setting_is_the_weighted_mean_relative_to_now():
 
 
 def test_no_wall_where_a_fairer_setting_is_nearly_as_good():
-    given = Horizon([], 1.0, None, [FAIR], evaluation([160.0] * 3, [0.96] * 3))
+    given = Horizon(None, [FAIR], evaluation([160.0] * 3, [0.96] * 3))
     given.scale = 160.0
     wall = evaluation([14.86] * 3, [0.929] * 3)
     fair = evaluation([14.87] * 3, [0.993] * 3)
@@ -128,7 +128,7 @@ class Runs:
 
     def __init__(self, formula):
         self.formula = formula
-        self.measured = [type("Measured", (), {"objective": OBJECTIVE})]
+        self.conditions = [type("Condition", (), {"objective": OBJECTIVE})]
 
     def run(self, evaluations, seeds, **_):
         for each in evaluations:
@@ -140,13 +140,15 @@ class Tuned:
     """A tuning after its comparison, without a simulator."""
 
     def __init__(self, formulas, raced):
-        self.full = Horizon([], 1.0, Runs(lambda a: a), [], evaluation([100.0]))
-        self.full.conditions = [
-            Condition(
-                key,
-                key,
-                0.5 / len(formulas),
-                Horizon([], 1.0, Runs(each), [], Evaluation({"a": 100.0})),
+        self.full = Horizon(Runs(lambda a: a), [], evaluation([100.0]))
+        self.full.around = [
+            Horizon(
+                Runs(each),
+                [],
+                Evaluation({"a": 100.0}),
+                key=key,
+                label=key,
+                weight=0.5 / len(formulas),
             )
             for key, each in formulas.items()
         ]
@@ -155,7 +157,6 @@ class Tuned:
         self.best = self.raced[0]
         self.compared = Evaluation({"a": raced[0]}), Evaluation({"a": 100.0}, [2, 3, 4])
         self.comparison = type("Comparison", (), {"accepted": True, "least_gain": 5.0})
-        self.results = [[], []]
         self.until, self.end, self.around = None, "budget", None
 
     def report(self, *_):
@@ -163,7 +164,6 @@ class Tuned:
 
     def meet(self, seeds, evaluations):
         self.full.simulations.run(evaluations, list(seeds))
-        return [[] for _ in evaluations]
 
 
 def test_what_is_worse_somewhere_makes_way_for_what_is_not():
@@ -180,7 +180,7 @@ def test_what_is_worse_somewhere_makes_way_for_what_is_not():
 
 def test_where_all_are_worse_the_best_stays_and_one_sentence_says_where():
     tuned = Tuned({"one": lambda a: a, "two": lambda a: 4.0 * a + 350.0}, [10.0, 11.0])
-    tuned.full.conditions[1].horizon.incumbent = Evaluation({"a": -60.0})
+    tuned.full.around[1].incumbent = Evaluation({"a": -60.0})
     Neighbourhood(tuned, lambda *_: tuned.comparison).run()
     assert tuned.best.setting == {"a": 10.0}
     assert [each.key for each in tuned.around.lost] == ["two"]

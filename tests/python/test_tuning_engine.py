@@ -18,9 +18,8 @@ from vermilion.scenario.core_network import CoreLink, CoreQueue
 from vermilion.search import Dimension, Space
 from vermilion.simulate import Result
 from vermilion.tuning import Seeds, TuningProgress, search_best
-from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.simulations import Batches, Condition, Simulations
 
 LEVEL = "links.bottleneck.queue.level"
 OTHER = "links.bottleneck.queue.other"
@@ -411,8 +410,7 @@ def test_progress_goes_through_the_stages(monkeypatch):
     [(2, 3, 2), (2, 1, 2), (1, 3, 1), (4, 5, 3), (64, 3, 20), (8, 8, 1)],
 )
 def test_batches_keep_the_processors_busy_and_no_more(threads, seeds, size):
-    simulations = Simulations(None, OBJECTIVE, [], threads)
-    assert simulations.batch_size(seeds) == size
+    assert Batches(threads).batch_size(seeds) == size
 
 
 def test_a_generation_is_simulated_together():
@@ -463,14 +461,14 @@ def test_long_batches_are_kept_in_portions(monkeypatch):
         def recall(self, *_):
             return {}
 
-        def keep(self, _length, _made_for, outcomes):
+        def keep(self, _length, _made_for, outcomes, _scenario):
             self.counts.append(len(outcomes))
 
     clock = SimulatedClock(monkeypatch)
     core = Slow(clock, 2.0, 2.0)  # seconds for a simulation: five in ten seconds
     monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
     kept, told = Kept(), []
-    simulations = Simulations(Candidates(MODEL, SPACE.names), OBJECTIVE, [], 1, memory=kept)
+    simulations = Simulations([Condition.of(MODEL, SPACE.names, OBJECTIVE, [])], 1, memory=kept)
     simulations.run([Evaluation(STANDARD)], [1])
     others = [Evaluation({LEVEL: float(level), OTHER: 0.5}) for level in range(12)]
     simulations.run(others, [1], progress=told.append)

@@ -30,7 +30,7 @@ class Made:
                 self.add(evaluation, seed)
         if progress is not None:
             progress(len(evaluations) * len(seeds))
-        return [list(seeds) for _ in evaluations]
+        return len(seeds)
 
     def add(self, evaluation, seed):
         name = evaluation.setting["name"]
@@ -50,7 +50,7 @@ class Made:
 
 
 def horizon_of(made, constraints):
-    horizon = Horizon([], 1.0, made, constraints, made.evaluation("incumbent"))
+    horizon = Horizon(made, constraints, made.evaluation("incumbent"))
     horizon.scale = 10.0
     return horizon
 

@@ -12,13 +12,13 @@ import vermilion
 from vermilion.files.document import read_as
 from vermilion.objectives import objective_of
 from vermilion.scenario import load_scenario
-from vermilion.tuning import AnswerFile, AnswerFileError
+from vermilion.tuning import AnswerFile, AnswerFileError, earlier_answers
 from vermilion.tuning.earlier_answers import (
     EarlierAnswer,
-    EarlierAnswers,
     ScenarioConditions,
     conditions_of,
     distance,
+    nearest_answers,
 )
 
 QUEUE = "links.bottleneck.queue"
@@ -95,15 +95,24 @@ def test_conditions_survive_json():
 
 
 def test_the_nearest_come_first_and_the_newest_of_equals():
-    answers = EarlierAnswers(most=4)
-    for place, value in ((9.0, 0.0), (1.0, 1.0), (5.0, 2.0), (1.0, 3.0), (2.0, 1.0)):
-        answers.keep(EarlierAnswer(place, {"x": value}))
-    found = answers.nearest(lambda place: abs(place - 1.0), 3)
+    answers = [
+        EarlierAnswer(place, {"x": value})
+        for place, value in ((9.0, 0.0), (1.0, 1.0), (5.0, 2.0), (1.0, 3.0), (2.0, 1.0))
+    ]
+    found = nearest_answers(answers, lambda place: abs(place - 1.0), 3)
     assert [(apart, answer.setting["x"]) for apart, answer in found] == [
         (0.0, 3.0), (0.0, 1.0), (4.0, 2.0),
     ]  # fmt: skip
-    assert len(list(answers)) == 4
-    assert answers.nearest(lambda _: math.inf, 3) == []
+    assert nearest_answers(answers, lambda _: math.inf, 3) == []
+
+
+def test_a_file_forgets_the_oldest(tmp_path, monkeypatch):
+    monkeypatch.setattr(earlier_answers, "MOST_ANSWERS", 2)
+    path = tmp_path / "answers.json"
+    of_tuning = AnswerFile(path)
+    for name in ("first", "second", "third"):
+        of_tuning.add(EarlierAnswer(conditions(), GOOD, name))
+    assert sources(path) == [each.source for each in of_tuning.answers] == ["second", "third"]
 
 
 @pytest.mark.evidence

@@ -23,12 +23,13 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal
 
 from vermilion.advise.commands import as_it_stands, candidate_families
-from vermilion.advise.comparing import PART, SettingsOfDevice
 from vermilion.advise.conditions import PACKET_BYTES, grid, probes, subset, with_ramp
 from vermilion.advise.families import buffer_bytes
 from vermilion.advise.judgement import (
+    PART,
     By,
     Judgement,
+    SettingsOfDevice,
     goodput_share,
     judge,
     keeps,
@@ -50,10 +51,11 @@ from vermilion.advise.plan import (
     seeds_for,
 )
 from vermilion.advise.scaled_line import MOST_SCALE_OF_PIE, ScaledLine
-from vermilion.advise.timekeeping import Timekeeper, TimeUpError, answering_at_interrupt
+from vermilion.advise.timekeeping import Timekeeper, answering_at_interrupt
+from vermilion.search import AUTOMATIC, chosen_search
 from vermilion.simulate.accepted import check_seed
 from vermilion.tuning.race import Race
-from vermilion.tuning.search_loop import hurried_search, run_search
+from vermilion.tuning.search_loop import new_search, run_search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -307,7 +309,7 @@ def advise(
         around[-1],
         case.tried,
         case.seeds[: after.seeds],
-        laboratory.runs,
+        laboratory.batches.count,
         laboratory.spent,
         deadline_s,
         keeper.was_up,
@@ -359,7 +361,7 @@ class _Case:
             now, rows = Measured(self.now), [Measured(each) for each in queues[1:]]
             contest = SettingsOfDevice(laboratory, conditions, length, now)
             Race(contest, [now, *rows]).run(seeds, (len(rows) + 2) * len(seeds))
-        self.seeds = contest.seeds
+        self.seeds = seeds[: now.seeds]
         does_less = self.now.kind in _DO_MORE
         self.compared = [
             Compared(row, judge(self.question, now, row, PART), does_less)
@@ -392,8 +394,7 @@ class _Case:
             some.pop()
         queues = list({each.same_as: each for each in (self.now, chosen)}.values())
         seeds = self.seeds[:_PROBE_SEEDS]
-        met, rows = laboratory.measure_in_time(queues, some, seeds, 0.0) if some else ([], [])
-        return rows if met else [Measured(each) for each in queues]
+        return laboratory.measure(queues, some, seeds, 0.0)
 
     def _candidates(self) -> list[QueueSetting]:
         """Settings worth comparing, the most promising first."""
@@ -434,9 +435,8 @@ class _Case:
         few = subset(self.conditions)
         room = int(SCREENING * laboratory.budget / laboratory.cost(few, 0.0, 1, 1)) - 1
         some = plain[: max(room, _MOST_COMPARED)]
-        try:
-            now, *rows = laboratory.measure([self.now, *some], few, [self.first], 0.0)
-        except TimeUpError:
+        now, *rows = laboratory.measure([self.now, *some], few, [self.first], 0.0)
+        if not now.seeds:
             return list(plain)
         scores = {row.queue.same_as: score(self.question, row, now) for row in rows}
         return sorted(some, key=lambda each: scores[each.same_as])
@@ -459,24 +459,23 @@ class _Case:
             if all(start.parameters.get(name) is not None for name in space.names)
         ]
         known: dict[tuple[object, ...], tuple[float, QueueSetting]] = {}
-        try:
-            [now] = laboratory.measure([self.now], conditions, [seed], 0.0)
-        except TimeUpError:
+        [now] = laboratory.measure([self.now], conditions, [seed], 0.0)
+        if not now.seeds:
             return []
 
         def scores(points: Sequence[Point]) -> list[float] | None:
             queues = [family.setting_or_none(question, space.values(point)) for point in points]
             settable = [each for each in queues if each is not None]
             new = list({q.same_as: q for q in settable if q.same_as not in known}.values())
-            try:
-                rows = laboratory.measure(new, conditions, [seed], 0.0)
-            except TimeUpError:
-                return None
-            for row in rows:
+            for row in laboratory.measure(new, conditions, [seed], 0.0):
+                if not row.seeds:
+                    return None
                 known[row.queue.same_as] = score(question, row, now), row.queue
             return [_NOT_SETTABLE if q is None else known[q.same_as][0] for q in queues]
 
-        search = hurried_search(space, seed, values[:3])
+        known_points = [space.point(each) for each in values[:3]]
+        name = chosen_search(AUTOMATIC, len(space), "hurry")
+        search = new_search(name, space, seed, known_points)
         tried = run_search(search, count, _AT_ONCE, scores)
         self.tried[family.kind] = self.tried.get(family.kind, 0) + tried
         best = min(known.values(), key=lambda entry: entry[0], default=None)

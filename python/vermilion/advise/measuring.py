@@ -24,9 +24,9 @@ from vermilion.advise.metrics import (
     sparse_points,
 )
 from vermilion.advise.scaled_line import ScaledLine
-from vermilion.advise.timekeeping import Timekeeper, TimeUpError
+from vermilion.advise.timekeeping import Timekeeper
 from vermilion.simulate import metric_of
-from vermilion.simulate.runs import run_jobs
+from vermilion.tuning.simulations import Batches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -142,10 +142,8 @@ class Laboratory:
         progress: told what part of the packets that are meant to be simulated is done.
         budget: these packets; of a queue that does more work than the simplest each counts more.
         spent: those so far.
-        runs: how many there were.
-        whole: what the progress is a part of; 0 for the budget.
-        done: what others have simulated before.
         time: when to stop.
+        batches: of its runs.
     """
 
     question: Question
@@ -153,10 +151,11 @@ class Laboratory:
     progress: Callable[[float], object] | None
     budget: float
     spent: float = 0.0
-    runs: int = 0
-    whole: float = 0.0
-    done: float = 0.0
     time: Timekeeper = field(default_factory=Timekeeper)
+    batches: Batches = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.batches = Batches(self.threads, flow_delays=True, clock=self.time.clock)
 
     def measure(
         self,
@@ -165,28 +164,9 @@ class Laboratory:
         seeds: Sequence[int],
         length: float,
     ) -> list[Measured]:
-        """Every queue in every condition with every seed.
+        """Every queue in every condition, with as many of the seeds as there is time for.
 
-        Raises:
-            ScenarioError: a queue that is not accepted.
-            TimeUpError: time was up before.
-        """
-        known, rows = self.measure_in_time(queues, conditions, seeds, length)
-        if len(known) < len(seeds):
-            raise TimeUpError
-        return rows
-
-    def measure_in_time(
-        self,
-        queues: Sequence[QueueSetting],
-        conditions: Sequence[Condition],
-        seeds: Sequence[int],
-        length: float,
-    ) -> tuple[list[int], list[Measured]]:
-        """The same with as many seeds as there is time for.
-
-        Returns:
-            The seeds that every queue has met in every condition, and what it did with them.
+        All have met the same ones, which are the first.
 
         Raises:
             ScenarioError: a queue that is not accepted.
@@ -197,69 +177,38 @@ class Laboratory:
             WORK.get(queue.discipline, _MOST_WORK) * at.cost(self.question, length)
             for queue, at in places
         ]
-        # Seed by seed, so that whole seeds are left where time is up.
-        jobs = [(index, seed) for seed in seeds for index in range(len(texts))]
-        whole = math.fsum(costs) * len(seeds)
-        each = whole / max(len(jobs), 1)
+        each = math.fsum(costs) / max(len(costs), 1)
 
         def report(done: int) -> None:
             if self.progress is not None:
-                all_done = self.done + self.spent + done * each
-                self.progress(min(all_done / (self.whole or self.budget), 1.0))
+                self.progress(min((self.spent + done * each) / self.budget, 1.0))
 
+        begun = self.time.clock()
+        results = self.time.simulated(
+            lambda until: self.batches.simulate_in_step(texts, seeds, until=until, progress=report)
+        )
+        met = min(map(len, results), default=0)
+        spent = math.fsum(costs * met)
+        self.time.count(self.time.clock() - begun, spent)
+        self.spent += spent
+        self.time.was_up = self.time.was_up or (bool(results) and met < len(seeds))
         besides = [
             each.bound
             for each in margins_for(self.question)
             if each.bound and each.metric not in MARGIN_METRICS.values()
         ]
-        begun = self.time.clock()
-
-        def simulated() -> list[Result | None]:
-            return run_jobs(
-                texts,
-                jobs,
-                threads=self.threads,
-                progress=report,
-                deadline_s=None if math.isinf(self.time.until) else self.time.left_s,
-                flow_delays=True,
-            )
-
-        try:
-            self.time.simulating = True
-            results = simulated()
-            self.time.simulating = False
-        except KeyboardInterrupt:
-            self.time.simulating = False
-            if self.time.hurried:
-                raise
-            # What fits into the moment that is left is an answer, and half a batch is none.
-            self.time.hurry()
-            results = simulated()
-        done = [result is not None for result in results]
-        spent = math.fsum(cost for cost, ran in zip(costs * len(seeds), done, strict=True) if ran)
-        self.time.count(self.time.clock() - begun, spent)
-        self.runs += sum(done)
-        self.spent += spent
-        columns = [
-            results[number * len(texts) : (number + 1) * len(texts)] for number in range(len(seeds))
-        ]
-        met = [number for number in range(len(seeds)) if None not in columns[number]]
-        self.time.was_up = self.time.was_up or len(met) < len(seeds)
-        runs = [
-            [
-                _metrics(result, self.question, at, besides)
-                for number in met
-                if (result := columns[number][index])
-            ]
-            for index, (_, at) in enumerate(places)
-        ]
-        rows = [
+        rows = iter(results)
+        return [
             Measured(
-                queue, dict(zip(conditions, runs[start : start + len(conditions)], strict=True))
+                queue,
+                {
+                    at: [_metrics(result, self.question, at, besides) for result in row]
+                    for at, row in zip(conditions, rows, strict=False)
+                    if met
+                },
             )
-            for queue, start in zip(queues, range(0, len(texts), len(conditions) or 1), strict=True)
+            for queue in queues
         ]
-        return [seeds[number] for number in met], rows
 
     def _text(self, queue: QueueSetting, at: Condition, length: float) -> str:
         core = network(self.question, at, queue, length).core()

@@ -17,11 +17,13 @@ import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+
+AnyResults = TypeVar("AnyResults")
 
 _HURRIED_STAGE: Final = 0.1
 CAUTION: Final = 0.85
@@ -30,10 +32,6 @@ CAUTION: Final = 0.85
 
 HURRY_S: Final = 8.0
 """In which an answer is given to somebody who has pressed Ctrl-C."""
-
-
-class TimeUpError(Exception):
-    """Not all of a batch was simulated in time."""
 
 
 @dataclass(slots=True)
@@ -75,6 +73,27 @@ class Timekeeper:
     def left_s(self) -> float:
         """Seconds until the present stage stops."""
         return max(self.until - self.clock(), 0.0)
+
+    def simulated(self, simulate: Callable[[float | None], AnyResults]) -> AnyResults:
+        """What a batch of simulations comes to until the present stage stops.
+
+        At the first Ctrl-C it begins anew: what fits into the moment that is left is an answer, and
+        half a batch is none.
+
+        Args:
+            simulate: told when to stop.
+        """
+        self.simulating = True
+        try:
+            return simulate(None if math.isinf(self.until) else self.until)
+        except KeyboardInterrupt:
+            self.simulating = False
+            if self.hurried:
+                raise
+            self.hurry()
+            return simulate(self.until)
+        finally:
+            self.simulating = False
 
     def count(self, seconds: float, packets: float) -> None:
         """Takes a batch into account."""

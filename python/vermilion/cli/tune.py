@@ -371,7 +371,8 @@ def _tune_one(
     """Tunes one scenario, shows the outcome, and says how to see the best setting."""
     from dataclasses import replace
 
-    from vermilion.tuning.execution import execute_setting
+    from vermilion.tuning.best_setting import best_setting
+    from vermilion.tuning.execution import execute_by
 
     answers = None if warm_start is None else _answers(warm_start)
     state = None if resume is None else _search_state(resume)
@@ -379,7 +380,9 @@ def _tune_one(
     def tuned(of_session: "TuningSession") -> "Recommendation":
         with _mistakes_in_files(warm_start, resume):
             meant = session.planned(plan, of_session.study)
-            return execute_setting(meant, replace(of_session, answers=answers, resume=state))
+            return execute_by(
+                best_setting, meant, replace(of_session, answers=answers, resume=state)
+            )
 
     outcome = session.perform(tuned)
     if session.target != STANDARD_OUTPUT and outcome.accepted:

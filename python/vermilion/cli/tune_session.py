@@ -345,12 +345,15 @@ def tune_front(plan: TuningPlan, session: Session, figure: str | None) -> int:
         UserError: a file that cannot be written, or a figure of no known format.
         ScenarioError: what is asked for does not fit the scenario.
     """
-    from vermilion.tuning.execution import execute_front
+    from vermilion.tuning.execution import execute_by
+    from vermilion.tuning.pareto import front_of
 
     kind = "" if figure is None else figure_format(figure)
     with ExitStack() as outputs:
         drawing = figure and outputs.enter_context(binary_output_file("--figure", figure))
-        front = session.perform(lambda of: execute_front(session.planned(plan, of.study), of))
+        front = session.perform(
+            lambda of: execute_by(front_of, session.planned(plan, of.study), of)
+        )
         if drawing:
             from vermilion.report.front import rendered
 

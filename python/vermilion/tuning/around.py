@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.tuning.evaluation import Evaluation
-    from vermilion.tuning.horizon import Condition
+    from vermilion.tuning.horizon import Horizon
     from vermilion.tuning.neighbourhood import ConditionOutcome
     from vermilion.tuning.state import Compare, TuningState
 
@@ -42,7 +42,7 @@ class Neighbourhood:
     def __init__(self, tuning: TuningState, compare: Compare) -> None:
         self._tuning = tuning
         self._compare = compare
-        self._conditions = tuning.full.conditions
+        self._conditions = tuning.full.around
         self._seeds = tuning.seeds.comparison[:AROUND_SEEDS]
         self._now: dict[str, Evaluation] = {}
         self._done = 0
@@ -66,34 +66,30 @@ class Neighbourhood:
                 found = other
         known = {each.key: each for each in found}
         outcomes = tuple(known[each.key] for each in self._conditions if each.key in known)
-        unit = tuning.full.simulations.measured[0].objective.unit
+        unit = tuning.full.objective.unit
         tuning.around = Around(unit, tuple(self._seeds), outcomes)
 
     def _outcomes(
         self,
         best: Evaluation,
-        order: Sequence[Condition] | None = None,
+        order: Sequence[Horizon] | None = None,
         most: float = math.inf,
     ) -> list[ConditionOutcome]:
         """A setting under the conditions, until it has lost so much."""
         found: list[ConditionOutcome] = []
-        for condition in order or self._conditions:
-            own, until = condition.horizon, self._tuning.until
-            now = self._now.get(condition.key) or own.incumbent.fresh()
+        for own in order or self._conditions:
+            now = self._now.get(own.key) or own.incumbent.fresh()
             other = own.incumbent.another(best.setting)
             new = [each for each in (now, other) if not each.is_complete(self._seeds)]
             total = 2 * len(self._conditions) * len(self._seeds)
             report = self._tuning.report("neighbourhood", total, min(self._done, total))
-            own.simulations.run(new, self._seeds, until=until, progress=report)
+            own.simulations.run(new, self._seeds, until=self._tuning.until, progress=report)
             self._done += len(new) * len(self._seeds)
             if not all(each.is_complete(self._seeds) for each in (now, other)) or other.refusal:
                 break
-            self._now[condition.key] = now
-            objective = own.simulations.measured[0].objective
+            self._now[own.key] = now
             found.append(
-                judge_condition(
-                    condition.key, condition.label, objective, own.constraints, other, now
-                )
+                judge_condition(own.key, own.label, own.objective, own.constraints, other, now)
             )
             if self._lost(found) >= most:
                 break
@@ -116,7 +112,7 @@ class Neighbourhood:
         if tuning.compared is None:
             return False
         incumbent, other = tuning.compared[1], evaluation.fresh()
-        [results] = tuning.meet(incumbent.seeds, [other])
+        tuning.meet(incumbent.seeds, [other])
         if len(other.seeds) < len(incumbent.seeds) or other.not_measured is not None:
             return False
         comparison = self._compare(other, incumbent, LATER_LOOKS)
@@ -125,5 +121,5 @@ class Neighbourhood:
         if not comparison.accepted or other.objective - best > nearly:
             return False
         tuning.comparison, tuning.best = comparison, evaluation
-        tuning.compared, tuning.results[0] = (other, incumbent), results
+        tuning.compared = other, incumbent
         return True

@@ -157,6 +157,8 @@ def expert_baselines(
     threads: int | None = None,
     workers: Runner | None = None,
     deadline_s: float | None = None,
+    besides: Sequence[Baseline] = (),
+    flow_delays: bool = False,
 ) -> tuple[Baseline, ...]:
     """Baselines in place of what is tuned.
 
@@ -171,9 +173,12 @@ def expert_baselines(
         threads: simulations at a time; ``None`` for one on each core.
         workers: do the longer simulations; ``None`` for this machine.
         deadline_s: wall seconds for all of it.
+        besides: others that are measured too.
+        flow_delays: whether packets' delay and loss are measured, whatever the goal needs.
 
     Returns:
-        Those for which there was time, without those that the device does not have.
+        Those for which there was time, the others first; those that the device does not have are
+        left out.
 
     Raises:
         ScenarioError: there is no such device.
@@ -183,15 +188,18 @@ def expert_baselines(
     rules = {link: _rules(scenario, link, objective, constraints) for link in links}
     kinds = [kind for kind in _NAMES if all(kind in each for each in rules.values())]
     found = [
-        baseline
-        for kind in kinds
-        if (
-            baseline := _baseline(
-                scenario, kind, {link: rules[link][kind] for link in links}, device
+        *besides,
+        *(
+            baseline
+            for kind in kinds
+            if (
+                baseline := _baseline(
+                    scenario, kind, {link: rules[link][kind] for link in links}, device
+                )
             )
-        )
+        ),
     ]
-    needed = any(needs_flow_delays(each) for each in (objective, *constraints))
+    needed = flow_delays or any(needs_flow_delays(each) for each in (objective, *constraints))
     run = run_many if workers is None else workers.run_many
     rows = run(
         [each.scenario.core_json() for each in found],

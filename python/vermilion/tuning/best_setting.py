@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.errors import ScenarioError
 from vermilion.tuning.baselines import rule_settings
 from vermilion.tuning.checks import (
-    BESIDE,
-    LEAST_DEADLINE_S,
-    Beside,
+    baselines_beside,
     box_warnings,
     is_time_for_more,
     paired_prices,
+    search_seconds,
 )
 from vermilion.tuning.comparison import chance_warnings
 from vermilion.tuning.earlier_answers import EarlierAnswer, conditions_of
-from vermilion.tuning.memory import RememberedRuns
 from vermilion.tuning.model_search import search_best
 from vermilion.tuning.neighbourhood import neighbours
 from vermilion.tuning.recommendation import Recommendation, WarmStart, is_within
@@ -52,9 +51,6 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
     plan, [case] = tuning.plan, tuning.cases
     rules = rule_settings(case.scenario, case.objective, case.stated, case.incumbent)
     warm_starts = [*plan.warm_starts, *(setting for _, _, setting in tuning.earlier)]
-    left = tuning.seconds_left(session.deadline_s)
-    if left is not None and left >= LEAST_DEADLINE_S:
-        left *= 1.0 - BESIDE
     outcome = search_best(
         case.text,
         tuning.space,
@@ -64,7 +60,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         in_force=case.in_force(),
         seeds=tuning.seeds,
         budget=plan.budget,
-        deadline_s=left,
+        deadline_s=search_seconds(tuning.seconds_left(session.deadline_s)),
         warm_starts=warm_starts,
         rules=[tuning.space.nearest(each) for each in rules],
         search=tuning.search,
@@ -83,14 +79,8 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         **_conditions(tuning, session),
     )
     scenario = case.scenario
-    beside, more = Beside(tuning, session, case), is_time_for_more(session, outcome.end)
-    rivals: tuple[BaselineOutcome, ...] = ()
-    end = outcome.end
-    try:
-        if more and outcome.comparison is not None:
-            rivals = beside.rivals(outcome.incumbent_results)
-    except KeyboardInterrupt:
-        end = "interrupted"  # what was decided before stands, without all that belongs beside it
+    runs = [] if outcome.comparison is None else [outcome.incumbent_results]
+    [rivals], end = baselines_beside(tuning, session, runs, outcome.end)
     if session.answers is not None and outcome.accepted:
         numbers = {path: value for path, value in (outcome.best or {}).items() if value is not None}
         conditions = conditions_of(scenario, tuning.space.names, case.objective)
@@ -104,7 +94,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         reason=outcome.reason,
         comparison=outcome.comparison,
         metrics=paired_prices(
-            (outcome.best_results, outcome.incumbent_results), beside.link, case.objective
+            (outcome.best_results, outcome.incumbent_results), tuning.link_of(case), case.objective
         ),
         evaluations=outcome.evaluations,
         simulations=outcome.simulations,
@@ -129,7 +119,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
 def _conditions(tuning: PreparedTuning, session: TuningSession) -> dict[str, Any]:
     """The conditions around the scenario, as arguments of the search; none where time is short."""
     [case] = tuning.cases
-    if tuning.plan.exactly or not is_time_for_more(session, "budget"):
+    if tuning.plan.exactly or not is_time_for_more(session):
         return {}
 
     def around(scenario: Scenario, paths: Iterable[str]) -> dict[str, Neighbour]:
@@ -144,13 +134,14 @@ def _conditions(tuning: PreparedTuning, session: TuningSession) -> dict[str, Any
         return found
 
     found = around(case.scenario, tuning.space.names)
-    before = None if case.before is None else around(case.before, ())
-    study = session.study
-    return {
-        "conditions": [each for key, each in found.items() if before is None or key in before],
-        "conditions_in_force": before and {key: each.scenario for key, each in before.items()},
-        "condition_workers": study and RememberedRuns(study, session.workers, session.threads),
-    }
+    if case.before is not None:
+        before = around(case.before, ())
+        found = {
+            key: replace(each, standing=before[key].scenario)
+            for key, each in found.items()
+            if key in before
+        }
+    return {"conditions": list(found.values()), "condition_workers": session.runner}
 
 
 def _final_setting(case: Case, outcome: SearchOutcome) -> Setting:

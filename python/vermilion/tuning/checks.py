@@ -7,18 +7,16 @@ Baselines are simulated after the tuning, in the time that is left. No run is ma
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from math import inf
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives.price import over_of, price_intervals
 from vermilion.scenario.algorithms import discipline
 from vermilion.simulate.statistics import SettingPair, mean_interval
-from vermilion.tuning.baselines import expert_baselines
+from vermilion.tuning.baselines import Baseline, expert_baselines
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.memory import RememberedRuns, RunsOfNow
 from vermilion.tuning.recommendation import BaselineOutcome
-from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.state import TuningProgress
 from vermilion.tuning.verdict import judge
 
@@ -30,10 +28,9 @@ if TYPE_CHECKING:
     from vermilion.search import Dimension, Space
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.memory import RunMemory
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.session import TuningSession
-    from vermilion.tuning.state import Stage
+    from vermilion.tuning.state import End
 
 
 AT_THE_END: Final = 0.01
@@ -104,148 +101,99 @@ BESIDE: Final = 0.25
 """The part of such a deadline that is set aside for that."""
 
 
-def is_time_for_more(session: TuningSession, end: str) -> bool:
-    """True if there is time for checks: not after Ctrl-C, nor within short deadlines."""
-    deadline = session.deadline_s
-    return end != "interrupted" and (deadline is None or deadline >= LEAST_DEADLINE_S)
+def is_time_for_more(session: TuningSession) -> bool:
+    """True if there is time for checks, which is not within short deadlines."""
+    return session.deadline_s is None or session.deadline_s >= LEAST_DEADLINE_S
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """Looks beyond what was found in one scenario of a tuning.
+def search_seconds(seconds: float | None) -> float | None:
+    """Of the seconds that are left for a tuning, those for all but what stands beside it."""
+    if seconds is None or seconds < LEAST_DEADLINE_S:
+        return seconds
+    return (1.0 - BESIDE) * seconds
 
-    Attributes:
+
+def baselines_beside(
+    tuning: PreparedTuning,
+    session: TuningSession,
+    incumbents: Sequence[Sequence[Result]],
+    end: End,
+) -> tuple[list[tuple[BaselineOutcome, ...]], End]:
+    """Queues set by rules of thumb beside what was found in each scenario, and the end.
+
+    Ctrl-C leaves out what was not measured yet; what was decided before stands.
+
+    Args:
         tuning: whose plan says what is wanted.
         session: how it is done.
-        case: the scenario.
-        share: of the time that is left, for one call.
-        runs: those that were made, where no study keeps them.
+        incumbents: of each scenario simulations of what is in force, with the first seeds of the
+            comparison; none where it did not come to that.
+        end: what has ended the tuning.
     """
+    found: list[tuple[BaselineOutcome, ...]] = [()] * len(tuning.cases)
+    if end == "interrupted" or not is_time_for_more(session):
+        return found, end
+    try:
+        for number, (case, results) in enumerate(zip(tuning.cases, incumbents, strict=False)):
+            left = tuning.seconds_left(session.deadline_s)
+            share = None if left is None else left / (len(tuning.cases) - number)
+            found[number] = _baselines(tuning, session, case, results, share)
+    except KeyboardInterrupt:
+        return found, "interrupted"
+    return found, end
 
-    tuning: PreparedTuning
-    session: TuningSession
-    case: Case
-    share: float = 1.0
-    runs: RunMemory = field(default_factory=RunsOfNow)
 
-    @property
-    def link(self) -> str:
-        """Whose price is shown."""
-        return (*self.case.objective.links, *self.tuning.links)[0]
-
-    def rivals(self, incumbent: Sequence[Result]) -> tuple[BaselineOutcome, ...]:
-        """Queues set by rules of thumb, beside what was found.
-
-        Args:
-            incumbent: simulations of what is in force, with the first seeds of the comparison.
-        """
-        tuning, case, session = self.tuning, self.case, self.session
-        plan, seeds = tuning.plan, self._evaluated_seeds(incumbent)
-        links = list(
-            dict.fromkeys(
-                path.split(".")[1] for path in tuning.space.names if path.startswith("links")
-            )
-        )
-        if not plan.rivals or not links or len(seeds) < 2:  # noqa: PLR2004 - an interval needs two
-            return ()
-        self._report("rivals", 0, 1)
-        baselines = expert_baselines(
-            case.standing,
-            case.objective,
-            case.stated,
-            links=links,
-            seeds=seeds,
-            device=plan.profile,
-            threads=session.threads,
-            workers=self._runner,
-            deadline_s=self._time_share,
-        )
-        now = self._evaluated(seeds, incumbent)
-        found = [
-            self._outcome(each.name, each.parameters, seeds, each.results, now)
-            for each in baselines
-        ]
-        sign = -1.0 if case.objective.maximised else 1.0
-        met = [each for each in found if each is not None]
-        met.sort(key=lambda each: (bool(each.missed), sign * each.objective.mean))
-        untuned = self._untuned_baseline(seeds, now)
-        return tuple(each for each in (*untuned, *met) if each is not None)
-
-    def _evaluated_seeds(self, incumbent: Sequence[Result]) -> tuple[int, ...]:
-        """The seeds of the comparison that what is in force has met, before time was up."""
-        return self.tuning.seeds.comparison[: len(incumbent)]
-
-    def _untuned_baseline(
-        self, seeds: Sequence[int], now: Evaluation
-    ) -> list[BaselineOutcome | None]:
-        """The new discipline as it takes over, untuned, where it is another one."""
-        tuning, case = self.tuning, self.case
-        if case.before is None:
-            return []
-        [row] = self._run([case.text], seeds)
-        results = [result for result in row if result is not None]
-        if len(results) < len(seeds):
-            return []
+def _baselines(
+    tuning: PreparedTuning,
+    session: TuningSession,
+    case: Case,
+    incumbent: Sequence[Result],
+    deadline_s: float | None,
+) -> tuple[BaselineOutcome, ...]:
+    """Baselines of one scenario, the new discipline as it takes over first, then the best."""
+    plan, seeds = tuning.plan, tuning.seeds.comparison[: len(incumbent)]
+    links = [link for link in tuning.named_links if plan.rivals]
+    if not links or len(seeds) < 2:  # noqa: PLR2004 - an interval needs two
+        return ()
+    if session.progress is not None:
+        session.progress(TuningProgress("rivals", 0, 1, inf))
+    untuned = []
+    if case.before is not None:
         names = dict.fromkeys(
             discipline(case.scenario.links[report.link].queue.discipline).title
             for report in tuning.carried_over
             if report.link in case.scenario.links
         )
         label = f"{' and '.join(names)}, not tuned"
-        return [self._outcome(label, case.incumbent, seeds, results, now)]
-
-    def _outcome(
-        self,
-        label: str,
-        parameters: Setting,
-        seeds: Sequence[int],
-        results: Sequence[Result],
-        now: Evaluation,
-    ) -> BaselineOutcome | None:
-        """Objective, price and missed constraints of a baseline."""
-        case = self.case
-        evaluation = self._evaluated(seeds, results)
-        if evaluation.not_measured is not None:
-            return None
-        sign = -1.0 if case.objective.maximised else 1.0
-        verdicts = judge(case.constraints, evaluation, now)
-        return BaselineOutcome(
-            label=label,
-            parameters=parameters,
-            objective=mean_interval(sign * value for value in evaluation.objectives),
-            metrics=price_intervals(results, self.link, over_of(case.objective)),
+        untuned = [Baseline(label, case.incumbent, case.scenario)]
+    measured = expert_baselines(
+        case.standing,
+        case.objective,
+        case.stated,
+        links=links,
+        seeds=seeds,
+        device=plan.profile,
+        threads=session.threads,
+        workers=session.runner,
+        deadline_s=deadline_s,
+        besides=untuned,
+        flow_delays=case.condition.needs_flow_delays,
+    )
+    now = Evaluation.of(seeds, incumbent, case.objective, case.constraints)
+    sign = -1.0 if case.objective.maximised else 1.0
+    found = []
+    for each in measured:
+        own = Evaluation.of(seeds, each.results, case.objective, case.constraints)
+        if own.not_measured is not None:
+            continue
+        verdicts = judge(case.constraints, own, now)
+        outcome = BaselineOutcome(
+            label=each.name,
+            parameters=each.parameters,
+            objective=mean_interval(sign * value for value in own.objectives),
+            metrics=price_intervals(each.results, tuning.link_of(case), over_of(case.objective)),
             missed=tuple(dict.fromkeys(str(each) for each in verdicts if each.holds != "met")),
         )
-
-    def _evaluated(self, seeds: Sequence[int], results: Sequence[Result]) -> Evaluation:
-        """Runs of whatever stands in the queue, by the objective and all constraints."""
-        evaluation = Evaluation({})
-        for seed, result in zip(seeds, results, strict=False):
-            evaluation.add(seed, result, self.case.objective, self.case.constraints)
-        return evaluation
-
-    def _run(self, texts: Sequence[str], seeds: Sequence[int]) -> list[list[Result | None]]:
-        """Simulates what the core reads, as far as there is time."""
-        measured = (self.case.objective, *self.case.constraints)
-        return self._runner.run_many(
-            texts,
-            seeds,
-            threads=self.session.threads,
-            deadline_s=self._time_share,
-            flow_delays=any(needs_flow_delays(each) for each in measured),
-        )
-
-    @property
-    def _runner(self) -> RememberedRuns:
-        session = self.session
-        kept = self.runs if session.study is None else session.study
-        return RememberedRuns(kept, session.workers, session.threads)
-
-    @property
-    def _time_share(self) -> float | None:
-        left = self.tuning.seconds_left(self.session.deadline_s)
-        return None if left is None else self.share * left
-
-    def _report(self, stage: Stage, done: int, total: int) -> None:
-        if self.session.progress is not None:
-            self.session.progress(TuningProgress(stage, done, total, inf))
+        rank = each.scenario is not case.scenario, bool(outcome.missed), own.objective
+        found.append((rank, outcome))
+    return tuple(outcome for _, outcome in sorted(found, key=itemgetter(0)))

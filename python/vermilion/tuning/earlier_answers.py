@@ -32,7 +32,7 @@ from vermilion.files.whole_file import whole_file
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
@@ -56,41 +56,18 @@ class EarlierAnswer(Generic[Conditions]):
     source: str = ""
 
 
-class EarlierAnswers(Generic[Conditions]):
-    """Settings that were found for conditions, the oldest forgotten first.
-
-    Args:
-        most: how many are kept.
-    """
-
-    def __init__(self, most: int) -> None:
-        self._answers: deque[EarlierAnswer[Conditions]] = deque(maxlen=most)
-
-    def __iter__(self) -> Iterator[EarlierAnswer[Conditions]]:
-        return iter(self._answers)
-
-    def keep(self, answer: EarlierAnswer[Conditions]) -> None:
-        """Remembers an answer."""
-        self._answers.append(answer)
-
-    def nearest(
-        self, distance: Callable[[Conditions], float], most: int
-    ) -> list[tuple[float, EarlierAnswer[Conditions]]]:
-        """The answers for the most similar conditions, the most similar first.
-
-        Args:
-            distance: of an answer's conditions from those asked about; infinite where its
-                setting would not fit.
-            most: how many at most; all their settings differ, the newest of equally similar
-                ones coming first.
-        """
-        return nearest_answers(self._answers, distance, most)
-
-
 def nearest_answers(
     answers: Iterable[EarlierAnswer[Conditions]], distance: Callable[[Conditions], float], most: int
 ) -> list[tuple[float, EarlierAnswer[Conditions]]]:
-    """Return the nearest of ``answers``, oldest first, as :meth:`EarlierAnswers.nearest` does."""
+    """The answers for the most similar conditions, the most similar first.
+
+    Args:
+        answers: the oldest first.
+        distance: of an answer's conditions from those asked about; infinite where its setting
+            would not fit.
+        most: how many at most; all their settings differ, the newest of equally similar ones
+            coming first.
+    """
     newest_first = list(answers)[::-1]
     ranked = sorted(
         ((distance(answer.conditions), answer) for answer in newest_first),
@@ -256,7 +233,7 @@ class AnswerFile:
         self, conditions: ScenarioConditions, most: int = 3
     ) -> list[tuple[float, EarlierAnswer[ScenarioConditions]]]:
         """The answers for the most similar conditions, each after its distance."""
-        return self.answers.nearest(lambda other: distance(conditions, other), most)
+        return nearest_answers(self.answers, lambda other: distance(conditions, other), most)
 
     def add(self, answer: EarlierAnswer[ScenarioConditions]) -> None:
         """Adds an answer to what the file has by now, and writes it again in one piece.
@@ -273,7 +250,7 @@ class AnswerFile:
         held = take(lock, waits=True)
         try:
             self.answers = _read(self.path)
-            self.answers.keep(answer)
+            self.answers.append(answer)
             self._write()
         finally:
             give_back(lock, held)
@@ -287,13 +264,12 @@ class AnswerFile:
             file.write(f"{json.dumps(document, indent=1, allow_nan=False)}\n")
 
 
-def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
+def _read(path: Path) -> deque[EarlierAnswer[ScenarioConditions]]:
     """The answers of a file, which need not exist yet.
 
     Raises:
         AnswerFileError: it cannot be read, or holds something else.
     """
-    answers: EarlierAnswers[ScenarioConditions] = EarlierAnswers(MOST_ANSWERS)
     expected = "a file of an earlier tuning, or a new name"
     try:
         text = path.read_text(encoding="utf-8")
@@ -301,7 +277,7 @@ def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
         if not path.parent.is_dir():
             message = f'"{path}" cannot be written (no such directory); expected {expected}'
             raise AnswerFileError(message) from None
-        return answers
+        return deque(maxlen=MOST_ANSWERS)
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or "not a text"
         message = f'"{path}" cannot be read ({reason}); expected {expected}'
@@ -313,9 +289,7 @@ def _read(path: Path) -> EarlierAnswers[ScenarioConditions]:
     except (ValueError, RecursionError):
         message = f'"{path}" is not accepted; expected {expected}'
         raise AnswerFileError(message) from None
-    for answer in document.answers:
-        answers.keep(answer)
-    return answers
+    return deque(document.answers, MOST_ANSWERS)
 
 
 def _fits(answer: EarlierAnswer[ScenarioConditions]) -> bool:

@@ -107,9 +107,10 @@ def _setting_progress(
     return report
 
 
-def race_budget_of(shortlist: int, seeds: Seeds) -> int:
-    """Simulations of the race by default: see :data:`RACE_SEEDS`."""
-    return (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
+def race_budget_of(shortlist: int, seeds: Seeds, given: int | None = None) -> int:
+    """Simulations of the race: as given, or see :data:`RACE_SEEDS`."""
+    usual = (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
+    return usual if given is None else given
 
 
 class Tuning(TuningState):
@@ -161,7 +162,7 @@ class Tuning(TuningState):
         self.full.meet_conditions(leaders, seeds.search[:1], self.until)
         self._re_evaluate(leaders)
         self.compared = (self.best.fresh(), incumbent.fresh())
-        self.results = self.meet(seeds.comparison, self.compared)
+        self.meet(seeds.comparison, self.compared)
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
         if self.compare is not None and len(self.compared[0].seeds) > 1:
@@ -182,7 +183,7 @@ class Tuning(TuningState):
     def _use_noise_estimate(self) -> None:
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
         if len(self.seeds.search) > 1:
-            comparison, length = len(self.seeds.comparison), self.horizon.fraction
+            comparison, length = len(self.seeds.comparison), self.horizon.simulations.length
             noise = MarginNoise(self.full.constraints, comparison, length, len(self.seeds.search))
             for horizon in (self.full, *self.shorter.rungs):
                 horizon.noise = noise
@@ -221,7 +222,7 @@ class Tuning(TuningState):
         while points or self.evaluations < budget:
             until = self._search_deadline()
             # Something is tried in any case: the first simulations may have met a busy machine.
-            runs = len(seeds) + min(len(self.horizon.conditions), SEARCHED_CONDITIONS)
+            runs = len(seeds) + min(len(self.horizon.around), SEARCHED_CONDITIONS)
             each = 0.0 if self.best is None else simulations.least_seconds_each * runs
             left = math.inf if until is None else until - time.monotonic()
             affordable = most if each == 0.0 else min(most, left / each)
@@ -331,7 +332,7 @@ class Tuning(TuningState):
 
     def _comparison_seconds(self) -> float:
         """Wall seconds set aside for the comparison alone."""
-        runs = len(self.seeds.comparison) + AROUND_SEEDS * len(self.full.conditions)
+        runs = len(self.seeds.comparison) + AROUND_SEEDS * len(self.full.around)
         return RESERVE * self.full.simulations.seconds_each * 2 * runs
 
     def _climb_seconds(self) -> float:
@@ -339,7 +340,9 @@ class Tuning(TuningState):
         if self.horizon is self.full:
             return 0.0
         rungs = self.shorter.rungs[1:]
-        runs = math.fsum(rung.fraction * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs))
+        runs = math.fsum(
+            rung.simulations.length * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs)
+        )
         each = self.full.simulations.seconds_each
         return RESERVE * each * runs * self.shortlist * len(self.seeds.search)
 
@@ -417,7 +420,7 @@ class Tuning(TuningState):
             Used(
                 number=self.evaluations,
                 setting=evaluation.setting,
-                length=horizon.fraction,
+                length=horizon.simulations.length,
                 seeds=len(evaluation.seeds),
                 told=value,
                 objective=evaluation.objective,

@@ -23,7 +23,7 @@ from vermilion.scenario.quantities import how_many
 from vermilion.tuning.memory import KeptSimulation
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from vermilion.objectives import Objective
     from vermilion.scenario.errors import ScenarioError
@@ -86,6 +86,31 @@ class Watched(Protocol):
         """The values, in each phase."""
 
 
+def outcome_of(
+    seed: int,
+    result: Result,
+    objective: Objective,
+    watched: Sequence[Watched],
+    data: ResultData | None = None,
+) -> KeptSimulation:
+    """What one simulation has shown.
+
+    Args:
+        seed: of it.
+        result: all that was measured, or what belongs to it.
+        objective: what is evaluated.
+        watched: what is kept beside it, such as constraints.
+        data: all that was measured, if that is to be remembered too.
+    """
+    value, absent = math.inf, None
+    try:
+        value = objective.evaluate(result)
+    except NotMeasuredError as error:
+        # No transfer has completed, say: as bad as can be, and no reason to end a search.
+        absent = f"with seed {seed}, {error}"
+    return KeptSimulation(value, [each.values(result) for each in watched], absent, data)
+
+
 @dataclass(slots=True)
 class Evaluation:
     """A setting and its outcomes, one for each seed.
@@ -113,6 +138,22 @@ class Evaluation:
     results: list[Result] = field(default_factory=list, compare=False, repr=False)
     text: str | None = field(default=None, compare=False, repr=False)
     around: dict[str, Evaluation] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(
+        cls,
+        seeds: Iterable[int],
+        results: Iterable[Result | None],
+        objective: Objective,
+        watched: Sequence[Watched],
+        setting: Setting | None = None,
+    ) -> Self:
+        """Evaluate runs that were made elsewhere; ``None`` for those that were not."""
+        found = cls(setting or {})
+        for seed, result in zip(seeds, results, strict=False):
+            if result is not None:
+                found.add(seed, outcome_of(seed, result, objective, watched))
+        return found
 
     @property
     def objective(self) -> float:
@@ -169,43 +210,8 @@ class Evaluation:
         """True if there is nothing left to simulate with these seeds."""
         return self.refusal is not None or set(seeds) <= set(self.seeds)
 
-    def add(
-        self,
-        seed: int,
-        result: Result,
-        objective: Objective,
-        constraints: Sequence[Watched],
-    ) -> None:
+    def add(self, seed: int, outcome: KeptSimulation) -> None:
         """Takes in what one more simulation has shown."""
-        self.seeds.append(seed)
-        try:
-            self.objectives.append(objective.evaluate(result))
-        except NotMeasuredError as absent:
-            # No transfer has completed, say: as bad as can be, and no reason to end a search.
-            self.objectives.append(math.inf)
-            self.not_measured = NotMeasuredError(f"with seed {seed}, {absent}")
-        if not self.constrained:
-            self.constrained = [[] for _ in constraints]
-        for values, constraint in zip(self.constrained, constraints, strict=True):
-            values.append(constraint.values(result))
-
-    def last_outcome(self, data: ResultData | None) -> KeptSimulation:
-        """Return the last added simulation, to be remembered.
-
-        Args:
-            data: all that was measured, if that is to be remembered too.
-        """
-        objective = self.objectives[-1]
-        absent = self.not_measured if math.isinf(objective) else None
-        return KeptSimulation(
-            objective,
-            [values[-1] for values in self.constrained],
-            None if absent is None else str(absent),
-            data,
-        )
-
-    def add_outcome(self, seed: int, outcome: KeptSimulation) -> None:
-        """Takes in a simulation that is remembered, as :meth:`add` would have."""
         self.seeds.append(seed)
         self.objectives.append(outcome.objective)
         if outcome.not_measured is not None:

@@ -8,7 +8,7 @@ is asked for, with ``objective`` for the only one of its objectives, and those o
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from typing_extensions import TypedDict
 
@@ -28,7 +28,7 @@ from vermilion.tuning.study_plan import StudyPlan
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
-    from typing import Unpack
+    from typing import TypeAlias, Unpack
 
     from vermilion.profiles import Place
     from vermilion.scenario import Scenario
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from vermilion.tuning.state import ProgressReport
     from vermilion.tuning.study import Concluded, Study
 
+    AnyKind: TypeAlias = Recommendation | RobustRecommendation | Front
+
 AnyOutcome = TypeVar("AnyOutcome", bound="Concluded")
 
 
-def execute(
-    plan: TuningPlan, session: TuningSession | None = None
-) -> Recommendation | RobustRecommendation | Front:
+def execute(plan: TuningPlan, session: TuningSession | None = None) -> AnyKind:
     """Does what a plan says.
 
     Ctrl-C ends it early with what there is by then.
@@ -63,34 +63,28 @@ def execute(
         ScenarioError: a part of the plan that is not accepted.
         ValueError: a setting of the search, or a part of the session, that is not accepted.
     """
-    session = session or TuningSession()
-    if plan.kind == "robust":
-        return execute_robust(plan, session)
-    if plan.kind == "front":
-        return execute_front(plan, session)
-    return execute_setting(plan, session)
+    return execute_by(_SEARCHES[plan.kind], plan, session or TuningSession())
 
 
-def execute_setting(plan: TuningPlan, session: TuningSession) -> Recommendation:
-    """Run :func:`execute` of a plan for one scenario's best setting."""
-    return _execute(plan, session, best_setting)
+_SEARCHES: Final[Mapping[Kind, Callable[[PreparedTuning, TuningSession], AnyKind]]] = {
+    "setting": best_setting,
+    "robust": best_for_all,
+    "front": front_of,
+}
 
 
-def execute_robust(plan: TuningPlan, session: TuningSession) -> RobustRecommendation:
-    """Run :func:`execute` of a plan for one setting for several scenarios."""
-    return _execute(plan, session, best_for_all)
-
-
-def execute_front(plan: TuningPlan, session: TuningSession) -> Front:
-    """Run :func:`execute` of a plan for a front."""
-    return _execute(plan, session, front_of)
-
-
-def _execute(
+def execute_by(
+    search: Callable[[PreparedTuning, TuningSession], AnyOutcome],
     plan: TuningPlan,
     session: TuningSession,
-    search: Callable[[PreparedTuning, TuningSession], AnyOutcome],
 ) -> AnyOutcome:
+    """Run :func:`execute` by the search of the plan's kind.
+
+    Args:
+        search: of it.
+        plan: what is asked for.
+        session: how it is done.
+    """
     session.check(plan)
     tuning = prepare(plan)
     tuning = replace(tuning, earlier=_earlier_answers(tuning, session.answers))
@@ -246,7 +240,7 @@ def tune(scenario: Scenario | str | Path, **options: Unpack[SettingOptions]) -> 
         ScenarioError: a part of the tuning that is not accepted.
         ValueError: a setting of the search, or of the session, that is not accepted.
     """
-    return execute_setting(*planned("setting", [scenario], options))
+    return execute_by(best_setting, *planned("setting", [scenario], options))
 
 
 def tune_robust(
@@ -270,7 +264,7 @@ def tune_robust(
         ScenarioError: a part of the tuning that is not accepted.
         ValueError: a setting of the search that is not accepted.
     """
-    return execute_robust(*planned("robust", scenarios, options, over=over))
+    return execute_by(best_for_all, *planned("robust", scenarios, options, over=over))
 
 
 def tune_front(
@@ -295,7 +289,7 @@ def tune_front(
         ScenarioError: a part of it that is not accepted.
         ValueError: a setting of the search that is not accepted.
     """
-    return execute_front(*planned("front", [scenario], options, objectives=objectives or ()))
+    return execute_by(front_of, *planned("front", [scenario], options, objectives=objectives or ()))
 
 
 def plan_of(study: Study) -> TuningPlan:
@@ -329,7 +323,7 @@ def resume_study(
     budget: int,
     answers: AnswerFile | None = None,
     **options: Unpack[ResumptionOptions],
-) -> Recommendation | RobustRecommendation | Front:
+) -> AnyKind:
     """Goes on with a study, with the plan that it was begun with.
 
     Args:

@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from vermilion.objectives import NotMeasuredError, feasible_first
-from vermilion.search import search_named
 from vermilion.tuning.alternatives import gaps, non_dominated
 from vermilion.tuning.engine import LEAST_SEARCH, RESERVE, complete
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.memory import Used
+from vermilion.tuning.search_loop import new_search
 from vermilion.tuning.state import TuningProgress
 from vermilion.tuning.verdict import judge, mean_violation
 
@@ -179,7 +179,7 @@ class Archive:
     def sizes(self) -> tuple[float, float]:
         """A typical size of each objective, the incumbent's."""
         first, second = self.incumbent.means
-        of_first = self.simulations.measured[0].objective
+        of_first = self.simulations.conditions[0].objective
         return of_first.size_of(first) or 1.0, self.second.size_of(second) or 1.0
 
     def violation(self, entry: FrontEntry) -> float:
@@ -317,11 +317,8 @@ class Hunt:
         starts = [space.point(each) for entry in known[:2] for each in complete(entry.setting)]
         for each in complete(archive.incumbent.setting):
             archive.recognise(space.values(space.point(each)))
-        searcher = search_named(self.search)(
-            len(space),
-            seed=self.seed,
-            start_points=dict.fromkeys(starts),
-            **self.search_settings,
+        searcher = new_search(
+            self.search, space, self.seed, dict.fromkeys(starts), self.search_settings
         )
         end, told = self._evaluations + share, 0
         report = self._report("search", self.budget)

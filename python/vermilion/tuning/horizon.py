@@ -45,13 +45,15 @@ from vermilion.tuning.verdict import mean_margins, mean_violation, paired_margin
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from typing import Self
 
-    from vermilion.objectives import Constraint
+    from vermilion.objectives import Constraint, Objective
     from vermilion.search import Point, Space
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Evaluation
-    from vermilion.tuning.memory import Runner
+    from vermilion.tuning.memory import Runner, SimulationMemory
+    from vermilion.tuning.simulations import Condition
     from vermilion.tuning.verdict import Allowances
 
 
@@ -175,47 +177,62 @@ _PROVEN_FAILURE: Final = 0.25
 
 
 @dataclass(slots=True)
-class Condition:
-    """A condition beside those that are given.
-
-    Attributes:
-        key: a stable name.
-        label: in words, to follow "with".
-        weight: beside the others and that of the given ones.
-        horizon: the scenario under it.
-    """
-
-    key: str
-    label: str
-    weight: float
-    horizon: Horizon
-
-
-@dataclass(slots=True)
 class Horizon:
-    """One length of simulation, and what the incumbent reaches in it.
+    """Conditions at one length of simulation, and what the incumbent reaches in them.
 
     Attributes:
-        texts: the scenarios of this length, as the core reads them; usually one.
-        fraction: of the scenario's measured time.
-        simulations: runs settings with it.
+        simulations: run settings in the conditions, usually one, that are given.
         constraints: that its evaluations are made with.
         incumbent: what constraints refer to.
         noise: how far inside its bounds a search has to aim; ``None`` for not at all.
         least_size: of the objective (:attr:`vermilion.objectives.Objective.least_size`).
-        conditions: further ones, in the order in which settings meet them.
+        around: further conditions, in the order in which settings meet them.
+        key: of a further condition, a stable name.
+        label: of it in words, to follow "with".
+        weight: of it, beside the others and that of the given ones.
         scale: a typical size of the objective, the incumbent's.
     """
 
-    texts: Sequence[str]
-    fraction: float
     simulations: Simulations
     constraints: Sequence[Constraint]
     incumbent: Evaluation
     noise: MarginNoise | None = None
     least_size: float = 0.0
-    conditions: list[Condition] = field(default_factory=list)
+    around: list[Horizon] = field(default_factory=list)
+    key: str = ""
+    label: str = ""
+    weight: float = 1.0
     scale: float = field(init=False, default=1.0)
+
+    @classmethod
+    def of(
+        cls,
+        conditions: Sequence[Condition],
+        incumbent: Evaluation,
+        threads: int | None = None,
+        workers: Runner | None = None,
+        memory: SimulationMemory | None = None,
+        *,
+        least_size: float = 0.0,
+    ) -> Self:
+        """Conditions that are simulated together at full length, with the constraints of all.
+
+        Args:
+            conditions: as many as the evaluations have pieces.
+            incumbent: what is in force.
+            threads: simulations at a time; ``None`` for one on each core.
+            workers: do the longer simulations; ``None`` for this machine.
+            memory: of what has been simulated; ``None`` for none.
+            least_size: of the objective.
+        """
+        constraints = [each for condition in conditions for each in condition.constraints]
+        simulations = Simulations(conditions, threads, workers, memory)
+        return cls(simulations, constraints, incumbent, least_size=least_size)
+
+    @property
+    def objective(self) -> Objective:
+        """What is evaluated, in the first condition."""
+        return self.simulations.conditions[0].objective
 
     def meet(self, seeds: Sequence[int], until: float | None) -> list[list[Result | None]]:
         """Lets the incumbent meet the seeds of the search, which every setting will meet.
@@ -223,12 +240,10 @@ class Horizon:
         Returns:
             Its results, a list for each scenario.
         """
-        results = self.simulations.run_each(
-            [self.incumbent], seeds, until=until, made_for="incumbent"
-        )
+        results = self.simulations.run([self.incumbent], seeds, until=until, made_for="incumbent")
         self.incumbent.become_reference()
         self.scale = max(abs(self.incumbent.objective), self.least_size) or 1.0
-        self.incumbent.around = {each.key: each.horizon.incumbent for each in self.conditions}
+        self.incumbent.around = {each.key: each.incumbent for each in self.around}
         return results
 
     def meet_conditions(
@@ -246,12 +261,11 @@ class Horizon:
             until: the moment when it must be over.
             most: so many conditions, the first; ``None`` for all.
         """
-        for condition in self.conditions[:most]:
-            own = condition.horizon
+        for own in self.around[:most]:
             if not own.incumbent.is_complete(seeds):
                 own.meet([each for each in seeds if each not in own.incumbent.seeds], until)
             left = [
-                each.around.setdefault(condition.key, own.incumbent.another(each.setting))
+                each.around.setdefault(own.key, own.incumbent.another(each.setting))
                 for each in evaluations
                 if not self.has_failed(each)
             ]
@@ -265,7 +279,7 @@ class Horizon:
         return self.has_failed(evaluation) or all(
             condition.key in evaluation.around
             and evaluation.around[condition.key].is_complete(seeds)
-            for condition in self.conditions[:most]
+            for condition in self.around[:most]
         )
 
     def has_failed(self, evaluation: Evaluation) -> bool:
@@ -285,7 +299,7 @@ class Horizon:
         # Those that were met stand for all.
         around = (1.0 - GIVEN_WEIGHT) / math.fsum(each.weight for each, _ in met)
         rows = [(GIVEN_WEIGHT, given / self.scale)]
-        rows += [(around * each.weight, own.objective / each.horizon.scale) for each, own in met]
+        rows += [(around * each.weight, own.objective / each.scale) for each, own in met]
         if self.least_size == 0.0 and all(ratio > 0.0 for _, ratio in rows):
             return self.scale * math.exp(math.fsum(share * math.log(each) for share, each in rows))
         return self.scale * math.fsum(share * each for share, each in rows)
@@ -294,12 +308,7 @@ class Horizon:
         """How badly bounds are broken under the conditions that were met; 0 if they are kept."""
         inside = None if self.noise is None else self.noise.allowances_around()
         return math.fsum(
-            mean_violation(
-                each.horizon.constraints,
-                own,
-                each.horizon.incumbent,
-                inside,
-            )
+            mean_violation(each.constraints, own, each.incumbent, inside)
             for each, own in self._met_conditions(evaluation)
         )
 
@@ -342,13 +351,13 @@ class Horizon:
 
         return min(near, key=score, default=None)
 
-    def _met_conditions(self, evaluation: Evaluation) -> list[tuple[Condition, Evaluation]]:
+    def _met_conditions(self, evaluation: Evaluation) -> list[tuple[Horizon, Evaluation]]:
         return [
             (each, own)
-            for each in self.conditions
+            for each in self.around
             if (own := evaluation.around.get(each.key)) is not None
             and own.seeds
-            and each.horizon.incumbent.is_complete(own.seeds)
+            and each.incumbent.is_complete(own.seeds)
         ]
 
     def _violation(self, evaluation: Evaluation, allowances: Allowances | None = None) -> float:
@@ -381,31 +390,17 @@ class Shorter:
     Args:
         full: the whole scenario; its incumbent has met the seeds of the search.
         space: that is searched.
-        threads: simulations at a time.
-        workers: that simulate; ``None`` for this machine alone.
     """
 
-    def __init__(
-        self,
-        full: Horizon,
-        space: Space,
-        threads: int | None,
-        workers: Runner | None = None,
-    ) -> None:
+    def __init__(self, full: Horizon, space: Space) -> None:
         self._full = full
         self._space = space
-        self._threads = threads
-        self._workers = workers
         self.rungs: list[Horizon] = []
 
     @property
     def count(self) -> int:
         """Simulations of shortened scenarios so far."""
-        return sum(
-            each.simulations.count
-            for rung in self.rungs
-            for each in (rung, *(condition.horizon for condition in rung.conditions))
-        )
+        return sum(each.simulations.count for rung in self.rungs for each in (rung, *rung.around))
 
     def measure(
         self, results: Sequence[Result], seeds: Sequence[int], search_seed: int, until: float | None
@@ -476,46 +471,34 @@ class Shorter:
         Raises:
             CannotShortenError: one cannot be shortened.
         """
-        texts, measured = [], []
-        for text, each, result in zip(full.texts, full.simulations.measured, results, strict=True):
+        conditions = []
+        for each, result in zip(full.simulations.conditions, results, strict=True):
             windows = _windows(result)
             objective = each.objective
             total = isinstance(objective, WindowObjective) and objective.over == "total"
             if total and len(windows) > 1:
                 message = "the objective covers all phases and the time between them"
                 raise CannotShortenError(message)
-            texts.append(shortened(text, windows, fraction))
-            measured.append(replace(each, candidates=Candidates(texts[-1], self._space.names)))
-        first, *further = measured
-        simulations = Simulations(
-            first.candidates,
-            first.objective,
-            first.constraints,
-            self._threads,
-            self._workers,
-            memory=first.memory,
-            length=fraction,
-            further=further,
-            added=first.added,
-        )
+            text = shortened(each.text, windows, fraction)
+            candidates = Candidates(text, self._space.names)
+            conditions.append(replace(each, text=text, candidates=candidates))
         incumbent = full.incumbent.apart()
         for piece, result in zip(incumbent.pieces, results, strict=True):
             if piece.text is not None:
                 piece.text = shortened(piece.text, _windows(result), fraction)
-        shorter = Horizon(
-            texts,
-            fraction,
-            simulations,
-            full.constraints,
-            incumbent,
-            least_size=full.least_size,
+        shorter = replace(
+            full,
+            simulations=self._full.simulations.shorter(
+                conditions, full.simulations.memory, fraction
+            ),
+            incumbent=incumbent,
+            around=[],
         )
-        for condition in full.conditions:
+        for condition in full.around:
             try:
-                own = self._rung(condition.horizon, results, fraction)
+                shorter.around.append(self._rung(condition, results, fraction))
             except CannotShortenError:
                 continue
-            shorter.conditions.append(replace(condition, horizon=own))
         return shorter
 
     def _run_incumbent(

@@ -8,8 +8,7 @@ memory is a file in :mod:`vermilion.tuning.study`.
 
 Checks of a recommendation (baselines, and the conditions around it) are simulated after the tuning,
 of scenarios that are no settings of it. Each run is remembered by what it was: the text that the
-core reads, the seed, and the version. A study that is gone on with repeats none of them; without a
-study they are remembered as long as the tuning lasts.
+core reads, the seed, and the version. A study that is gone on with repeats none of them.
 """
 
 from __future__ import annotations
@@ -83,10 +82,10 @@ class Used:
 
 
 class SimulationMemory(Protocol):
-    """Keeps the simulations of one scenario."""
+    """Keeps the simulations of a tuning's scenarios."""
 
     def recall(
-        self, length: float, setting: Setting, seeds: Sequence[int]
+        self, length: float, setting: Setting, seeds: Sequence[int], scenario: int = 0
     ) -> Mapping[int, KeptSimulation]:
         """Return the known simulations of a setting, by seed.
 
@@ -94,6 +93,7 @@ class SimulationMemory(Protocol):
             length: the fraction of the scenario's measured time.
             setting: values of the tuned parameters, by path.
             seeds: those that are asked about.
+            scenario: its place among several.
         """
 
     def keep(
@@ -101,6 +101,7 @@ class SimulationMemory(Protocol):
         length: float,
         made_for: SimulatedFor,
         outcomes: Iterable[tuple[Setting, int, KeptSimulation]],
+        scenario: int = 0,
     ) -> None:
         """Remembers simulations, all or none of them: setting, seed, outcome."""
 
@@ -144,21 +145,6 @@ class RunMemory(Protocol):
 
     def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
         """Remembers runs, all or none of them."""
-
-
-class RunsOfNow:
-    """A memory that ends with the process: of a tuning without a study."""
-
-    def __init__(self) -> None:
-        self._known: dict[str, Mapping[str, Any]] = {}
-
-    def recall_run(self, key: str) -> Mapping[str, Any] | None:
-        """Stored measurements; ``None`` if there are none."""
-        return self._known.get(key)
-
-    def keep_runs(self, runs: Iterable[tuple[str, Mapping[str, Any]]]) -> None:
-        """Remembers runs."""
-        self._known.update(runs)
 
 
 class RememberedRuns:

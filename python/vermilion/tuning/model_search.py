@@ -10,16 +10,15 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from vermilion.search import AUTOMATIC, chosen_search, search_from_state, search_named
+from vermilion.search import AUTOMATIC, chosen_search, search_from_state
 from vermilion.simulate.accepted import check_seed
-from vermilion.tuning.candidates import Candidates, Setting
 from vermilion.tuning.comparison import Comparison, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.horizon import Condition, Horizon, Shorter
+from vermilion.tuning.horizon import Horizon
 from vermilion.tuning.neighbourhood import GIVEN_WEIGHT, constraints_around
-from vermilion.tuning.screening import Screening
-from vermilion.tuning.simulations import Simulations
+from vermilion.tuning.search_loop import new_search
+from vermilion.tuning.simulations import Condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from vermilion.scenario import Scenario
     from vermilion.search import Search, Space
     from vermilion.simulate import Result
+    from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Seeds
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.memory import Memory, Runner
@@ -103,7 +103,6 @@ def search_best(
     progress: ProgressReport | None = None,
     memory: Memory | None = None,
     conditions: Sequence[Neighbour] = (),
-    conditions_in_force: Mapping[str, Scenario] | None = None,
     condition_workers: Runner | None = None,
 ) -> SearchOutcome:
     """Searches the best setting of a model and compares it with the incumbent.
@@ -144,8 +143,6 @@ def search_best(
             deadline apart), and keeps what this one does.
         conditions: around the model's, under which a setting has to do as well; they share half
             of the weight.
-        conditions_in_force: by key the network with what is in force, where that is
-            another discipline.
         condition_workers: simulate these.
 
     Raises:
@@ -157,53 +154,29 @@ def search_best(
     for seed in (*seeds.search, *seeds.re_evaluation, *seeds.comparison):
         check_seed(seed)
     text = model if isinstance(model, str) else model.core_json()
-    simulations = Simulations(
-        Candidates(text, space.names), objective, constraints, threads, workers, memory=memory
-    )
-    full = Horizon(
-        [text],
-        1.0,
-        simulations,
-        constraints,
-        in_force or Evaluation(incumbent),
-        least_size=objective.least_size,
-    )
+    given = Condition.of(text, space.names, objective, constraints)
+    least_size = objective.least_size
+    now = in_force or Evaluation(incumbent)
+    full = Horizon.of([given], now, threads, workers, memory, least_size=least_size)
+    around = constraints_around(constraints)
     for each in conditions:
-        standing = None if conditions_in_force is None else conditions_in_force.get(each.key)
-        full.conditions.append(
-            Condition(
-                each.key,
-                each.label,
-                (1.0 - GIVEN_WEIGHT) / len(conditions),
-                Horizon(
-                    [own := each.scenario.core_json()],
-                    1.0,
-                    Simulations(
-                        Candidates(own, space.names),
-                        objective,
-                        (around := constraints_around(constraints)),
-                        threads,
-                        condition_workers or workers,
-                        added=each.added,
-                    ),
-                    around,
-                    Evaluation(incumbent)
-                    if standing is None
-                    else Evaluation(dict.fromkeys(incumbent), text=standing.core_json()),
-                    least_size=objective.least_size,
-                ),
-            )
+        own = Condition.of(each.scenario.core_json(), space.names, objective, around, each.added)
+        now = Evaluation(incumbent)
+        if each.standing is not None:
+            now = Evaluation(dict.fromkeys(incumbent), text=each.standing.core_json())
+        horizon = Horizon.of(
+            [own], now, threads, condition_workers or workers, least_size=least_size
         )
+        horizon.key, horizon.label = each.key, each.label
+        horizon.weight = (1.0 - GIVEN_WEIGHT) / len(conditions)
+        full.around.append(horizon)
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
-        starts = [*complete(incumbent), *rules, *warm_starts]
-        searcher = search_named(chosen_search(search, len(space)))(
-            len(space),
-            seed=search_seed,
-            start_points=[space.point(setting) for setting in starts],
-            **(search_settings or {}),
-        )
+        settings = (*complete(incumbent), *rules, *warm_starts)
+        starts = [space.point(each) for each in settings]
+        name = chosen_search(search, len(space))
+        searcher = new_search(name, space, search_seed, starts, search_settings)
 
     def compared(best: Evaluation, other: Evaluation, confidence: float) -> Comparison:
         least = 0.0 if least_gain is None else least_gain(abs(other.objective))
@@ -224,27 +197,28 @@ def search_best(
         seeds=seeds,
         search=searcher,
         shortlist=shortlist,
-        race_budget=race_budget_of(shortlist, seeds) if race_budget is None else race_budget,
+        race_budget=race_budget_of(shortlist, seeds, race_budget),
         progress=progress,
         start=start,
         until=None if deadline_s is None else start + deadline_s,
-        shorter=Shorter(full, space, threads, workers),
         memory=memory,
         compare=compared,
-        screening=Screening(crosses_zero=objective.least_size > 0.0),
         rules=rules,
         earlier=[] if search_state is None else _leaders_of(search_state, searcher, space),
     )
     tuning.run(budget, search_seed if fidelity == "auto" else None)
     accepted, reason, comparison = _decision(tuning)
+    best_results, incumbent_results = (
+        ([], []) if tuning.compared is None else (each.results for each in tuning.compared)
+    )
     return SearchOutcome(
         best=None if tuning.best is None else tuning.best.setting,
         incumbent=incumbent,
         accepted=accepted,
         reason=reason,
         comparison=comparison,
-        best_results=tuple(tuning.results[0]),
-        incumbent_results=tuple(tuning.results[1]),
+        best_results=tuple(best_results),
+        incumbent_results=tuple(incumbent_results),
         end=tuning.end,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,

@@ -69,12 +69,14 @@ class Neighbour:
         label: in words, to follow "with": "twice as many flows".
         scenario: under that condition, the setting in force included.
         added: groups of flows that the scenario itself does not have.
+        standing: the same with another discipline, if that is in force.
     """
 
     key: str
     label: str
     scenario: Scenario
     added: tuple[str, ...] = ()
+    standing: Scenario | None = None
 
 
 def neighbours(scenario: Scenario, links: Sequence[str] | None = None) -> tuple[Neighbour, ...]:

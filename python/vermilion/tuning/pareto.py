@@ -26,6 +26,7 @@ harm. What each setting costs is shown beside its objectives instead.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING
 
@@ -66,15 +67,9 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         ValueError: a setting of the search that is not accepted.
     """
     plan, [case] = tuning.plan, tuning.cases
-    first, second = case.objectives
-    simulations = Simulations(
-        case.candidates,
-        first,
-        (*case.constraints, Second(second)),
-        session.threads,
-        session.workers,
-        memory=session.study,
-    )
+    second = case.objectives[1]
+    condition = replace(case.condition, besides=(Second(second),))
+    simulations = Simulations([condition], session.threads, session.workers, session.study)
     incumbent = FrontEntry(case.in_force())
     hunt = Hunt(
         archive=Archive(simulations, second, case.constraints, tuning.seeds.search, incumbent),
@@ -241,9 +236,8 @@ def _better(entry: FrontEntry, now: FrontEntry) -> tuple[bool, bool]:
 def _price(entry: FrontEntry, tuning: PreparedTuning) -> dict[str, Interval]:
     """Price of a setting, at the link that the first objective is about or that is tuned."""
     [case] = tuning.cases
-    links = [link for objective in case.objectives for link in objective.links]
     over = over_of(case.objective)
-    return price_intervals(entry.evaluation.results, [*links, *tuning.links][0], over)
+    return price_intervals(entry.evaluation.results, tuning.link_of(case), over)
 
 
 def _harm_violations(entry: FrontEntry, now: FrontEntry, tuning: PreparedTuning) -> tuple[str, ...]:

@@ -32,7 +32,7 @@ from vermilion.simulate.runs import run_many
 from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.evaluation import Evaluation, Seeds
 from vermilion.tuning.recommendation import OnDevice
-from vermilion.tuning.simulations import needs_flow_delays
+from vermilion.tuning.simulations import Condition, needs_flow_delays
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -174,6 +174,11 @@ class Case:
         return Evaluation(dict.fromkeys(self.incumbent), text=self.before.core_json())
 
     @property
+    def condition(self) -> Condition:
+        """The scenario as something to measure settings in."""
+        return Condition(self.text, self.candidates, self.objective, self.constraints)
+
+    @property
     def objective(self) -> Objective:
         """The first objective."""
         return self.objectives[0]
@@ -231,6 +236,15 @@ class PreparedTuning:
     def links(self) -> tuple[str, ...]:
         """The links whose queues are tuned; where none is, all of the first scenario."""
         return tuned_links(self.cases[0].scenario, self.space.names)
+
+    @property
+    def named_links(self) -> tuple[str, ...]:
+        """The links whose queues are tuned."""
+        return _named_links(self.cases[0].scenario, self.space.names)
+
+    def link_of(self, case: Case) -> str:
+        """Link whose price is shown of a scenario."""
+        return [*(link for each in case.objectives for link in each.links), *self.links][0]
 
     def until(self, deadline_s: float | None) -> float | None:
         """The moment when all must be over, on the clock of ``time.monotonic``.

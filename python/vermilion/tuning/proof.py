@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from vermilion.search import Space
-    from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.state import Compare, TuningState
@@ -115,12 +114,12 @@ class Proof:
         among = tuning.comparison.among
         for setting in settings:
             plain = tuning.full.incumbent.another(setting)
-            [results] = tuning.meet(incumbent.seeds[:_GATE], [plain])
+            tuning.meet(incumbent.seeds[:_GATE], [plain])
             among += 1
             if accepted and self._compare(best.first(_GATE), plain, LATER_LOOKS).accepted:
                 continue
             if rest := incumbent.seeds[_GATE:]:
-                results += tuning.meet(rest, [plain])[0]
+                tuning.meet(rest, [plain])
             if len(plain.seeds) < len(incumbent.seeds) or self._is_unmeasured((plain,)):
                 continue
             comparison = self._compare(plain, incumbent, LATER_LOOKS)
@@ -128,8 +127,7 @@ class Proof:
             if comparison.accepted and not better:
                 was_chosen = tuning.comparison.among > 1
                 tuning.comparison = comparison.chosen_among(among) if was_chosen else comparison
-                tuning.best = plain
-                tuning.compared, tuning.results[0] = (plain, incumbent), results
+                tuning.best, tuning.compared = plain, (plain, incumbent)
                 return
         if tuning.comparison.among > 1:
             tuning.comparison = tuning.comparison.chosen_among(among)
@@ -141,14 +139,13 @@ class Proof:
             return False
         count = times * len(tuning.seeds.comparison)
         some, self._further = self._further[:count], self._further[count:]
-        for kept, new in zip(tuning.results, tuning.meet(some, tuning.compared), strict=True):
-            kept.extend(new)
+        tuning.meet(some, tuning.compared)
         if self._is_unmeasured(tuning.compared):
             return False
         tuning.comparison = self._compare(*tuning.compared, LATER_LOOKS)
         return True
 
-    def _prove_best_of(self, settings: Sequence[Setting]) -> list[tuple[Evaluation, list[Result]]]:
+    def _prove_best_of(self, settings: Sequence[Setting]) -> list[Evaluation]:
         """Takes the best of some settings that can be proven, if it is better than the best.
 
         Returns:
@@ -160,49 +157,45 @@ class Proof:
         measured = []
         best, incumbent = tuning.compared
         others = [tuning.full.incumbent.another(setting) for setting in settings]
-        results = tuning.meet(incumbent.seeds[:_GATE], others)
+        tuning.meet(incumbent.seeds[:_GATE], others)
         count = 1 + sum(bool(each.seeds) for each in others)
         if tuning.comparison.accepted:  # those that a few seeds show to be worse meet no more
             most = best.first(_GATE).objective
-            kept = [each.objective < most for each in others]
-            others = [each for each, keeps in zip(others, kept, strict=True) if keeps]
-            results = [row for row, keeps in zip(results, kept, strict=True) if keeps]
+            others = [each for each in others if each.objective < most]
         if rest := incumbent.seeds[_GATE:]:
-            for row, more in zip(results, tuning.meet(rest, others), strict=True):
-                row.extend(more)
+            tuning.meet(rest, others)
         least = best.objective if tuning.comparison.accepted else math.inf
         first = tuning.comparison
-        for evaluation, row in zip(others, results, strict=True):
+        for evaluation in others:
             met = evaluation.refusal is None and len(evaluation.seeds) == len(incumbent.seeds)
             if not met or self._is_unmeasured((evaluation,)):
                 continue
             if evaluation.objective >= least:
                 continue
-            measured.append((evaluation, row))
+            measured.append(evaluation)
             comparison = self._compare(evaluation, incumbent, LATER_LOOKS)
             if comparison.accepted:
                 least = evaluation.objective
                 tuning.comparison, tuning.best = comparison, evaluation
-                tuning.compared, tuning.results[0] = (evaluation, incumbent), row
+                tuning.compared = evaluation, incumbent
         if tuning.comparison is not first:
             tuning.comparison = tuning.comparison.chosen_among(count)
         return measured
 
-    def _retry_nearest(self, tried: Sequence[tuple[Evaluation, list[Result]]]) -> None:
+    def _retry_nearest(self, tried: Sequence[Evaluation]) -> None:
         """Lets whatever came nearest to being proven meet as many seeds again."""
         tuning = self._tuning
         if tuning.compared is None:
             return
         incumbent = tuning.compared[1]
 
-        def missing(entry: tuple[Evaluation, list[Result]]) -> float:
-            verdicts = judge(tuning.full.constraints, entry[0], incumbent, LATER_LOOKS)
+        def missing(evaluation: Evaluation) -> float:
+            verdicts = judge(tuning.full.constraints, evaluation, incumbent, LATER_LOOKS)
             return math.fsum(verdict.cautious_violation for verdict in verdicts)
 
-        nearest, row = min(tried, key=missing)
+        nearest = min(tried, key=missing)
         if self._compare(nearest, incumbent, LATER_LOOKS).decision.doubtful:
             tuning.best, tuning.compared = nearest, (nearest, incumbent)
-            tuning.results[0] = row
             self._add_seeds(len(nearest.seeds) // len(tuning.seeds.comparison))
 
     def _inner_settings(self) -> list[Setting]:

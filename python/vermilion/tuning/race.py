@@ -1,7 +1,7 @@
 """The race of a comparison: seeds go where they decide something.
 
 It serves the leaders of a search (:class:`LeadersOfSearch`), whose best values are partly luck, and
-the settings of a device that advice compares (:mod:`vermilion.advise.comparing`). They meet seeds
+the settings of a device that advice compares (:mod:`vermilion.advise.judgement`). They meet seeds
 together, a few at a time. After each round every one is compared with the first of them, seed by
 seed; who is clearly worse stops, and the simulations saved go to those that cannot be told apart
 yet. The race ends when it is decided, or the seeds, the simulations or the time are spent; the
@@ -199,15 +199,15 @@ class LeadersOfSearch:
         progress: Callable[[int], object] | None,
     ) -> int:
         """Simulates some leaders and the incumbent."""
-        [kept, *_] = self._horizon.simulations.run_in_step(
+        met = self._horizon.simulations.run_in_step(
             [self._incumbent, *some],
             seeds,
             until=self._until,
             progress=progress,
             made_for="re-evaluation",
         )
-        self._met += len(kept)
-        return len(kept)
+        self._met += met
+        return met
 
     def is_decided(self, left: Sequence[Evaluation]) -> bool:
         """True if one is left: the comparison that follows has seeds of its own."""

@@ -339,9 +339,7 @@ class Recommendation:
     @property
     def summary(self) -> str:
         """A screen of text: the decision, its price beside the baselines, and what was kept."""
-        lines = [*wrapped(self.title), *wrapped(self.reason)]
-        for warning in self.warnings:
-            lines += wrapped(f"warning: {warning}")
+        lines = decision_lines(self.title, self.reason, self.warnings)
         lines += ["", *aligned(self._setting_rows()), ""]
         if self.comparison is not None:
             lines += [*self._summary_table(self.comparison), ""]
@@ -379,14 +377,8 @@ class Recommendation:
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
-        lines = [
-            *wrapped(self.title),
-            *wrapped(self.reason),
-            *(line for each in self.warnings for line in wrapped(f"warning: {each}")),
-            "",
-            *aligned(self._setting_rows()),
-            "",
-        ]
+        lines = decision_lines(self.title, self.reason, self.warnings)
+        lines += ["", *aligned(self._setting_rows()), ""]
         comparison = self.comparison
         if comparison is not None:
             lines += [*aligned(self._price_rows(comparison, ())), ""]
@@ -463,6 +455,12 @@ class Recommendation:
         paragraphs = "\n".join(f"<p>{escape(line)}</p>" for line in said)
         page = f"<div>\n{table}\n{paragraphs}\n{listed}</div>"
         return page.replace(" +- ", " ± ")
+
+
+def decision_lines(title: str, reason: str, warnings: Sequence[str]) -> list[str]:
+    """Lines of a decision, its reason, and what to know before it is followed."""
+    said = [title, reason, *(f"warning: {each}" for each in warnings)]
+    return [line for each in said for line in wrapped(each)]
 
 
 def ended_by(end: End) -> str:

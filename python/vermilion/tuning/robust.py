@@ -31,33 +31,26 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vermilion.search import search_named
 from vermilion.simulate.statistics import Interval, SettingPair, mean_interval
 from vermilion.tuning.checks import (
-    BESIDE,
-    LEAST_DEADLINE_S,
-    Beside,
+    baselines_beside,
     box_warnings,
-    is_time_for_more,
     paired_prices,
+    search_seconds,
 )
 from vermilion.tuning.comparison import Comparison, chance_warnings, compare
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Joining, JointEvaluation
-from vermilion.tuning.horizon import Horizon, Shorter
+from vermilion.tuning.horizon import Horizon
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
-from vermilion.tuning.screening import Screening
-from vermilion.tuning.simulations import MeasuredScenario, Simulations
+from vermilion.tuning.search_loop import new_search
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.search import Point
     from vermilion.tuning.evaluation import Evaluation, Over
     from vermilion.tuning.preparation import Case, PreparedTuning
-    from vermilion.tuning.recommendation import BaselineOutcome
     from vermilion.tuning.session import TuningSession
-    from vermilion.tuning.state import End
 
 
 def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustRecommendation:
@@ -80,33 +73,30 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
     numbers, space = prepared.seeds, prepared.space
     least = [case.objective.least_size for case in cases]
     joining = Joining(plan.over, shares, [1.0] * len(cases), least)
-    full = _horizon(cases, joining, session)
-    race_budget = plan.race_budget
+    seconds = search_seconds(session.deadline_s)
+    known = [setting for case in cases for setting in complete(case.incumbent)]
+    starts = [space.point(setting) for setting in (*known, *plan.warm_starts)]
     tuning = Tuning(
-        full=full,
+        full=_horizon(prepared, joining, session),
         space=space,
-        maximised=False,
         seeds=numbers,
-        search=search_named(prepared.search)(
-            len(space),
-            seed=plan.seed,
-            start_points=dict.fromkeys(_starts(prepared)),
-            **(plan.search_settings or {}),
+        search=new_search(
+            prepared.search, space, plan.seed, dict.fromkeys(starts), plan.search_settings
         ),
         shortlist=plan.shortlist,
-        race_budget=race_budget_of(plan.shortlist, numbers) if race_budget is None else race_budget,
+        race_budget=race_budget_of(plan.shortlist, numbers, plan.race_budget),
         progress=session.progress,
         start=prepared.start,
-        until=_search_deadline(prepared, session),
-        shorter=Shorter(full, space, session.threads, session.workers),
+        until=None if seconds is None else prepared.start + seconds,
         memory=session.study,
-        screening=Screening(crosses_zero=full.least_size > 0.0),
     )
     tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
     accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
     first = cases[0].scenario
-    rivals, end = _baselines(tuning, prepared, session)
+    now = () if tuning.compared is None else tuning.compared[1].pieces
+    runs = [each.results for each in now]
+    rivals, end = baselines_beside(prepared, session, runs, tuning.end)
     warnings = box_warnings(first, space, best) if best is not None and accepted else ()
     return RobustRecommendation(
         over=plan.over,
@@ -161,70 +151,22 @@ def _insensitivity_warnings(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
     ]
 
 
-def _search_deadline(prepared: PreparedTuning, session: TuningSession) -> float | None:
-    """The moment when all but what stands beside the outcome must be over."""
-    until = prepared.until(session.deadline_s)
-    if until is None or until - prepared.start < LEAST_DEADLINE_S:
-        return until
-    return until - BESIDE * (until - prepared.start)
-
-
-def _baselines(
-    tuning: Tuning, prepared: PreparedTuning, session: TuningSession
-) -> tuple[list[tuple[BaselineOutcome, ...]], End]:
-    """Return the baselines of each scenario, and the end.
-
-    Ctrl-C leaves out what was not measured yet; what was decided before stands.
-    """
-    cases = prepared.cases
-    rivals: list[tuple[BaselineOutcome, ...]] = [()] * len(cases)
-    if tuning.compared is None or not is_time_for_more(session, tuning.end):
-        return rivals, tuning.end
-    try:
-        for number, case in enumerate(cases):
-            beside = Beside(prepared, session, case, share=1.0 / (len(cases) - number))
-            rivals[number] = beside.rivals(tuning.compared[1].pieces[number].results)
-    except KeyboardInterrupt:
-        return rivals, "interrupted"
-    return rivals, tuning.end
-
-
-def _horizon(cases: Sequence[Case], joining: Joining, session: TuningSession) -> Horizon:
+def _horizon(prepared: PreparedTuning, joining: Joining, session: TuningSession) -> Horizon:
     """Horizon of all scenarios together."""
-    study = session.study
-    first, *others = [
-        MeasuredScenario(
-            case.candidates,
-            case.objective,
-            case.constraints,
-            None if study is None else study.of_scenario(number),
-        )
-        for number, case in enumerate(cases)
-    ]
-    simulations = Simulations(
-        first.candidates,
-        first.objective,
-        first.constraints,
-        session.threads,
-        session.workers,
-        memory=first.memory,
-        further=others,
-    )
+    cases = prepared.cases
     incumbents = JointEvaluation.of_incumbents([case.in_force() for case in cases], joining)
-    constraints = [constraint for case in cases for constraint in case.constraints]
-    texts = [case.text for case in cases]
     # 1 is "as now" of what is minimised and -1 of what is maximised: together they cancel.
     goals = {case.objective.maximised for case in cases}
     cancels = len(goals) > 1 or any(joining.least_sizes)
-    return Horizon(
-        texts, 1.0, simulations, constraints, incumbents, least_size=1.0 if cancels else 0.0
+    least_size = 1.0 if cancels else 0.0
+    return Horizon.of(
+        [case.condition for case in cases],
+        incumbents,
+        session.threads,
+        session.workers,
+        session.study,
+        least_size=least_size,
     )
-
-
-def _starts(prepared: PreparedTuning) -> list[Point]:
-    """Starting points of the search: the incumbent, then those given."""
-    known = [setting for case in prepared.cases for setting in complete(case.incumbent)]
-    return [prepared.space.point(setting) for setting in (*known, *prepared.plan.warm_starts)]
 
 
 def _decision(
@@ -298,7 +240,7 @@ def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, SettingP
     found = []
     best, now = tuning.compared
     for case, mine, other in zip(prepared.cases, best.pieces, now.pieces, strict=True):
-        link = (*case.objective.links, *prepared.links)[0]
+        link = prepared.link_of(case)
         found.append(paired_prices((mine.results, other.results), link, case.objective))
     return found
 

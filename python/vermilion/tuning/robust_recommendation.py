@@ -12,6 +12,7 @@ from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.recommendation import (
     Recommendation,
     aligned,
+    decision_lines,
     ended_by,
     fresh_rows,
     interval_text,
@@ -159,7 +160,7 @@ class RobustRecommendation:
         """Render the decision, the setting and its figures in each scenario for a notebook."""
         said = [self.reason, *(f"warning: {warning}" for warning in self.warnings)]
         settings = [(path, [text]) for path, text in self.readable.items()]
-        table = ShownTable(self._title(), ["best found"], [Section("parameter", settings)])
+        table = ShownTable(self.title, ["best found"], [Section("parameter", settings)])
         parts = [table.html(), *(f"<p>{escape(line)}</p>" for line in said)]
         for case in self.cases:
             if rows := _price_rows(case):
@@ -169,16 +170,16 @@ class RobustRecommendation:
             parts += [f"<p>{escape(line)}</p>" for line in _constraint_lines(case)]
         return "\n".join(["<div>", *parts, "</div>"]).replace(" +- ", " ± ")
 
-    def _title(self) -> str:
+    @property
+    def title(self) -> str:
+        """The decision in a line."""
         decision = "use the best setting found in all of them" if self.accepted else "no change"
         return f"{len(self.cases)} scenarios, {self.over}: {decision}"
 
     @property
     def summary(self) -> str:
         """A screen of text: the decision, the setting, and a line for each scenario."""
-        lines = [*wrapped(self._title()), *wrapped(self.reason)]
-        for warning in self.warnings:
-            lines += wrapped(f"warning: {warning}")
+        lines = decision_lines(self.title, self.reason, self.warnings)
         lines += ["", *aligned(list(self.readable.items())), ""]
         rows = [("scenario", "goal", "in force", "best found", "best baseline")]
         for case in self.cases:
@@ -201,7 +202,7 @@ class RobustRecommendation:
 
     def __str__(self) -> str:
         """A page of text: the decision and what it rests on."""
-        lines = [self._title(), self.reason]
+        lines = [self.title, self.reason]
         lines += [*(f"warning: {warning}" for warning in self.warnings), ""]
         widest = max((len(path) for path in self.readable), default=0)
         lines += [f"  {path:<{widest}}  {text}" for path, text in self.readable.items()]

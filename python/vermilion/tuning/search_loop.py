@@ -7,9 +7,9 @@ scenario allows: seeds one after the other, and settings simulated ahead of thei
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from vermilion.search import AUTOMATIC, chosen_search, search_named
+from vermilion.search import search_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,17 +17,26 @@ if TYPE_CHECKING:
     from vermilion.search import Point, Search, Space
 
 
-def hurried_search(space: Space, seed: int, starts: Iterable[Mapping[str, float]] = ()) -> Search:
-    """Return the usual search for a few dozen settings.
+def new_search(
+    name: str,
+    space: Space,
+    seed: int,
+    starts: Iterable[Point] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> Search:
+    """Return a search of a space.
 
     Args:
+        name: of the search.
         space: that is searched.
         seed: of its random points.
-        starts: settings to begin with.
+        starts: points to begin with.
+        settings: further arguments of it.
+
+    Raises:
+        ValueError: a setting that is not accepted.
     """
-    points = [space.point(each) for each in starts]
-    name = chosen_search(AUTOMATIC, len(space), "hurry")
-    return search_named(name)(len(space), seed=seed, start_points=points)
+    return search_named(name)(len(space), seed=seed, start_points=starts, **(settings or {}))
 
 
 def run_search(

@@ -7,12 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from vermilion.scenario.errors import ScenarioError
+from vermilion.tuning.memory import RememberedRuns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from vermilion.simulate.batches import BatchRunner
     from vermilion.tuning.earlier_answers import AnswerFile
+    from vermilion.tuning.memory import Runner
     from vermilion.tuning.plan import TuningPlan
     from vermilion.tuning.state import ProgressReport
     from vermilion.tuning.study import Study
@@ -49,6 +51,13 @@ class TuningSession:
     study: Study | None = None
     answers: AnswerFile | None = None
     resume: Mapping[str, Any] | None = None
+
+    @property
+    def runner(self) -> Runner | None:
+        """Whatever simulates what is no setting of the tuning; a study remembers it."""
+        if self.study is None:
+            return self.workers
+        return RememberedRuns(self.study, self.workers, self.threads)
 
     def check(self, plan: TuningPlan) -> None:
         """Refuses what does not go with a plan, or with each other.

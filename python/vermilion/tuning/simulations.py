@@ -12,16 +12,21 @@ from vermilion.scenario.errors import ScenarioError
 from vermilion.simulate import Result
 from vermilion.simulate.batches import cores
 from vermilion.simulate.runs import run_many
+from vermilion.tuning.candidates import Candidates
+from vermilion.tuning.evaluation import outcome_of
 from vermilion.tuning.memory import KEPT_WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from typing import Self
 
-    from vermilion.objectives import Objective
+    from vermilion.objectives import Constraint, Objective
     from vermilion.simulate.result_data import ResultData
-    from vermilion.tuning.candidates import Candidates
     from vermilion.tuning.evaluation import Evaluation, Watched
     from vermilion.tuning.memory import KeptSimulation, Runner, SimulatedFor, SimulationMemory
+
+    _Piece = tuple[int, Evaluation]
+    """The number of a condition, and what is evaluated in it."""
 
 _BUSY: Final = 0.9
 """The share of the cores that should be at work, on average."""
@@ -31,35 +36,61 @@ _MOST_LOST: Final = 10.0
 
 
 @dataclass(frozen=True, slots=True)
-class MeasuredScenario:
-    """A scenario, and what is made of its simulations.
+class Condition:
+    """A network in which settings are measured, and what is made of its runs.
 
     Attributes:
-        candidates: writes the scenario with a setting.
+        text: the network as the core reads it.
+        candidates: writes it with a setting.
         objective: what is evaluated.
         constraints: whose metrics are kept with it.
-        memory: what is known already, and keeps what is simulated; ``None`` for none.
         added: groups of flows that belong to the conditions, and of which nothing is measured.
+        besides: what is kept after the constraints, and asks for nothing.
     """
 
+    text: str
     candidates: Candidates
     objective: Objective
-    constraints: Sequence[Watched]
-    memory: SimulationMemory | None = None
+    constraints: Sequence[Constraint]
     added: tuple[str, ...] = ()
+    besides: tuple[Watched, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        paths: Iterable[str],
+        objective: Objective,
+        constraints: Sequence[Constraint],
+        added: tuple[str, ...] = (),
+    ) -> Self:
+        """A network with other values at these paths."""
+        return cls(text, Candidates(text, paths), objective, constraints, added)
+
+    @property
+    def watched(self) -> tuple[Watched, ...]:
+        """What is kept of each run beside the objective."""
+        return (*self.constraints, *self.besides)
 
     @property
     def needs_flow_delays(self) -> bool:
         """True if an objective, or something that is watched, is about packets' delay or loss."""
-        return any(needs_flow_delays(each) for each in (self.objective, *self.constraints))
+        return any(needs_flow_delays(each) for each in (self.objective, *self.watched))
 
-    def without_added(self, result: Result) -> Result:
-        """Return a result without the flows that belong to the conditions."""
-        if not self.added:
-            return result
-        flows = result.data["flows"].items()
-        own = {name: each for name, each in flows if name not in self.added}
-        return Result({**result.data, "flows": own})
+    def outcome(self, seed: int, result: Result, *, whole: bool) -> KeptSimulation:
+        """What is made of a run.
+
+        Args:
+            seed: of the run.
+            result: all that was measured.
+            whole: whether that is kept too.
+        """
+        seen = result
+        if self.added:
+            flows = result.data["flows"].items()
+            own = {name: each for name, each in flows if name not in self.added}
+            seen = Result({**result.data, "flows": own})
+        return outcome_of(seed, seen, self.objective, self.watched, result.data if whole else None)
 
     def is_whole(self, outcome: KeptSimulation) -> bool:
         """True if all that was measured is remembered, and fits what was made of it."""
@@ -73,24 +104,18 @@ class MeasuredScenario:
             return False  # of a file that something else has written to
 
 
-class Simulations:
-    """Runs evaluations' settings and adds what they show.
+class Batches:
+    """Simulates in batches, on all cores, against a deadline, and keeps the account.
 
     Args:
-        candidates: writes the scenario with a setting.
-        objective: what is evaluated.
-        constraints: whose metrics are kept with it.
         threads: simulations at a time; ``None`` for one on each core.
         workers: do the longer simulations; ``None`` for this machine alone.
-        memory: what is known already, and keeps what is simulated; ``None`` for none.
-        length: the fraction of the scenario's measured time that the candidates simulate.
-        further: other scenarios in which each setting is simulated too; then every evaluation has
-            a piece for each scenario, in this order.
-        added: groups of flows of which nothing is measured.
+        flow_delays: whether runs measure packets' delay and loss.
+        together: networks that belong to one setting.
+        clock: by which deadlines pass; ``None`` for ``time.monotonic``.
 
     Attributes:
-        measured: all scenarios.
-        count: simulations so far, those that were remembered included.
+        count: simulations so far.
         least_seconds_each: wall seconds per setting and seed of the fastest batch, all cores
             working; 0 before the first.
         threads: as given or found; with workers, as many as they have cores.
@@ -98,21 +123,16 @@ class Simulations:
 
     def __init__(
         self,
-        candidates: Candidates,
-        objective: Objective,
-        constraints: Sequence[Watched],
         threads: int | None = None,
         workers: Runner | None = None,
         *,
-        memory: SimulationMemory | None = None,
-        length: float = 1.0,
-        further: Sequence[MeasuredScenario] = (),
-        added: tuple[str, ...] = (),
+        flow_delays: bool = False,
+        together: int = 1,
+        clock: Callable[[], float] | None = None,
     ) -> None:
-        first = MeasuredScenario(candidates, objective, constraints, memory, added)
-        self.measured = [first, *further]
-        self._flow_delays = any(measured.needs_flow_delays for measured in self.measured)
-        self._length = length
+        self._flow_delays = flow_delays
+        self._together = together
+        self._clock = clock or time.monotonic
         self._seconds = 0.0
         self._timed = 0
         self.least_seconds_each = 0.0
@@ -124,7 +144,7 @@ class Simulations:
     @property
     def seconds_each(self) -> float:
         """Wall seconds per setting and seed so far, all cores working; 0 before the first."""
-        return len(self.measured) * self._seconds / self._timed if self._timed else 0.0
+        return self._together * self._seconds / self._timed if self._timed else 0.0
 
     def batch_size(self, seeds: int) -> int:
         """The fewest settings that, with so many seeds each, keep the cores busy.
@@ -133,11 +153,127 @@ class Simulations:
         would learn later.
         """
         for size in range(1, self.threads):
-            simulations = size * seeds * len(self.measured)
+            simulations = size * seeds * self._together
             turns = math.ceil(simulations / self.threads)
             if simulations >= _BUSY * turns * self.threads:
                 return size
         return self.threads
+
+    def portions(self, seeds: Sequence[int], settings: int, until: float | None) -> list[list[int]]:
+        """Split seeds so that, when time is up, so many settings have met the same ones."""
+        at_once = len(seeds) if until is None else self.batch_size(settings)
+        firsts = range(0, len(seeds), at_once or 1)
+        return [list(seeds[first : first + at_once]) for first in firsts]
+
+    def simulate(
+        self,
+        texts: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        until: float | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Result | None]]:
+        """Simulate networks with every seed, as :func:`vermilion.simulate.run_many` does.
+
+        Args:
+            texts: as the core reads them.
+            seeds: for each of them.
+            until: the moment, on the clock, after which no result is waited for.
+            progress: called with the number of simulations done.
+
+        Raises:
+            ScenarioError: the core refuses one of them.
+        """
+        run = run_many if self._workers is None else self._workers.run_many
+        return run(
+            texts,
+            seeds,
+            threads=self._local_threads,
+            progress=progress,
+            deadline_s=None if until is None else max(0.0, until - self._clock()),
+            flow_delays=self._flow_delays,
+        )
+
+    def simulate_in_step(
+        self,
+        texts: Sequence[str],
+        seeds: Sequence[int],
+        *,
+        until: float | None = None,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[list[Result]]:
+        """Simulate networks with as many seeds as all of them have time for.
+
+        Returns:
+            A list for each network, all as long: of the first seeds.
+        """
+        kept: list[list[Result]] = [[] for _ in texts]
+        for some in self.portions(seeds, len(texts), until):
+            start = self._clock()
+
+            def report(done: int, before: int = sum(map(len, kept))) -> None:
+                if progress is not None:
+                    progress(before + done)
+
+            rows = self.simulate(texts, some, until=until, progress=report)
+            known = [[result for result in row if result is not None] for row in rows]
+            self.account(start, len(texts) * len(some), sum(map(len, known)))
+            if any(len(row) < len(some) for row in known):
+                break
+            for row, more in zip(kept, known, strict=True):
+                row.extend(more)
+        return kept
+
+    def account(self, start: float, asked: int, done: int) -> None:
+        """Takes a batch into account.
+
+        Args:
+            start: when it began, on the clock.
+            asked: simulations that it was to have.
+            done: those that it had.
+        """
+        # A batch too small for all cores says how long one core takes.
+        seconds = min(1.0, asked / self.threads) * (self._clock() - start)
+        self.count += done
+        self._timed += done
+        self._seconds += seconds
+        if done:
+            each = self._together * seconds / done
+            self.least_seconds_each = min(self.least_seconds_each or each, each)
+
+
+class Simulations(Batches):
+    """Runs evaluations' settings and adds what they show.
+
+    Args:
+        conditions: in which each setting is simulated; of several, every evaluation has a piece
+            for each, in this order.
+        threads: simulations at a time; ``None`` for one on each core.
+        workers: do the longer simulations; ``None`` for this machine alone.
+        memory: what is known already, and keeps what is simulated; ``None`` for none.
+        length: the fraction of the conditions' measured time that is simulated.
+    """
+
+    def __init__(
+        self,
+        conditions: Sequence[Condition],
+        threads: int | None = None,
+        workers: Runner | None = None,
+        memory: SimulationMemory | None = None,
+        *,
+        length: float = 1.0,
+    ) -> None:
+        needed = any(each.needs_flow_delays for each in conditions)
+        super().__init__(threads, workers, flow_delays=needed, together=len(conditions))
+        self.conditions = conditions
+        self.memory = memory
+        self.length = length
+
+    def shorter(
+        self, conditions: Sequence[Condition], memory: SimulationMemory | None, length: float
+    ) -> Simulations:
+        """Simulations of a part of the measured time, by the same machines."""
+        return Simulations(conditions, self._local_threads, self._workers, memory, length=length)
 
     def run(
         self,
@@ -161,33 +297,15 @@ class Simulations:
             made_for: what they are for; results are complete only where :data:`KEPT_WHOLE` has it.
 
         Returns:
-            The results, one list for each evaluation; ``None`` where time was up. Of several
-            scenarios those of the first, ``None`` where one of them is missing.
+            The results, a list for each evaluation in each condition; ``None`` where time was up.
         """
-        rows = self.run_each(evaluations, seeds, until=until, progress=progress, made_for=made_for)
-        scenarios = len(self.measured)
-        return [
-            _first_if_all(rows[first : first + scenarios])
-            for first in range(0, len(rows), scenarios)
-        ]
-
-    def run_each(
-        self,
-        evaluations: Sequence[Evaluation],
-        seeds: Sequence[int],
-        *,
-        until: float | None = None,
-        progress: Callable[[int], object] | None = None,
-        made_for: SimulatedFor = "search",
-    ) -> list[list[Result | None]]:
-        """Run as :meth:`run` does, with a list of results for each evaluation in each scenario."""
-        scenarios = len(self.measured)
+        scenarios = self._together
         if not evaluations or not seeds:
             return [[] for _ in range(scenarios * len(evaluations))]
         pieces = [
-            (measured, piece)
+            (number, piece)
             for each in evaluations
-            for measured, piece in zip(self.measured, each.pieces, strict=True)
+            for number, piece in zip(range(scenarios), each.pieces, strict=True)
         ]
         known = [self._stored_results(*each, seeds, made_for) for each in pieces]
         missing = [each for each, row in zip(pieces, known, strict=True) if row is None]
@@ -211,35 +329,33 @@ class Simulations:
             each.gather()
         return rows
 
-    def _batches(
-        self, pieces: Sequence[tuple[MeasuredScenario, Evaluation]], seeds: int
-    ) -> list[Sequence[tuple[MeasuredScenario, Evaluation]]]:
+    def _batches(self, pieces: Sequence[_Piece], seeds: int) -> list[Sequence[_Piece]]:
         """Split evaluations into portions that are simulated and then kept."""
         each = self._seconds / self._timed * seeds if self._timed else 0.0
-        is_kept = any(measured.memory is not None for measured, _ in pieces)
-        if not is_kept or each * len(pieces) <= _MOST_LOST:
+        if self.memory is None or each * len(pieces) <= _MOST_LOST:
             return [pieces]
         size = max(self.batch_size(seeds), int(_MOST_LOST / each))
         return [pieces[first : first + size] for first in range(0, len(pieces), size)]
 
     def _stored_results(
         self,
-        measured: MeasuredScenario,
+        number: int,
         evaluation: Evaluation,
         seeds: Sequence[int],
         made_for: SimulatedFor,
     ) -> list[Result | None] | None:
         """Adds what is remembered of a setting; ``None`` if that is not all that is asked for."""
-        if measured.memory is None:
+        if self.memory is None:
             return None
-        outcomes = measured.memory.recall(self._length, evaluation.setting, seeds)
+        outcomes = self.memory.recall(self.length, evaluation.setting, seeds, number)
         whole = made_for in KEPT_WHOLE
         if not all(
-            seed in outcomes and (not whole or measured.is_whole(outcomes[seed])) for seed in seeds
+            seed in outcomes and (not whole or self.conditions[number].is_whole(outcomes[seed]))
+            for seed in seeds
         ):
             return None
         for seed in seeds:
-            evaluation.add_outcome(seed, outcomes[seed])
+            evaluation.add(seed, outcomes[seed])
         self.count += len(seeds)
         known = (outcomes[seed].data for seed in seeds)
         # What is not known whole is not asked for either.
@@ -247,7 +363,7 @@ class Simulations:
 
     def _simulate(
         self,
-        pieces: Sequence[tuple[MeasuredScenario, Evaluation]],
+        pieces: Sequence[_Piece],
         seeds: Sequence[int],
         until: float | None,
         progress: Callable[[int], object] | None,
@@ -256,22 +372,15 @@ class Simulations:
         """Simulate what is not remembered."""
         if not pieces:
             return []
-        start = time.monotonic()
+        start = self._clock()
         texts = [
-            measured.candidates.text(piece.setting) if piece.text is None else piece.text
-            for measured, piece in pieces
+            self.conditions[number].candidates.text(piece.setting)
+            if piece.text is None
+            else piece.text
+            for number, piece in pieces
         ]
-        deadline = None if until is None else max(0.0, until - start)
         try:
-            run = run_many if self._workers is None else self._workers.run_many
-            results = run(
-                texts,
-                seeds,
-                threads=self._local_threads,
-                progress=progress,
-                deadline_s=deadline,
-                flow_delays=self._flow_delays,
-            )
+            results = self.simulate(texts, seeds, until=until, progress=progress)
         except ScenarioError as refusal:
             if len(pieces) == 1:
                 pieces[0][1].refusal = refusal
@@ -279,27 +388,19 @@ class Simulations:
             # One of them is at fault, which is rare; the others go on without it.
             alone = (self._simulate([each], seeds, until, None, made_for) for each in pieces)
             return [results for [results] in alone]
-        before = self._timed
-        for measured in self.measured:
+        done = 0
+        for number, condition in enumerate(self.conditions):
             outcomes = []
             for (own, evaluation), row in zip(pieces, results, strict=True):
-                for seed, result in zip(seeds, row if own is measured else (), strict=False):
+                for seed, result in zip(seeds, row if own == number else (), strict=False):
                     if result is not None:
-                        seen = measured.without_added(result)
-                        evaluation.add(seed, seen, measured.objective, measured.constraints)
-                        self.count += 1
-                        self._timed += 1
-                        data = result.data if made_for in KEPT_WHOLE else None
-                        outcomes.append((evaluation.setting, seed, evaluation.last_outcome(data)))
-            if measured.memory is not None:
-                measured.memory.keep(self._length, made_for, outcomes)
-        # A batch too small for all cores says how long one core takes.
-        busy = min(1.0, len(texts) * len(seeds) / self.threads)
-        seconds = busy * (time.monotonic() - start)
-        self._seconds += seconds
-        if self._timed > before:
-            each = len(self.measured) * seconds / (self._timed - before)
-            self.least_seconds_each = min(self.least_seconds_each or each, each)
+                        outcome = condition.outcome(seed, result, whole=made_for in KEPT_WHOLE)
+                        evaluation.add(seed, outcome)
+                        outcomes.append((evaluation.setting, seed, outcome))
+            done += len(outcomes)
+            if self.memory is not None:
+                self.memory.keep(self.length, made_for, outcomes, number)
+        self.account(start, len(texts) * len(seeds), done)
         return results
 
     def run_in_step(
@@ -310,28 +411,29 @@ class Simulations:
         until: float | None = None,
         progress: Callable[[int], object] | None = None,
         made_for: SimulatedFor = "search",
-    ) -> list[list[Result]]:
+    ) -> int:
         """Run so that at any moment all evaluations have met the same seeds.
 
         When time is up, the seeds that not all of them have met are left out.
+
+        Returns:
+            How many they have met.
         """
-        kept: list[list[Result]] = [[] for _ in evaluations]
-        at_once = len(seeds) if until is None else self.batch_size(len(evaluations))
-        for first in range(0, len(seeds), at_once or 1):
-            some = seeds[first : first + at_once]
+        met = 0
+        for some in self.portions(seeds, len(evaluations), until):
             trial = [each.fresh() for each in evaluations]
 
-            def report(done: int, before: int = first * len(evaluations)) -> None:
+            def report(done: int, before: int = met * len(evaluations)) -> None:
                 if progress is not None:
                     progress(before + done)
 
             rows = self.run(trial, some, until=until, progress=report, made_for=made_for)
-            if any(result is None for row in rows for result in row):
+            if any(None in row for row in rows):
                 break
-            for each, extra, row, results in zip(evaluations, trial, rows, kept, strict=True):
+            for each, extra in zip(evaluations, trial, strict=True):
                 each.extend(extra)
-                results.extend(result for result in row if result is not None)
-        return kept
+            met += len(some)
+        return met
 
 
 def needs_flow_delays(judged: object) -> bool:
@@ -348,8 +450,3 @@ def needs_flow_delays(judged: object) -> bool:
     inner = [getattr(judged, name, None) for name in ("path", "objective")]
     inner += getattr(judged, "parts", ())
     return any(needs_flow_delays(each) for each in inner if each is not None)
-
-
-def _first_if_all(rows: Sequence[list[Result | None]]) -> list[Result | None]:
-    """Results of the first of several scenarios, seed by seed, where all are there."""
-    return [row[0] if None not in row else None for row in zip(*rows, strict=True)]

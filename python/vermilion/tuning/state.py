@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives.constraint import BROKEN
 from vermilion.simulate.statistics import mean_interval
+from vermilion.tuning.horizon import Shorter
 from vermilion.tuning.screening import Screening
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from vermilion.search import Search, Space
-    from vermilion.simulate import Result
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
     from vermilion.tuning.evaluation import Evaluation, Seeds
     from vermilion.tuning.fidelity import FidelityReport
-    from vermilion.tuning.horizon import Horizon, Shorter
+    from vermilion.tuning.horizon import Horizon
     from vermilion.tuning.memory import Memory, Used
     from vermilion.tuning.neighbourhood import Around
     from vermilion.tuning.race import RaceReport
@@ -95,7 +95,7 @@ class TuningState:
             the order in which they came, as a heap; the incumbent is not among them.
         ranked: the identities of those in it: several points may mean one setting.
         best: the first of them, and later the winner of the race.
-        compared: the best and the incumbent on fresh seeds, and their ``results``.
+        compared: the best and the incumbent on fresh seeds.
         compare: decides between two settings at a confidence; without it the fresh seeds are met
             and nothing is decided.
         comparison: what it has come to.
@@ -109,16 +109,16 @@ class TuningState:
 
     full: Horizon
     space: Space
-    maximised: bool
     seeds: Seeds
     search: Search
     shortlist: int
     race_budget: int
-    progress: ProgressReport | None
     start: float
     until: float | None
-    shorter: Shorter
-    memory: Memory | None
+    maximised: bool = False
+    progress: ProgressReport | None = None
+    memory: Memory | None = None
+    shorter: Shorter = field(init=False)
     compare: Compare | None = None
     comparison: Comparison | None = None
     horizon: Horizon = field(init=False)
@@ -127,12 +127,11 @@ class TuningState:
     evaluations: int = 0
     ranking: list[tuple[float, int, Evaluation]] = field(default_factory=list)
     ranked: set[int] = field(default_factory=set)
-    screening: Screening = field(default_factory=Screening)
+    screening: Screening = field(init=False)
     best: Evaluation | None = None
     race: RaceReport | None = None
     fidelity: FidelityReport | None = None
     compared: tuple[Evaluation, Evaluation] | None = None
-    results: list[list[Result]] = field(default_factory=lambda: [[], []])
     unsaved: list[Used] = field(default_factory=list)
     leaders: list[Setting] = field(default_factory=list)
     raced: list[Evaluation] = field(default_factory=list)
@@ -142,11 +141,13 @@ class TuningState:
 
     def __post_init__(self) -> None:
         self.horizon = self.full
+        self.shorter = Shorter(self.full, self.space)
+        self.screening = Screening(crosses_zero=self.full.least_size > 0.0)
 
     @property
     def simulations(self) -> int:
         """Runs of the simulator so far."""
-        around = sum(each.horizon.simulations.count for each in self.full.conditions)
+        around = sum(each.simulations.count for each in self.full.around)
         return self.full.simulations.count + around + self.shorter.count
 
     @property
@@ -161,9 +162,9 @@ class TuningState:
             return f"{why} before any other setting had been simulated"
         return f"{why} before the best setting had been compared on fresh seeds"
 
-    def meet(self, seeds: Sequence[int], evaluations: Sequence[Evaluation]) -> list[list[Result]]:
+    def meet(self, seeds: Sequence[int], evaluations: Sequence[Evaluation]) -> None:
         """Lets settings meet the seeds of the comparison, those that there is time for."""
-        return self.full.simulations.run_in_step(
+        self.full.simulations.run_in_step(
             evaluations,
             seeds,
             until=self.until,

@@ -12,7 +12,7 @@ import math
 import sqlite3
 import zlib
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self, cast
@@ -139,10 +139,6 @@ class Study:
             self._id = int(cursor.lastrowid or 0)
         self.plan = plan
         return plan
-
-    def of_scenario(self, scenario: int) -> OfScenario:
-        """The memory of one of several scenarios, by its place in the plan, from 0."""
-        return OfScenario(self, scenario)
 
     def recall(
         self, length: float, setting: Setting, seeds: Sequence[int], scenario: int = 0
@@ -378,26 +374,3 @@ class Study:
         except sqlite3.Error as error:
             message = f'"{self.path}" cannot be written ({error})'
             raise StudyError(message) from None
-
-
-@dataclass(frozen=True, slots=True)
-class OfScenario:
-    """A study as the memory of one of its scenarios."""
-
-    study: Study
-    scenario: int
-
-    def recall(
-        self, length: float, setting: Setting, seeds: Sequence[int]
-    ) -> Mapping[int, KeptSimulation]:
-        """Return the known simulations of a setting, by seed."""
-        return self.study.recall(length, setting, seeds, self.scenario)
-
-    def keep(
-        self,
-        length: float,
-        made_for: SimulatedFor,
-        outcomes: Iterable[tuple[Setting, int, KeptSimulation]],
-    ) -> None:
-        """Remembers simulations."""
-        self.study.keep(length, made_for, outcomes, self.scenario)

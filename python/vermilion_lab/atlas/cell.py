@@ -203,11 +203,7 @@ def judge_cell(
     evaluations = {}
     prices = {}
     for (name, (own, _)), row in zip(variants.items(), rows, strict=True):
-        evaluation = Evaluation(dict(own))
-        for seed, result in zip(seeds, row, strict=True):
-            if result is not None:
-                evaluation.add(seed, result, objective, constraints)
-        evaluations[name] = evaluation
+        evaluations[name] = Evaluation.of(seeds, row, objective, constraints, own)
         prices[name] = price([result for result in row if result is not None])
     return {
         name: _evaluate(evaluation, evaluations, objective, constraints)

@@ -27,12 +27,11 @@ from vermilion.objectives import feasible_first
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
 from vermilion.online.plan.settings import bare_name
-from vermilion.search import search_named
-from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Evaluation, Joining, JointEvaluation
-from vermilion.tuning.horizon import Horizon, Shorter
-from vermilion.tuning.simulations import MeasuredScenario, Simulations
+from vermilion.tuning.horizon import Horizon
+from vermilion.tuning.search_loop import new_search
+from vermilion.tuning.simulations import Condition
 from vermilion.tuning.verdict import ConstraintOnKnown, judge, mean_violation, paired_margins
 
 if TYPE_CHECKING:
@@ -299,10 +298,8 @@ class Looking:
 
 def evaluated(case: ModelCase, results: Sequence[Result]) -> Evaluation:
     """Runs of a setting, by the goal and the constraints of a model."""
-    evaluation = Evaluation({})
-    for result in results:
-        evaluation.add(result.data["seed"], result, case.goal, case.constraints)
-    return evaluation
+    seeds = [result.data["seed"] for result in results]
+    return Evaluation.of(seeds, results, case.goal, case.constraints)
 
 
 class _Averaging(Joining):
@@ -322,43 +319,29 @@ def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
     """Searches the best setting for a model, or for several together."""
     start = time.monotonic()
     space, seeds = looking.space, looking.seeds
-    first, *others = [
-        MeasuredScenario(Candidates(case.model, space.names), case.goal, case.aims)
-        for case in cases
+    conditions = [
+        Condition.of(case.model.core_json(), space.names, case.goal, case.aims) for case in cases
     ]
-    simulations = Simulations(
-        first.candidates,
-        first.objective,
-        first.constraints,
-        workers=looking.workers,
-        further=others,
-    )
     joining = _Averaging("mean", [case.share for case in cases], [1.0] * len(cases))
-    constraints = [constraint for case in cases for constraint in case.aims]
     incumbents = JointEvaluation.of_incumbents(
         [Evaluation(looking.incumbent) for _ in cases], joining
     )
-    texts = [case.model.core_json() for case in cases]
-    full = Horizon(texts, 1.0, simulations, constraints, incumbents)
     starts = [space.point(each) for each in (*complete(looking.incumbent), *looking.starts)]
     tuning = Tuning(
-        full=full,
+        full=Horizon.of(conditions, incumbents, workers=looking.workers),
         space=space,
-        maximised=False,
         seeds=seeds,
-        search=search_named(looking.search)(
-            len(space),
-            seed=looking.search_seed,
-            start_points=list(dict.fromkeys(starts)),
-            **looking.settings,
+        search=new_search(
+            looking.search,
+            space,
+            looking.search_seed,
+            list(dict.fromkeys(starts)),
+            looking.settings,
         ),
         shortlist=_SHORTLIST,
         race_budget=race_budget_of(_SHORTLIST, seeds),
-        progress=None,
         start=start,
         until=None if looking.in_time is None else start + looking.in_time,
-        shorter=Shorter(full, space, None, looking.workers),
-        memory=None,
     )
     tuning.run(looking.budget)
     met = 0 if tuning.compared is None else len(tuning.compared[0].seeds)
