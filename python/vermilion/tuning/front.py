@@ -8,21 +8,20 @@ from html import escape
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
-from vermilion.files.document import document, json_text
+from vermilion.files.document import document
 from vermilion.objectives.price import METRIC_WORDS, PRICE, shown_objectives
 from vermilion.scenario.algorithms import AUTOMATIC
 from vermilion.scenario.quantities import how_many, shown_unit, with_shown_unit
 from vermilion.simulate.statistics import Interval
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.evaluation import Seeds
-from vermilion.tuning.recommendation import ABSENT, ended_by, interval_text, wrapped
+from vermilion.tuning.recommendation import ABSENT, TuningOutcome, ended_by, interval_text, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from vermilion.objectives.price import PriceRow, ShownObjective
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.state import End
 
 
 @document()
@@ -135,8 +134,8 @@ class FrontObjective(NamedTuple):
     " parameter_units seeds.search seeds.comparison search.name=search incumbent?? nearest??",
     nulls=True,
 )
-@dataclass(frozen=True, slots=True)
-class Front:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Front(TuningOutcome):
     """Settings of which none is better in both objectives than another.
 
     Attributes:
@@ -151,18 +150,11 @@ class Front:
         dropped: settings that led in the search and that fresh seeds did not confirm: dominated
             by another's means or by the incumbent's, or a constraint not kept beyond doubt.
         tried: both objectives of every setting that the search simulated, the incumbent first.
-        evaluations: how many settings that were, besides the incumbent.
-        simulations: runs of the simulator in all.
-        seeds: of the simulations.
-        search: the name of the search.
-        end: what ended it: "budget", "deadline" or "interrupted".
-        version: of Vermilion.
         parameters: paths of what was searched.
         parameter_units: theirs.
         fresh: whether the figures are of fresh seeds. If it was cut short before that, they are of
             the search's, which favoured the settings of the front.
         nearest: where nothing keeps the constraints, the setting that came nearest to it.
-        warnings: what to know before taking a setting of the front, a sentence each.
         beaten: settings that only the incumbent keeps from the front: it is at least as good in
             both objectives.
     """
@@ -176,17 +168,10 @@ class Front:
     incumbent: FrontPoint | None
     dropped: int
     tried: tuple[tuple[float, float], ...]
-    evaluations: int
-    simulations: int
-    seeds: Seeds
-    search: str
-    end: End
-    version: str
     parameters: tuple[str, ...]
     parameter_units: tuple[str, ...]
     fresh: bool = True
     nearest: NearestSetting | None = None
-    warnings: tuple[str, ...] = ()
     beaten: int = 0
 
     @classmethod
@@ -314,10 +299,6 @@ class Front:
             ABSENT if each is None else f"{each.mean * row.factor:.{row.decimals}f}"
             for row, each in means
         ]
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return strict JSON."""
-        return json_text(self, indent)
 
     def shown(self) -> Front:
         """The same in the words and units of a reader: "mean queueing delay", "%"."""

@@ -226,6 +226,55 @@ class WarmStart(NamedTuple):
     distance: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuningOutcome:
+    """Outcome of a tuning of any kind.
+
+    Attributes:
+        evaluations: settings that the search used.
+        simulations: runs of the simulator in all.
+        end: what ended it: "budget", "deadline" or "interrupted".
+        seeds: of the simulations.
+        search: the name of the search.
+        version: of Vermilion.
+        warnings: what to know before using it, a sentence each.
+    """
+
+    evaluations: int
+    simulations: int
+    end: End
+    seeds: Seeds
+    search: str
+    version: str
+    warnings: tuple[str, ...] = ()
+
+    def to_json(self, indent: int | None = 2) -> str:
+        """Return strict JSON; what could not be computed is absent."""
+        return json_text(self, indent)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OneSetting(TuningOutcome):
+    """Outcome of a tuning that ends with one setting.
+
+    Attributes:
+        parameters: the best setting found, by path, in the units of the parameter tables;
+            empty if nothing but the incumbent was simulated.
+        accepted: whether it should replace what is in force.
+        reason: why, in one sentence.
+        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
+        fidelity: whether the search simulated less than the scenario's duration, and why.
+        device: the setting to use in a device's own words, if a profile was asked for.
+    """
+
+    parameters: Setting
+    accepted: bool
+    reason: str
+    race: RaceReport | None = None
+    fidelity: FidelityReport | None = None
+    device: OnDevice | None = None
+
+
 @document(
     "scenario version accepted verdict? refused reason warnings parameters incumbent"
     " objective.name=objective objective.unit??=unit"
@@ -238,8 +287,8 @@ class WarmStart(NamedTuple):
     " metrics rivals robustness? evaluations simulations seconds end seeds race?"
     " fidelity? warm_starts device? search.name=search search.state=search_state"
 )
-@dataclass(frozen=True, slots=True)
-class Recommendation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recommendation(OneSetting):
     """The best setting found for a scenario, and whether it should replace the incumbent.
 
     All figures of both settings are from fresh seeds, which the search has not seen; their
@@ -250,30 +299,16 @@ class Recommendation:
     Attributes:
         scenario: its file or name.
         objective: the objective's name.
-        parameters: the best setting found, by path, in the units of the parameter tables;
-            empty if nothing but the incumbent was simulated.
         incumbent: the scenario's own setting.
-        accepted: whether the best setting should replace the incumbent.
-        reason: why, in one sentence.
         comparison: the objective of both with intervals, their difference seed by seed, and
             the verdicts on the constraints; ``None`` if it did not come to that.
         metrics: the price (:mod:`vermilion.objectives.price`) of the best and of the incumbent:
             means over the phases weighted by duration.
-        evaluations: settings that the search simulated.
-        simulations: runs of the simulator in all stages of the search, those of rivals and of the
-            neighbourhood not counted.
         seconds: of wall time.
-        end: what ended it: "budget", "deadline" or "interrupted".
-        seeds: of the simulations.
-        search: the name of the search.
         search_state: to go on with it.
-        version: of Vermilion.
         readable: both settings as one would write them in a scenario, by path.
-        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
-        fidelity: whether the search simulated less than the scenario's duration, and why.
         warm_starts: earlier answers that the search began with: the scenario, and how far its
             conditions lie from these (:mod:`vermilion.tuning.earlier_answers`).
-        device: the setting to use in a device's own words, if a profile was asked for.
         unit: of the objective, "" for a plain number.
         rivals: the baselines; none where there was no time.
         robustness: how it fares under the conditions around those given; ``None`` where they were
@@ -283,29 +318,16 @@ class Recommendation:
 
     scenario: str
     objective: str
-    parameters: Setting
     incumbent: Setting
-    accepted: bool
-    reason: str
     comparison: Comparison | None
     metrics: Mapping[str, SettingPair]
-    evaluations: int
-    simulations: int
     seconds: float
-    end: End
-    seeds: Seeds
-    search: str
     search_state: Mapping[str, Any]
-    version: str
     readable: Mapping[str, tuple[str, str]]
-    race: RaceReport | None = None
-    fidelity: FidelityReport | None = None
     warm_starts: tuple[WarmStart, ...] = ()
-    device: OnDevice | None = None
     unit: str = ""
     rivals: tuple[BaselineOutcome, ...] = ()
     robustness: Around | None = None
-    warnings: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> Judgement | None:
@@ -321,10 +343,6 @@ class Recommendation:
     def chosen(self) -> Setting:
         """The setting to use: the best one if it is accepted, the incumbent otherwise."""
         return self.parameters if self.accepted else self.incumbent
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return strict JSON; what could not be computed is absent."""
-        return json_text(self, indent)
 
     @property
     def title(self) -> str:

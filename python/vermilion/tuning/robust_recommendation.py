@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Literal
 
-from vermilion.files.document import document, json_text
+from vermilion.files.document import document
 from vermilion.scenario.quantities import how_many
 from vermilion.simulate.tables import Section, ShownTable
 from vermilion.tuning.recommendation import (
+    OneSetting,
     Recommendation,
     aligned,
     decision_lines,
@@ -28,11 +29,7 @@ if TYPE_CHECKING:
     from vermilion.simulate.statistics import Interval, SettingPair
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison, Judgement
-    from vermilion.tuning.evaluation import Seeds
-    from vermilion.tuning.fidelity import FidelityReport
-    from vermilion.tuning.race import RaceReport
-    from vermilion.tuning.recommendation import BaselineOutcome, OnDevice
-    from vermilion.tuning.state import End
+    from vermilion.tuning.recommendation import BaselineOutcome
 
 
 @document(
@@ -75,52 +72,26 @@ class RobustCase:
     " evaluations simulations end seeds search.name=search objective?=together fidelity? race?"
     " change? device?"
 )
-@dataclass(frozen=True, slots=True)
-class RobustRecommendation:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobustRecommendation(OneSetting):
     """The best setting found for several scenarios, and whether it should be used in all.
 
     Attributes:
         over: "worst" or "mean".
-        parameters: the best setting found, by path; empty if there is none.
-        accepted: whether it should replace the incumbents.
-        reason: why, in one sentence.
         cases: the scenarios.
         together: what the best setting and the incumbents reach in all scenarios together, measured
             by the incumbents' means with the fresh seeds: theirs is 1, or -1 of what is maximised.
             This is what was minimised. ``None`` if it did not come to that.
         change: the weighted mean of the relative changes of the objectives, to be minimised, with
             its 95 % t interval over the fresh seeds: -0.2 is a fifth less.
-        evaluations: settings that the search used.
-        simulations: runs of the simulator in all.
-        end: what ended it: "budget", "deadline" or "interrupted".
-        seeds: of the simulations.
-        search: the name of the search.
-        version: of Vermilion.
-        fidelity: whether the search simulated less than the scenarios' durations, and why.
-        race: how the leaders of the search were told apart; ``None`` if it did not come to that.
         readable: the best setting as one would write it in a scenario, by path.
-        device: it in a device's own words, if it is accepted and a profile was asked for.
-        warnings: what to know before using it, a sentence each.
     """
 
     over: str
-    parameters: Setting
-    accepted: bool
-    reason: str
     cases: tuple[RobustCase, ...]
     together: SettingPair | None
     change: Interval | None
-    evaluations: int
-    simulations: int
-    end: End
-    seeds: Seeds
-    search: str
-    version: str
     readable: Mapping[str, str]
-    fidelity: FidelityReport | None = None
-    race: RaceReport | None = None
-    device: OnDevice | None = None
-    warnings: tuple[str, ...] = ()
 
     @property
     def refused(self) -> bool:
@@ -151,10 +122,6 @@ class RobustRecommendation:
     @property
     def _comparisons(self) -> list[Comparison]:
         return [case.comparison for case in self.cases if case.comparison is not None]
-
-    def to_json(self, indent: int | None = 2) -> str:
-        """Return strict JSON; what could not be computed is absent."""
-        return json_text(self, indent)
 
     def _repr_html_(self) -> str:
         """Render the decision, the setting and its figures in each scenario for a notebook."""
