@@ -120,7 +120,7 @@ class Family:
         if not self.has_defaults:
             return None
         return QueueSetting(
-            f"{self.kind}, defaults", self.kind, self.discipline, self._own(question)
+            f"{self.kind}, defaults", self.kind, self.discipline, self.own(question)
         )
 
     def candidates(self, question: Question) -> list[QueueSetting]:
@@ -157,7 +157,7 @@ class Family:
             name: float(round(float(f"{value:.2g}"))) if table[name].integer else rounded(value)
             for name, value in values.items()
         }
-        own = {**self._own(question), **values}
+        own = {**self.own(question), **values}
         if (highest := _MAX_THRESHOLD.get(self.discipline)) is not None:
             size = PACKET_BYTES if self.discipline == "wred" else 1
             drains = drained_bytes(question)
@@ -177,7 +177,8 @@ class Family:
         """Search space."""
         return Space(list(self.box(question)))
 
-    def _own(self, question: Question) -> dict[str, ParameterValue]:
+    def own(self, question: Question) -> dict[str, ParameterValue]:
+        """Parameters that are the device's own."""
         own = dict(self.fixed)
         if self.kind == "cake":
             own = cake_at_rate(question, own)
@@ -237,8 +238,8 @@ def families(question: Question, *, shaped: bool = True, cake: bool = True) -> l
 def device_default(question: Question) -> QueueSetting:
     """Queue of a device that nobody has configured."""
     if question.device == "linux":
-        family = next(each for each in _FAMILIES["linux"] if each.kind == "fq_codel")
-        return replace(_known(family.defaults(question)), label="fq_codel, the kernel's defaults")
+        [own] = [each.own(question) for each in _FAMILIES["linux"] if each.kind == "fq_codel"]
+        return QueueSetting("fq_codel, the kernel's defaults", "fq_codel", "fq-codel", own)
     if question.device == "cisco":
         limit: dict[str, ParameterValue] = {"limit": CISCO_QUEUE_PACKETS}
         return QueueSetting("tail drop, 64 packets", "tail-drop", "drop-tail", limit)
@@ -257,11 +258,6 @@ def buffer_bytes(queue: QueueSetting, flows: int) -> float:
     if flow_limit is not None:
         limit = min(limit, float(flow_limit) * flows)
     return limit if queue.discipline == "linux-red" else limit * PACKET_BYTES
-
-
-def _known(setting: QueueSetting | None) -> QueueSetting:
-    assert setting is not None  # noqa: S101 - of a family that has defaults
-    return setting
 
 
 def _codel_rules(question: Question) -> list[Values]:

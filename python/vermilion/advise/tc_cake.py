@@ -81,27 +81,11 @@ class LineFraming:
 
 
 _SWITCHES: Final = (
-    "autorate-ingress",
-    "besteffort",
-    "precedence",
-    "diffserv3",
-    "diffserv4",
-    "diffserv8",
-    "flowblind",
-    "srchost",
-    "dsthost",
-    "hosts",
-    "flows",
-    "dual-srchost",
-    "dual-dsthost",
-    "triple-isolate",
-    "nat",
-    "wash",
-    "ack-filter",
-    "ack-filter-aggressive",
-    "no-split-gso",
+    "autorate-ingress", "besteffort", "precedence", "diffserv3", "diffserv4", "diffserv8",
+    "flowblind", "srchost", "dsthost", "hosts", "flows", "dual-srchost", "dual-dsthost",
+    "triple-isolate", "nat", "wash", "ack-filter", "ack-filter-aggressive", "no-split-gso",
     "ingress",
-)
+)  # fmt: skip
 """Words without a value, as tc prints and takes them."""
 
 _LAYERS: Final = ("atm", "ptm")

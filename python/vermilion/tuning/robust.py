@@ -28,6 +28,7 @@ further inside the constraints or further outside are compared.
 from __future__ import annotations
 
 import math
+import operator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -51,6 +52,9 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Evaluation, Over
     from vermilion.tuning.preparation import Case, PreparedTuning
     from vermilion.tuning.session import TuningSession
+
+    Row = tuple[Case, Evaluation, Evaluation]
+    """A scenario, and the best setting and the one in force on fresh seeds there."""
 
 
 def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustRecommendation:
@@ -91,13 +95,25 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         memory=session.study,
     )
     tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
-    accepted, reason, compared, change = _decision(tuning, cases, plan.over, shares)
+    rows: list[Row] = []
+    if tuning.compared is not None:
+        rows = list(zip(cases, *(each.pieces for each in tuning.compared), strict=True))
+    accepted, reason, compared, change = _decision(tuning, rows, plan.over, shares)
     best = None if tuning.best is None else tuning.best.setting
     first = cases[0].scenario
-    now = () if tuning.compared is None else tuning.compared[1].pieces
-    runs = [each.results for each in now]
+    runs = [now.results for *_, now in rows]
     rivals, end = baselines_beside(prepared, session, runs, tuning.end)
-    warnings = box_warnings(first, space, best) if best is not None and accepted else ()
+    prices = [
+        paired_prices((mine.results, now.results), prepared.link_of(case), case.objective)
+        for case, mine, now in rows
+    ]
+    warnings = [
+        f"in {case.label}, {warning}"
+        for case, mine, now in rows
+        for warning in chance_warnings(mine.results, now.results)
+    ]
+    if best is not None and accepted:
+        warnings += box_warnings(first, space, best)
     return RobustRecommendation(
         over=plan.over,
         parameters=best or {},
@@ -115,10 +131,10 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
                 others,
             )
             for case, weight, each, price, others in zip(
-                cases, shares, compared, _prices(tuning, prepared), rivals, strict=True
+                cases, shares, compared, prices or [{}] * len(cases), rivals, strict=True
             )
         ),
-        together=_joint_comparison(tuning, cases, plan.over, shares),
+        together=_joint_comparison(tuning, rows, plan.over, shares),
         change=change,
         evaluations=tuning.evaluations,
         simulations=tuning.simulations,
@@ -132,23 +148,8 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         fidelity=tuning.fidelity,
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=prepared.on_device(best) if best is not None and accepted else None,
-        warnings=(
-            *_insensitivity_warnings(tuning, cases),
-            *warnings,
-        ),
+        warnings=tuple(warnings),
     )
-
-
-def _insensitivity_warnings(tuning: Tuning, cases: Sequence[Case]) -> list[str]:
-    """Warnings about scenarios in which the seeds changed next to nothing."""
-    if tuning.compared is None:
-        return []
-    best, now = tuning.compared
-    return [
-        f"in {case.label}, {warning}"
-        for case, mine, other in zip(cases, best.pieces, now.pieces, strict=True)
-        for warning in chance_warnings(mine.results, other.results)
-    ]
 
 
 def _horizon(prepared: PreparedTuning, joining: Joining, session: TuningSession) -> Horizon:
@@ -170,31 +171,25 @@ def _horizon(prepared: PreparedTuning, joining: Joining, session: TuningSession)
 
 
 def _decision(
-    tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
+    tuning: Tuning, rows: Sequence[Row], over: Over, shares: Sequence[float]
 ) -> tuple[bool, str, Sequence[Comparison | None], Interval | None]:
     """Decision, its reason, the comparisons, and the weighted mean of the relative changes."""
-    nothing: list[Comparison | None] = [None] * len(cases)
+    nothing: list[Comparison | None] = [None] * len(shares)
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
         return False, tuning.why_not_compared, nothing, None
-    best, now = tuning.compared
-    pairs = list(zip(cases, best.pieces, now.pieces, strict=True))
-    for case, mine, other in pairs:
+    for case, mine, other in rows:
         absent = mine.not_measured or other.not_measured
         if absent is not None:
             return False, f"kept the incumbents, because in {case.label} {absent}", nothing, None
+    least = [case.least_gain(abs(other.objective)) for case, _, other in rows]
     compared = [
-        compare(
-            case.objective,
-            case.constraints,
-            mine,
-            other,
-            least_gain=case.least_gain(abs(other.objective)),
-        )
-        for case, mine, other in pairs
+        compare(case.objective, case.constraints, mine, other, least_gain=gain)
+        for (case, mine, other), gain in zip(rows, least, strict=True)
     ]
+    labels = [case.label for case, *_ in rows]
     missed = [
-        (case.label, verdict)
-        for case, each in zip(cases, compared, strict=True)
+        (label, verdict)
+        for label, each in zip(labels, compared, strict=True)
         for verdict in each.best_verdicts
         if verdict.holds != "met"
     ]
@@ -203,7 +198,7 @@ def _decision(
             (new - old) / (case.objective.size_of(other.objective) or 1.0)
             for new, old in zip(mine.objectives, other.objectives, strict=True)
         ]
-        for case, mine, other in pairs
+        for case, mine, other in rows
     ]
     overall = mean_interval(
         math.fsum(share * change for share, change in zip(shares, row, strict=True))
@@ -212,8 +207,8 @@ def _decision(
     if missed:
         return False, f"refused, because in {missed[0][0]} {missed[0][1]}", compared, overall
     broken = [
-        (case.label, verdict)
-        for case, each in zip(cases, compared, strict=True)
+        (label, verdict)
+        for label, each in zip(labels, compared, strict=True)
         for verdict in each.incumbent_verdicts
         if verdict.holds == "broken"
     ]
@@ -226,51 +221,27 @@ def _decision(
         accepted, reason = _decide_by_mean(overall)
     else:
         highs = [mean_interval(row).high for row in changes]
-        accepted, reason = _decide_by_worst([case.label for case in cases], highs)
-    if accepted and not _is_noticeable(compared, pairs):
+        accepted, reason = _decide_by_worst(labels, highs)
+    gains = [other.objective - mine.objective for _, mine, other in rows]
+    if accepted and not any(map(operator.ge, gains, least)):
         accepted = False
         reason = "kept the incumbents, because in no scenario the gain is worth a change"
     return accepted, reason, compared, overall
 
 
-def _prices(tuning: Tuning, prepared: PreparedTuning) -> list[dict[str, SettingPair]]:
-    """Price of the best setting and of the incumbent in each scenario."""
-    if tuning.compared is None:
-        return [{} for _ in prepared.cases]
-    found = []
-    best, now = tuning.compared
-    for case, mine, other in zip(prepared.cases, best.pieces, now.pieces, strict=True):
-        link = prepared.link_of(case)
-        found.append(paired_prices((mine.results, other.results), link, case.objective))
-    return found
-
-
-def _is_noticeable(
-    compared: Sequence[Comparison], pairs: Sequence[tuple[Case, Evaluation, Evaluation]]
-) -> bool:
-    """True if the gain in some scenario is what anyone would notice."""
-    return any(
-        other.objective - mine.objective >= each.least_gain
-        for each, (_, mine, other) in zip(compared, pairs, strict=True)
-    )
-
-
 def _joint_comparison(
-    tuning: Tuning, cases: Sequence[Case], over: Over, shares: Sequence[float]
+    tuning: Tuning, rows: Sequence[Row], over: Over, shares: Sequence[float]
 ) -> SettingPair | None:
     """The best and the incumbents in all scenarios, measured by the incumbents on fresh seeds."""
     if tuning.compared is None or len(tuning.compared[0].seeds) < 2:  # noqa: PLR2004 - an interval
         return None
-    best, now = tuning.compared
-    if best.not_measured is not None or now.not_measured is not None:
+    if any(each.not_measured is not None for each in tuning.compared):
         return None
-    sizes = [
-        case.objective.size_of(each.objective) or 1.0
-        for case, each in zip(cases, now.pieces, strict=True)
-    ]
+    sizes = [case.objective.size_of(now.objective) or 1.0 for case, _, now in rows]
     joining = Joining(over, shares, sizes)
-    rows = [joining.joined([each.objectives for each in one.pieces]) for one in (best, now)]
-    return SettingPair(mean_interval(rows[0]), mean_interval(rows[1]))
+    best = joining.joined([mine.objectives for _, mine, _ in rows])
+    incumbents = joining.joined([now.objectives for *_, now in rows])
+    return SettingPair(mean_interval(best), mean_interval(incumbents))
 
 
 def _decide_by_worst(labels: Sequence[str], highs: Sequence[float | None]) -> tuple[bool, str]:
