@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from line_home import CAPACITY, FOUND, REFLECTORS, by_hand, rate_of, run, show
+from line_home import CAPACITY, COMES_BACK, FOUND, REFLECTORS, by_hand, rate_of, run, show
 
 JOURNAL = "/mnt/journal.sqlite"
 CONTROL = [
@@ -58,3 +58,11 @@ def test_a_controller_that_hung_goes_on_after_its_guardian(tmp_path):
     assert decisions_of(tmp_path, "hands-off") == []
     assert 0.4 * CAPACITY < rate_meanwhile(tmp_path) < 1.3 * CAPACITY, done["said"]
     assert rate_of(after) == FOUND
+
+
+def test_a_shaper_that_is_made_anew_while_its_interface_is_down_is_kept(tmp_path):
+    kept = {"words": [*CONTROL, "--for", "26 s"], "meanwhile": [*COMES_BACK, [24.0, *SHOW_INTO]]}
+    (done,), _ = run(tmp_path, 32.0, kept)
+    assert done["code"] == 0, done["said"]
+    assert decisions_of(tmp_path, "hands-off") == []
+    assert 0.5 * CAPACITY < rate_meanwhile(tmp_path) < 1.3 * CAPACITY, done["said"]

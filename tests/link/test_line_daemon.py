@@ -10,6 +10,7 @@ import pytest
 from line_home import (
     BOTH,
     CAPACITY,
+    COMES_BACK,
     DAEMON_SETTINGS,
     FOUND,
     built_daemon,
@@ -88,6 +89,16 @@ def test_a_daemon_that_hung_goes_on_after_its_guardian(tmp_path, daemon):
     hung, after = run(tmp_path, 28.0, order | {"signal": signal.SIGTERM}, show())[0]
     assert (hung["code"], rate_of(after)) == (0, FOUND), hung["said"]
     assert "somebody else" not in hung["said"]
+
+
+def test_a_shaper_that_is_made_anew_while_its_interface_is_down_is_kept(tmp_path, daemon):
+    (tmp_path / "line.conf").write_text(DAEMON_SETTINGS)
+    kept = words_of(daemon, "/mnt/line.conf", kill_after_s=26.0, meanwhile=COMES_BACK)
+    ended, after = run(tmp_path, 30.0, kept | {"signal": signal.SIGTERM}, show())[0]
+    assert (ended["code"], rate_of(after)) == (0, FOUND), ended["said"]
+    assert "somebody else" not in ended["said"]
+    last = [line for line in ended["said"].splitlines() if "up: " in line][-2]
+    assert 0.6 * CAPACITY < 1e6 * float(last.split()[3]) < 1.2 * CAPACITY, ended["said"]
 
 
 def test_what_is_missing_ends_in_one_line(tmp_path, daemon):

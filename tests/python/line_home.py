@@ -80,6 +80,19 @@ def by_hand(rate, interface="wan"):
     return ["tc", *f"qdisc change dev {interface} root tbf {settings}".split()]
 
 
+COMES_BACK = [
+    [at, *words.split()]
+    for at, words in (
+        (10.0, "ip link set wan down"),
+        (12.0, "tc qdisc del dev wan root"),
+        (12.5, "tc qdisc add dev wan root tbf rate 8mbit burst 5k limit 60k"),
+        (13.0, "ip link set wan up"),
+        (13.1, "ip route add 10.9.1.0/24 dev wan"),
+    )
+]
+"""An interface that goes and comes back with a new shaper, as PPPoE has it."""
+
+
 def rate_of(shown):
     """The rate of a ``tbf`` in words of ``tc -j``, bits a second."""
     return 8.0 * json.loads(shown["said"])[0]["options"]["rate"]

@@ -129,10 +129,12 @@ impl Side {
     fn look(&mut self, events: &mut Vec<Event>) -> Result<bool, String> {
         let shaper = self.place.read()?;
         self.wait_here = 8.0 * f64::from(shaper.backlog) / shaper.rate.max(1.0);
-        self.shaper.follow(&shaper);
+        let is_new = self.shaper.follow(&shaper);
         let (safe, at) = self.told;
-        if now().saturating_sub(at) > GUARDED_AFTER && is_same(shaper.rate, safe) {
-            self.keeper.in_force = shaper.rate; // by the guardian, while this process could not run
+        let is_guarded = now().saturating_sub(at) > GUARDED_AFTER && is_same(shaper.rate, safe);
+        // With a rate of its own, or set by the guardian while this process could not run.
+        if is_new || is_guarded {
+            self.keeper.in_force = shaper.rate;
         }
         Ok(self.keeper.was_read(shaper.rate, &mut |event| events.push(event)))
     }

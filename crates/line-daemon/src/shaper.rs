@@ -85,13 +85,16 @@ impl Shaper {
         Some(it)
     }
 
-    /// Takes over the place of a shaper that was read later: its interface may have come back with another number.
-    pub fn follow(&mut self, later: &Self) {
+    /// Takes over the place of a shaper that was read later: its interface may have come back with another number. True if
+    /// it was made anew.
+    pub fn follow(&mut self, later: &Self) -> bool {
+        let is_other = self.told != later.told;
         if self.kind == later.kind {
             self.told.clone_from(&later.told);
         } else {
             self.clone_from(later);
         }
+        is_other
     }
 
     /// The message that sets a rate; the bursts of `self` are kept.
