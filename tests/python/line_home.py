@@ -84,7 +84,9 @@ COMES_BACK = [
     [at, *words.split()]
     for at, words in (
         (10.0, "ip link set wan down"),
-        (12.0, "tc qdisc del dev wan root"),
+        (10.1, "ip link set wan name away"),
+        (12.0, "ip link set away name wan"),
+        (12.2, "tc qdisc del dev wan root"),
         (12.5, "tc qdisc add dev wan root tbf rate 8mbit burst 5k limit 60k"),
         (13.0, "ip link set wan up"),
         (13.1, "ip route add 10.9.1.0/24 dev wan"),

@@ -72,10 +72,12 @@ class ProbeSockets:
         """Listen to the interface that has the name now.
 
         Raises:
-            RouterError: there is none.
+            RouterError: there is none; the sockets stay as they are.
         """
-        self.close()
+        old = self._sends, self._hears
         self._open()
+        for each in old:
+            each.close()
 
     def _open(self) -> None:
         interface = self._interface
