@@ -119,7 +119,6 @@ class Condition:
         measured_s: measured, in full length.
         least_measured_s: the shortest that shows how the line stays: from one loss of a transfer to
             its next, within which windows only grow.
-        between_losses_s: that time, about.
     """
 
     flows: int
@@ -128,7 +127,6 @@ class Condition:
     warm_up_s: float
     measured_s: float
     least_measured_s: float
-    between_losses_s: float
 
     @property
     def round_trip_ms(self) -> float:
@@ -222,7 +220,7 @@ def condition(
     least = max(pace * _LEAST_MEASURED_S, _LEAST_ROUND_TRIPS * round_trip_s)
     measured = max(min(wanted, _LONGEST_S), least)
     least = min(max(least, between), measured)
-    return Condition(flows, round_trip_s, traffic, warm_up, measured, least, between)
+    return Condition(flows, round_trip_s, traffic, warm_up, measured, least)
 
 
 def is_local(question: Question) -> bool:

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 SLACK: Final = 2.0
 """In the conditions for robustness, times the margin."""
 
-_SHORT_TRANSFERS: Final = 1.05
 _OF_DELAY: Final = frozenset({METRICS["goodput"], METRICS["drop_rate"]})
 """Metrics that profit from a queue that is too long."""
 _OWN_AFFAIR: Final = frozenset({METRICS["drop_rate"], METRICS["delay_p95"]})

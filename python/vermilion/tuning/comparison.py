@@ -314,10 +314,10 @@ def chance_warnings(best: Runs, incumbent: Runs) -> tuple[str, ...]:
         best: the runs of the best setting found, one for each fresh seed.
         incumbent: those of the setting in force.
     """
-    named = (("the best setting found", best), (_IN_FORCE, incumbent))
-    unmoved = [(name, runs) for name, runs in named if are_nearly_the_same_run(runs)]
-    of = "" if len(unmoved) == len(named) else " and ".join(name for name, _ in unmoved)
-    return _warnings([runs for _, runs in unmoved], of)
+    named = {"the best setting found": best, _IN_FORCE: incumbent}
+    unmoved = {name: runs for name, runs in named.items() if are_nearly_the_same_run(runs)}
+    of = "" if len(unmoved) == len(named) else " and ".join(unmoved)
+    return _warnings(list(unmoved.values()), of)
 
 
 def chance_warnings_of_front(points: Sequence[Runs], incumbent: Runs) -> tuple[str, ...]:
@@ -329,11 +329,10 @@ def chance_warnings_of_front(points: Sequence[Runs], incumbent: Runs) -> tuple[s
     """
     unmoved = [runs for runs in points if are_nearly_the_same_run(runs)]
     in_force = [incumbent] if are_nearly_the_same_run(incumbent) else []
-    if in_force and len(unmoved) == len(points):
-        return _warnings([*in_force, *unmoved], "")
-    some = f"{len(unmoved)} of {how_many(len(points), 'setting')}" if unmoved else ""
-    of = " and ".join(name for name in (_IN_FORCE if in_force else "", some) if name)
-    return _warnings([*in_force, *unmoved], of)
+    names = [_IN_FORCE] * len(in_force)
+    names += [f"{len(unmoved)} of {how_many(len(points), 'setting')}"] if unmoved else []
+    all_of_them = in_force and len(unmoved) == len(points)
+    return _warnings([*in_force, *unmoved], "" if all_of_them else " and ".join(names))
 
 
 def _warnings(unmoved: Sequence[Runs], of: str) -> tuple[str, ...]:

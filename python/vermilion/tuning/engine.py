@@ -73,9 +73,6 @@ _TURNS = 8
 """Settings for each core that are simulated together, where none depends on another's value. At the
 end of every batch the cores wait for the last of them, and for what is made of it."""
 
-_SHORT = 3
-"""Of these, one in so many is of a short simulation, where the search used them."""
-
 _FAR: Final = 0.25
 """Part of the best by which a setting is worse that meets no further conditions in the search."""
 

@@ -121,10 +121,6 @@ class Archive:
         """The entry of a setting that has been simulated."""
         return self._by_values.get(tuple(setting.values()))
 
-    def entry(self, setting: Setting) -> FrontEntry:
-        """Return the entry of a setting that has been simulated."""
-        return self._by_values[tuple(setting.values())]
-
     def begin(self, until: float | None) -> bool:
         """Simulates the incumbent; whether there was time for it.
 
@@ -326,7 +322,8 @@ class Hunt:
             points = searcher.ask(min(_AT_ONCE, end - self._evaluations))
             if not self._simulate_new(points):
                 return False
-            values = [self._value(self._entry(point), which, bound) for point in points]
+            found = [archive.known(space.values(point)) for point in points]
+            values = [self._value(each, which, bound) for each in found if each is not None]
             searcher.tell(points, values)
             told += len(points)
             if report is not None:
@@ -372,9 +369,6 @@ class Hunt:
             violation=self.archive.violation(entry),
             simulations=self.archive.simulations.count,
         )
-
-    def _entry(self, point: Point) -> FrontEntry:
-        return self.archive.entry(self.space.values(point))
 
     def _value(self, entry: FrontEntry, which: int, bound: float | None) -> float:
         """Value of a setting for the search."""

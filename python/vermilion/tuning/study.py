@@ -335,15 +335,19 @@ class Study:
             None if data is None else cast("ResultData", dict(json.loads(data))),
         )
 
-    @contextmanager
-    def _reading(self) -> Iterator[sqlite3.Connection]:
-        """The database; whatever cannot be read from it is the file's fault."""
+    def _opened(self) -> sqlite3.Connection:
         if self._database is None:
             message = f'"{self.path}" is closed'
             raise StudyError(message)
+        return self._database
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        """The database; whatever cannot be read from it is the file's fault."""
+        database = self._opened()
         try:
-            with bounded(self._database):
-                yield self._database
+            with bounded(database):
+                yield database
         except StudyError:
             raise
         except (
@@ -359,10 +363,7 @@ class Study:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         """Transaction: all writes inside take effect together, or none does."""
-        if self._database is None:
-            message = f'"{self.path}" is closed'
-            raise StudyError(message)
-        database = self._database
+        database = self._opened()
         try:
             database.execute("BEGIN IMMEDIATE")
             try:
