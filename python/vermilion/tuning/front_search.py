@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from vermilion.objectives import NotMeasuredError, feasible_first
 from vermilion.tuning.alternatives import gaps, non_dominated
@@ -20,15 +20,17 @@ from vermilion.tuning.state import TuningProgress
 from vermilion.tuning.verdict import judge, mean_violation
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from vermilion.objectives import Constraint, Objective
-    from vermilion.search import Point, Space
+    from vermilion.search import Point
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.memory import Memory, SimulatedFor
+    from vermilion.tuning.memory import SimulatedFor
+    from vermilion.tuning.preparation import PreparedTuning
+    from vermilion.tuning.session import TuningSession
     from vermilion.tuning.simulations import Simulations
-    from vermilion.tuning.state import End, ProgressReport, Stage
+    from vermilion.tuning.state import End, Stage
 
 _ENDS: Final = 2
 _QUESTIONS: Final = 8
@@ -207,30 +209,14 @@ class Hunt:
 
     Attributes:
         archive: of all that is simulated on the seeds of the search.
-        space: the parameters and the box in which they are searched.
-        search: its name.
-        search_settings: further arguments of it.
-        seed: of each search's random points.
-        budget: settings to simulate.
-        points: settings that are compared at most.
-        comparison: the fresh seeds.
-        progress: called now and then.
-        memory: is told of every setting; ``None`` for none.
-        until: the moment, on the clock of ``time.monotonic``, when all must be over.
+        tuning: what is asked for.
+        session: how it is done.
         end: what has ended it.
     """
 
     archive: Archive
-    space: Space
-    search: str
-    search_settings: Mapping[str, Any]
-    seed: int
-    budget: int
-    points: int
-    comparison: Sequence[int]
-    progress: ProgressReport | None
-    memory: Memory | None
-    until: float | None
+    tuning: PreparedTuning
+    session: TuningSession
     end: End = "budget"
     _search_until: float | None = None
     _asked: set[float] = field(default_factory=set)
@@ -243,23 +229,24 @@ class Hunt:
             NotMeasuredError: it lacks one of the objectives.
         """
         try:
-            if not self.archive.begin(self.until) or not self._search_all():
+            if not self.archive.begin(self._until) or not self._search_all():
                 self.end = "deadline"
         except KeyboardInterrupt:
             self.end = "interrupted"
 
     def compare(self, entries: Sequence[FrontEntry]) -> None:
         """Lets settings meet the fresh seeds, all the same ones, as many as there is time for."""
-        simulations, total = self.archive.simulations, len(entries) * len(self.comparison)
+        simulations, seeds = self.archive.simulations, self.tuning.seeds.comparison
+        total = len(entries) * len(seeds)
         evaluations = [entry.evaluation for entry in entries]
         at_once = max(_FEWEST_SEEDS, simulations.batch_size(len(entries)))
         try:
-            for first in range(0, len(self.comparison), at_once):
-                some = self.comparison[first : first + at_once]
+            for first in range(0, len(seeds), at_once):
+                some = seeds[first : first + at_once]
                 simulations.run_in_step(
                     evaluations,
                     some,
-                    until=self.until,
+                    until=self._until,
                     progress=self._report("comparison", total, first * len(entries)),
                     made_for="comparison",
                 )
@@ -273,10 +260,10 @@ class Hunt:
         """Asks all; whether there was time for them."""
         begun = time.monotonic()
         for question in range(_QUESTIONS):
-            if self.until is not None:
-                earliest = begun + LEAST_SEARCH * (self.until - begun)
-                self._search_until = max(earliest, self.until - self._comparison_seconds())
-            share = -(-(self.budget - self._evaluations) // (_QUESTIONS - question))
+            if (until := self._until) is not None:
+                earliest = begun + LEAST_SEARCH * (until - begun)
+                self._search_until = max(earliest, until - self._comparison_seconds())
+            share = -(-(self.tuning.plan.budget - self._evaluations) // (_QUESTIONS - question))
             bound = None if question < _ENDS else self._widest_gap()
             if bound is None:
                 which = question % _ENDS  # without a gap, the ends deserve another look
@@ -287,14 +274,19 @@ class Hunt:
                 return False
         return True
 
+    @property
+    def _until(self) -> float | None:
+        """The moment, on the clock of ``time.monotonic``, when all must be over."""
+        return self.tuning.until(self.session.deadline_s)
+
     def _comparison_seconds(self) -> float:
         """Wall seconds set aside for the comparison."""
         each = self.archive.simulations.seconds_each
-        return RESERVE * each * (self.points + 1) * len(self.comparison)
+        return RESERVE * each * (self.tuning.plan.points + 1) * len(self.tuning.seeds.comparison)
 
     def _report(self, stage: Stage, total: int, before: int = 0) -> Callable[[int], object] | None:
         """Return a callback that reports progress."""
-        progress = self.progress
+        progress = self.session.progress
         if progress is None:
             return None
         return lambda done: progress(
@@ -307,17 +299,17 @@ class Hunt:
 
     def _minimise(self, which: int, bound: float | None, share: int) -> bool:
         """Minimises one objective, perhaps with a bound on the second; whether there was time."""
-        archive, space = self.archive, self.space
+        archive, space, plan = self.archive, self.tuning.space, self.tuning.plan
         known = [entry for entry in archive.entries if None not in entry.setting.values()]
         known.sort(key=lambda entry: self._value(entry, which, bound))
         starts = [space.point(each) for entry in known[:2] for each in complete(entry.setting)]
         for each in complete(archive.incumbent.setting):
             archive.recognise(space.values(space.point(each)))
         searcher = new_search(
-            self.search, space, self.seed, dict.fromkeys(starts), self.search_settings
+            self.tuning.search, space, plan.seed, dict.fromkeys(starts), plan.search_settings
         )
         end, told = self._evaluations + share, 0
-        report = self._report("search", self.budget)
+        report = self._report("search", plan.budget)
         while self._evaluations < end and told < max(_MOST_TOLD * share, _FEWEST_TOLD):
             points = searcher.ask(min(_AT_ONCE, end - self._evaluations))
             if not self._simulate_new(points):
@@ -334,7 +326,7 @@ class Hunt:
         """Simulates those settings that are new; whether there was time."""
         new: dict[tuple[float, ...], FrontEntry] = {}
         for point in points:
-            setting = self.space.values(point)
+            setting = self.tuning.space.values(point)
             if self.archive.known(setting) is None:
                 new.setdefault(tuple(setting.values()), FrontEntry(Evaluation(setting)))
         if not new:
@@ -347,8 +339,8 @@ class Hunt:
             return False
         first = len(self.archive.entries)
         in_time = self.archive.simulate(list(new.values()), until)
-        if self.memory is not None:
-            self.memory.use(
+        if self.session.study is not None:
+            self.session.study.use(
                 [
                     self._as_used(number, entry)
                     for number, entry in enumerate(self.archive.entries[first:], start=first)

@@ -175,10 +175,8 @@ class RememberedRuns:
         flow_delays: bool = False,
     ) -> list[list[Result | None]]:
         """The same as :func:`vermilion.simulate.run_many`, of texts that the core reads."""
-        rows = [
-            [self._stored_result(_key(text, seed, flow_delays=flow_delays)) for seed in seeds]
-            for text in texts
-        ]
+        keys = [[_key(text, seed, flow_delays=flow_delays) for seed in seeds] for text in texts]
+        rows = [[self._stored_result(key) for key in row] for row in keys]
         missing = [number for number, row in enumerate(rows) if None in row]
         done = (len(texts) - len(missing)) * len(seeds)
         if not missing:
@@ -195,9 +193,9 @@ class RememberedRuns:
             flow_delays=flow_delays,
         )
         self._memory.keep_runs(
-            (_key(texts[number], seed, flow_delays=flow_delays), result.data)
+            (key, result.data)
             for number, row in zip(missing, new, strict=True)
-            for seed, result in zip(seeds, row, strict=True)
+            for key, result in zip(keys[number], row, strict=True)
             if result is not None
         )
         for number, row in zip(missing, new, strict=True):

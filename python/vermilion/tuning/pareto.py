@@ -66,24 +66,14 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
         ScenarioError: the core refuses the incumbent.
         ValueError: a setting of the search that is not accepted.
     """
-    plan, [case] = tuning.plan, tuning.cases
+    [case] = tuning.cases
     second = case.objectives[1]
     condition = replace(case.condition, besides=(Second(second),))
     simulations = Simulations([condition], session.threads, session.workers, session.study)
     incumbent = FrontEntry(case.in_force())
-    hunt = Hunt(
-        archive=Archive(simulations, second, case.constraints, tuning.seeds.search, incumbent),
-        space=tuning.space,
-        search=tuning.search,
-        search_settings=plan.search_settings or {},
-        seed=plan.seed,
-        budget=plan.budget,
-        points=plan.points,
-        comparison=tuning.seeds.comparison,
-        progress=session.progress,
-        memory=session.study,
-        until=tuning.until(session.deadline_s),
-    )
+    seeds = tuning.seeds.search
+    archive = Archive(simulations, second, case.constraints, seeds, incumbent)
+    hunt = Hunt(archive, tuning, session)
     hunt.run()
     return _compare(hunt, tuning)
 
@@ -98,7 +88,7 @@ def _compare(hunt: Hunt, tuning: PreparedTuning) -> Front:
     found = archive.feasible()
     leading = _pareto_front(archive.incumbent, found, archive)
     beaten = len(non_dominated(found)) - len(leading)
-    leaders = thinned(leading, hunt.points)
+    leaders = thinned(leading, tuning.plan.points)
     now, *entries = (FrontEntry(each.evaluation.fresh()) for each in (archive.incumbent, *leaders))
     if archive.entries:
         hunt.compare([now, *entries])

@@ -29,7 +29,6 @@ from vermilion.scenario.other_values import CarriedOver, with_discipline
 from vermilion.search import CountedFromBelow, SettableSpace, Space, chosen_search, setting_names
 from vermilion.search.space import searchable
 from vermilion.simulate.runs import run_many
-from vermilion.tuning.candidates import Candidates
 from vermilion.tuning.evaluation import Evaluation, Seeds
 from vermilion.tuning.recommendation import OnDevice
 from vermilion.tuning.simulations import Condition, needs_flow_delays
@@ -119,7 +118,6 @@ class Case:
         label: its name, made unique.
         scenario: as it is tuned: with the plan's discipline, if it names one.
         text: the same as the core reads it.
-        candidates: writes it with a setting.
         objectives: of a front two, else one.
         constraints: what must hold, and but for a front what a change may cost at most.
         incumbent: the setting in force, or where another discipline is, what the new one has taken
@@ -133,7 +131,6 @@ class Case:
     label: str
     scenario: Scenario
     text: str
-    candidates: Candidates
     objectives: tuple[Objective, ...]
     constraints: tuple[Constraint, ...]
     incumbent: Setting
@@ -176,7 +173,7 @@ class Case:
     @property
     def condition(self) -> Condition:
         """The scenario as something to measure settings in."""
-        return Condition(self.text, self.candidates, self.objective, self.constraints)
+        return Condition.of(self.text, self.incumbent, self.objective, self.constraints)
 
     @property
     def objective(self) -> Objective:
@@ -354,7 +351,6 @@ def _make_case(
         label=label,
         scenario=scenario,
         text=text,
-        candidates=Candidates(text, paths),
         objectives=objectives,
         constraints=constraints,
         harm=bounds,
