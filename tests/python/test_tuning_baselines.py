@@ -14,6 +14,7 @@ from vermilion.objectives import (
 )
 from vermilion.scenario import ScenarioError, parse_scenario
 from vermilion.simulate import Result
+from vermilion.tuning import Seeds, tune
 from vermilion.tuning.baselines import expert_baselines, told_delay
 from vermilion.tuning.verdict import on_known
 
@@ -221,3 +222,18 @@ def test_a_known_reference_is_the_mean_over_its_seeds():
     assert known.margins([0.7], [0.1]) == [pytest.approx(0.4)]
     assert known.text == relative.text
     assert on_known(absolute, []) is absolute
+
+
+def test_baselines_are_judged_by_what_a_change_may_cost_packets():
+    found = tune(
+        parse_scenario(SMALL),
+        parameters=["links.bottleneck.queue.weight"],
+        objective="minimise links.bottleneck.queue_packets.mean",
+        harm=["flows.all.delay_ms.p95=50 %"],
+        exactly=True,
+        budget=4,
+        seeds=Seeds.counted(1, search=1, re_evaluation=1, comparison=3),
+    )
+    missed = [text for each in found.rivals for text in each.missed]
+    assert len(found.rivals) > 1
+    assert not any("delay_ms" in text and "not measured" in text for text in missed)
