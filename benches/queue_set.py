@@ -41,7 +41,7 @@ from vermilion import _core
 from vermilion.objectives import flow_windows, objective_of
 from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
+from vermilion.online.drive.driver import NetworkTimeDriver, fixed_pace
 from vermilion.online.policy import stated_policy, tuned_links
 from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.simulated import SimulatedNetwork
@@ -198,7 +198,7 @@ def one_by_one(scenario: Scenario, seed: int) -> tuple[Result, int]:
             target_packets=None,
         )
         log = Log(journal)
-        drivers.append((Stepped(queue, controller, log, FixedPace()), log))
+        drivers.append((Stepped(queue, controller, log, fixed_pace), log))
     for tick in range(1, DURATION_S * TICKS_PER_S + 1):
         network.wait(tick / TICKS_PER_S)
         for driver, _ in drivers:

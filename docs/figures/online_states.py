@@ -1,7 +1,7 @@
 """Draws the controller's states for docs/online.md, and refreshes that page's two tables.
 
 The picture and the tables follow from the code: the states, events and successors from
-``vermilion.online.decide.transitions``, the decisions from ``vermilion.online.entries``.
+``vermilion.online.decide.step``, the decisions from ``vermilion.online.entries``.
 ``tests/python/test_online_documentation.py`` compares the tables with the page.
 
     .venv/bin/python docs/figures/online_states.py
@@ -27,7 +27,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.decide.transitions import BESIDES, EVENTS, IGNORED, STATES, TRANSITIONS
+from vermilion.online.decide.step import BESIDES, EVENTS, IGNORED, STATES, TRANSITIONS
 
 HERE = Path(__file__).parent
 PAGE = HERE.parent / "online.md"

@@ -11,8 +11,7 @@ from journal_of_looks import book
 from test_live_page_answers import Asking, set_sample
 from vermilion.online.entries import Decision, DecisionKind, SettingInForce
 from vermilion.online.events import Command
-from vermilion.online.sense.flow_activity import FlowShares
-from vermilion.online.sense.sampler import SetSample
+from vermilion.online.sense.sampler import FlowShares
 
 __all__ = ["chromium"]
 
@@ -191,7 +190,7 @@ def test_each_of_several_queues_has_a_view(chromium, tmp_path):
     with book(path) as journal:
         journal.keep(SettingInForce(0.1, {"wan.limit": 100.0, "lan.limit": 20.0}))
         for tenth in range(1, 101):
-            journal.keep(set_sample(SetSample, tenth / 10))
+            journal.keep(set_sample(tenth / 10))
         with PageBeside(path, Listener("127.0.0.1", 0)) as beside:
             page = Page.__new__(Page)
             page.browser = chromium
@@ -228,7 +227,7 @@ def several(chromium, tmp_path):
     with book(path) as journal:
         journal.keep(SettingInForce(0.1, joint))
         for tenth in range(1, 101):
-            journal.keep(set_sample(SetSample, tenth / 10))
+            journal.keep(set_sample(tenth / 10))
         journal.keep(FlowShares(10.0, "wan", 10.0, 4, None, 4, 0.91, 0.4, 0.1))
         journal.keep(FlowShares(10.0, "lan", 10.0, 6, None, 6, 0.62, 0.4, 0.1))
         journal.keep(Decision(5.0, DecisionKind.CHANGE_DETECTED, "wan: 3 flows have become 4", {}))

@@ -23,7 +23,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from journal_of_looks import book, looks
 from test_live_page import serve
 from vermilion.online.entries import Decision, DecisionKind, SettingInForce
-from vermilion.online.sense.flow_activity import FlowShares
+from vermilion.online.sense.sampler import FlowShares
 
 PATIENCE_S = 30
 

@@ -18,7 +18,7 @@ import numpy as np
 from online_world import CONFIGURATION, FIRST, LINK, POLICY, TARGET, TICK_S, World, best
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.states import Blind, Ended, HandsOff, Paused, Proposing, Watching
-from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
+from vermilion.online.drive.driver import NetworkTimeDriver, fixed_pace
 from vermilion.online.events import Command
 from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.base import (
@@ -356,7 +356,7 @@ class ChaosRun:
                 self.router,
                 controller,
                 log,
-                FixedPace(),
+                fixed_pace,
                 solve=self._searches(),
                 answer_proposal=self._person,
             )

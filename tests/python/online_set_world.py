@@ -13,7 +13,6 @@ from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.judgement import judge
 from vermilion.online.plan.task import Answer, Finding
 from vermilion.online.policy import Policy
-from vermilion.online.sense.set_senses import SetSenses
 from vermilion.routers.base import (
     FlowTraffic,
     LinkConfiguration,
@@ -45,9 +44,7 @@ PACKET_BYTES = 1000
 
 def controller_of(**policy):
     """A controller of both queues that has seen nothing yet."""
-    return Controller.of(
-        replace(POLICY, **policy), CONFIGURATION, evaluations=1, senses=SetSenses.begin(LINKS)
-    )
+    return Controller.of(replace(POLICY, **policy), CONFIGURATION, evaluations=1)
 
 
 @dataclass
@@ -157,12 +154,8 @@ def finding(task, setting=None, *, value=0.3, before=0.5, obstacle="nothing was 
         candidate = _predicted(setting, value)
         incumbent = _predicted({n: task.in_force[n] for n in task.policy.parameters}, before)
         answer = Answer(
-            kind=task.kind,
             picture=task.picture,
-            in_force=task.in_force,
             internal_target=None,
-            goal="goodput-variation",
-            unit="",
             setting=dict(setting),
             candidate=candidate,
             incumbent=incumbent,

@@ -6,15 +6,11 @@ from vermilion.online.plan.judgement import HeldQueue, judge
 from vermilion.online.plan.task import Answer
 
 
-def answer_to(task, goal, candidate, incumbent, *, words="keep the queue", unit="packets^2"):
+def answer_to(task, goal, candidate, incumbent):
     """The answer that these two predictions make, by a goal that may hold a queue at a target."""
     return Answer(
-        kind=task.kind,
         picture=task.picture,
-        in_force=task.in_force,
         internal_target=goal.target if isinstance(goal, HeldQueue) else None,
-        goal=words,
-        unit=unit,
         setting=candidate.setting,
         candidate=candidate,
         incumbent=incumbent,

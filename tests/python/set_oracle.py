@@ -29,5 +29,5 @@ def solve(task):
 
     candidate = predicted(dict.fromkeys(task.policy.parameters, RIGHT_S))
     incumbent = predicted({name: task.in_force[name] for name in task.policy.parameters})
-    answer = answer_to(task, goal, candidate, incumbent, words=goal.label, unit=goal.unit)
+    answer = answer_to(task, goal, candidate, incumbent)
     return Finding(answer, "", None, task.correction, task.belief, None)

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from queue import Empty, SimpleQueue
 
@@ -384,13 +385,11 @@ def test_a_page_that_keeps_its_privileges_is_not_served(tmp_path, monkeypatch):
 
 
 def test_several_queues_are_shown_one_by_one(tmp_path):
-    from vermilion.online.sense.sampler import SetSample
-
     path = tmp_path / "j.sqlite"
     with book(path) as journal:
         journal.keep(SettingInForce(0.1, {"wan.limit": 100.0, "lan.limit": 20.0}))
         for tenth in range(1, 11):
-            journal.keep(set_sample(SetSample, tenth / 10))
+            journal.keep(set_sample(tenth / 10))
     reader = JournalReader(path)
     _, whole = reader.snapshot(1)
     assert whole["run"]["queues"] == ["lan", "wan"]
@@ -405,15 +404,12 @@ def test_several_queues_are_shown_one_by_one(tmp_path):
         reader.snapshot(1, "nowhere")
 
 
-def set_sample(kind, time_s):
+def set_sample(time_s):
     """Of two queues, with 10 and 20 packets."""
     wan = look(time_s)
     lan = look(time_s, backlog_packets=20, backlog_bytes=30_000)
     both = look(time_s, backlog_packets=30, backlog_bytes=45_000)
-    import dataclasses
-
-    fields = {each.name: getattr(both, each.name) for each in dataclasses.fields(both)}
-    return kind(**fields, links=("wan", "lan"), queues=(wan, lan))
+    return replace(both, links=("wan", "lan"), queues=(wan, lan))
 
 
 MISTAKES = [

@@ -8,8 +8,7 @@ import pytest
 from journal_of_looks import book, looks
 from test_live_page_answers import set_sample
 from vermilion.online.entries import Decision, DecisionKind
-from vermilion.online.sense.flow_activity import FlowShares
-from vermilion.online.sense.sampler import SetSample
+from vermilion.online.sense.sampler import FlowShares
 from vermilion.status.live_page.journal_queries import SHARING_SERIES, concerning
 from vermilion.status.live_page.journal_reader import JournalReader
 
@@ -24,7 +23,7 @@ def of_two_queues(path):
     """A journal of a second of two queues, whose flows share one better than the other."""
     journal = book(path)
     for tenth in range(1, 11):
-        journal.keep(set_sample(SetSample, tenth / 10))
+        journal.keep(set_sample(tenth / 10))
     journal.keep(share(1.0, 0.9, "wan"))
     journal.keep(share(1.0, 0.7, "lan"))
     return journal

@@ -8,9 +8,9 @@ from online_world import FIRST, SIXTEEN_FLOWS, World, controller_of
 from test_online_transitions_table import AFTER, NOW_S, NUMBER, applying
 from vermilion.online.decide import applying as applying_state
 from vermilion.online.decide import silence
+from vermilion.online.decide.controller import Turn
 from vermilion.online.decide.detection import ConditionWatch
 from vermilion.online.decide.states import Applying, Blind, Promise, Watching
-from vermilion.online.decide.turn import Turn
 from vermilion.online.events import Apply, Done, End, ReadBack, Refused, Silent
 
 SILENT_S = 3.0

@@ -8,9 +8,8 @@ import pytest
 from online_world import FIRST, controller_of
 from test_online_transitions_table import OWED, schedule, verifying, watching
 from vermilion.online.decide import silence
-from vermilion.online.decide.controller import ChangeBudget
+from vermilion.online.decide.controller import ChangeBudget, Turn
 from vermilion.online.decide.states import Applying, Observing, Paused
-from vermilion.online.decide.turn import Turn
 from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.events import Record
 from vermilion.online.sense.link_state import Blackout

@@ -8,9 +8,9 @@ from online_world import SIXTEEN_FLOWS, TICK_S, World, controller_of
 from vermilion.objectives import Constraint
 from vermilion.online.decide.controller import BoundsWatch
 from vermilion.online.decide.step import step
-from vermilion.online.decide.turn import Turn
 from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.events import Began, Record
+from vermilion.online.sense.senses import Senses
 
 DROPS = "links.bottleneck.drop_rate <= 10 %"
 DELAY = "links.bottleneck.sojourn_ms.p95 <= 20 ms"
@@ -95,7 +95,7 @@ def test_what_nobody_has_changed_breaks_nothing_of_what_it_was():
 def test_what_nobody_could_judge_is_not_measured(monkeypatch):
     """Measuring is the dearest part of a look, ten of which are taken in a second."""
     measured = []
-    monkeypatch.setattr(Turn, "measured_since", lambda _, since_s: measured.append(since_s))
+    monkeypatch.setattr(Senses, "stretch", lambda _, since_s: measured.append(since_s))
     assert said(USED, offset=-20.0, slows_to=80) == []
     assert measured == []
     said(DROPS, USED, offset=-20.0, slows_to=80)

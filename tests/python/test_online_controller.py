@@ -10,7 +10,7 @@ import pytest
 from oracle_answer import answer_to
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
+from vermilion.online.drive.driver import NetworkTimeDriver, fixed_pace
 from vermilion.online.model.explanation import Explanation
 from vermilion.online.model.prediction import Outcome, Prediction
 from vermilion.online.plan.judgement import HeldQueue
@@ -157,7 +157,7 @@ class Controlled:
         ) as journal:
             self.log = Log(journal)
             controller = controller or Controller.of(policy, router.configuration, evaluations=1)
-            driver = NetworkTimeDriver(router, controller, self.log, FixedPace(), solve=solve)
+            driver = NetworkTimeDriver(router, controller, self.log, fixed_pace, solve=solve)
             driver.run(until_s)
             self.controller = driver.controller
 

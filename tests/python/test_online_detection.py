@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from typing import NamedTuple
 
 import pytest
 
@@ -31,11 +32,24 @@ def sample(time_s, backlog):
     )
 
 
+class Noticed(NamedTuple):
+    """An alarm, and when it was given."""
+
+    time_s: float
+    watcher: str
+    reason: str
+    details: dict
+
+
+def noticed(alarm, number):
+    return Noticed(number * 0.1, alarm.watcher, alarm.reason, alarm.details)
+
+
 def first_alarm(watch, pictures):
     for number, picture in enumerate(pictures, start=1):
         watch, alarm = watch.after(replace(picture, time_s=number * 0.1))
         if alarm is not None:
-            return alarm
+            return noticed(alarm, number)
     return None
 
 
@@ -44,7 +58,7 @@ def queue_alarms(watch, backlogs):
     for number, backlog in enumerate(backlogs, start=1):
         watch, alarm = watch.after(sample(number * 0.1, backlog))
         if alarm is not None:
-            alarms.append(alarm)
+            alarms.append(noticed(alarm, number))
     return alarms
 
 

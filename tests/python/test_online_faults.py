@@ -20,7 +20,7 @@ from online_chaos import (
 )
 from online_world import CONFIGURATION, LINK, POLICY, TARGET
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import FixedPace
+from vermilion.online.drive.driver import fixed_pace
 from vermilion.online.record.journal import Journal, Log
 
 SEEDS = range(1, 7)
@@ -49,6 +49,6 @@ def test_a_fault_that_lasts_is_not_told_again_and_again(kind):
     ) as journal:
         log = Log(journal)
         controller = Controller.of(POLICY, CONFIGURATION, evaluations=1)
-        Driver(router, controller, log, FixedPace(), solve=Searches(router)).run(LASTS_S)
+        Driver(router, controller, log, fixed_pace, solve=Searches(router)).run(LASTS_S)
     told = Counter(str(each.kind) for each in log.decisions)
     assert max(told.values()) <= MOST_OF_A_KIND, told

@@ -7,11 +7,10 @@ import pytest
 
 from online_world import LINK, PACKET_BYTES, POLICY, SIXTEEN_FLOWS, TICK_S, World
 from vermilion.objectives import Constraint
-from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.controller import Controller, Turn
 from vermilion.online.decide.detection import Fluctuation
 from vermilion.online.decide.entering import refine
 from vermilion.online.decide.step import step
-from vermilion.online.decide.turn import Turn
 from vermilion.online.decide.verification import first_broken
 from vermilion.online.entries import DecisionKind
 from vermilion.online.events import Began, Record, Search

@@ -7,7 +7,8 @@ import pytest
 
 from journal_of_looks import book, look
 from vermilion.online.record.journal import SCHEMA_VERSION
-from vermilion.online.sense.flow_activity import FlowActivity, FlowShares, flow_shares, is_due
+from vermilion.online.sense.flow_activity import FlowActivity, flow_shares
+from vermilion.online.sense.sampler import FlowShares, is_due
 from vermilion.routers.base import FlowTraffic
 
 
@@ -24,7 +25,7 @@ def seen(activity, tenths, bytes_of, *, open_flows=None, responsive=None):
 
 
 def test_flows_that_get_alike_share_fairly():
-    shares = flow_shares(seen(FlowActivity.begin(), 60, {1: 500, 2: 500, 3: 500, 4: 500}))
+    shares = flow_shares(seen(FlowActivity(), 60, {1: 500, 2: 500, 3: 500, 4: 500}))
     assert shares.jain_index == pytest.approx(1.0)
     assert (shares.flows, shares.compared_flows) == (4, 4)
     assert shares.largest_share == shares.smallest_share == pytest.approx(0.25)
@@ -32,31 +33,31 @@ def test_flows_that_get_alike_share_fairly():
 
 
 def test_the_index_is_that_of_what_each_got():
-    shares = flow_shares(seen(FlowActivity.begin(), 60, {1: 900, 2: 100}))
+    shares = flow_shares(seen(FlowActivity(), 60, {1: 900, 2: 100}))
     assert shares.jain_index == pytest.approx(1000**2 / (2 * (900**2 + 100**2)))
     assert (shares.largest_share, shares.smallest_share) == pytest.approx((0.9, 0.1))
 
 
 def test_nothing_is_said_too_early_or_where_nobody_looks():
-    assert flow_shares(FlowActivity.begin()) is None
-    assert flow_shares(seen(FlowActivity.begin(), 29, {1: 1, 2: 1})) is None
-    assert flow_shares(seen(FlowActivity.begin(), 30, {1: 1, 2: 1})) is not None
+    assert flow_shares(FlowActivity()) is None
+    assert flow_shares(seen(FlowActivity(), 29, {1: 1, 2: 1})) is None
+    assert flow_shares(seen(FlowActivity(), 30, {1: 1, 2: 1})) is not None
 
 
 def test_one_flow_shares_with_nobody():
-    shares = flow_shares(seen(FlowActivity.begin(), 60, {1: 900}))
+    shares = flow_shares(seen(FlowActivity(), 60, {1: 900}))
     assert (shares.flows, shares.compared_flows, shares.jain_index) == (1, 1, None)
 
 
 def test_acknowledgements_and_senders_that_do_not_slow_down_are_not_compared():
     sent = {-1: 7, 1: 500, 2: 500, 3: 9000}
-    shares = flow_shares(seen(FlowActivity.begin(), 60, sent, responsive={3: False}))
+    shares = flow_shares(seen(FlowActivity(), 60, sent, responsive={3: False}))
     assert (shares.flows, shares.compared_flows) == (3, 2)
     assert shares.jain_index == pytest.approx(1.0)
 
 
 def test_a_flow_that_has_just_come_or_has_gone_is_not_called_unfairly_treated():
-    activity = seen(FlowActivity.begin(), 200, {1: 500, 2: 500, 3: 500})
+    activity = seen(FlowActivity(), 200, {1: 500, 2: 500, 3: 500})
     activity = seen(activity, 40, {1: 500, 2: 500, 4: 500})  # 3 has gone, 4 has come
     shares = flow_shares(activity)
     assert (shares.flows, shares.compared_flows) == (3, 2)
@@ -67,11 +68,11 @@ def test_a_flow_that_has_just_come_or_has_gone_is_not_called_unfairly_treated():
 
 
 def test_open_flows_that_are_silent_are_counted_where_somebody_counts():
-    activity = seen(FlowActivity.begin(), 60, {1: 500, 2: 500}, open_flows=5)
+    activity = seen(FlowActivity(), 60, {1: 500, 2: 500}, open_flows=5)
     assert flow_shares(activity).silent_flows == 3
     # Of several queues each is told what is open anywhere.
     assert flow_shares(activity, "wan").silent_flows is None
-    assert flow_shares(seen(FlowActivity.begin(), 60, {1: 1, 2: 1})).silent_flows is None
+    assert flow_shares(seen(FlowActivity(), 60, {1: 1, 2: 1})).silent_flows is None
 
 
 def test_it_is_told_once_a_second_whatever_the_interval():

@@ -10,11 +10,10 @@ from test_online_model import picture
 from test_online_plan import task
 from test_routers_snmp_router import ADDRESS, FakeAgent
 from vermilion.online.decide import applying
-from vermilion.online.decide.controller import Controller
+from vermilion.online.decide.controller import Controller, Turn
 from vermilion.online.decide.silence import _another, on_silent
 from vermilion.online.decide.states import Applying, HandsOff, RouterChange, Waiting
 from vermilion.online.decide.step import step
-from vermilion.online.decide.turn import Turn
 from vermilion.online.entries import Decision, SettingInForce
 from vermilion.online.events import Apply, Began, Command, Observed, Record, Silent
 from vermilion.online.plan.solve import solve

@@ -18,7 +18,7 @@ from vermilion.online.model.traffic import (
     horizon_for,
     least_queue_packets,
 )
-from vermilion.online.plan.settings import first_guesses
+from vermilion.online.plan.problem import first_guesses
 from vermilion.online.plan.task import AnswerMemory
 from vermilion.online.policy import Policy, marks_alone, stated_policy
 from vermilion.online.sense.traffic_estimate import TrafficEstimate
@@ -300,12 +300,12 @@ def test_a_queue_that_is_read_seldom_strays_further_from_its_mean():
         CONFIGURATION, IN_FORCE, traffic(), SenderModel("newreno"), POLICY, Horizon(5.0, 60.0)
     )
     often, each_second, seldom = (
-        queue_noise(seen, "bottleneck", range(3), interval_s) for interval_s in (0.1, 1.0, 4.0)
+        queue_noise(seen, ["bottleneck"], range(3), interval_s) for interval_s in (0.1, 1.0, 4.0)
     )
     assert each_second > 1.3 * often
     assert seldom == pytest.approx(2.0 * each_second, rel=0.3)
     # Read less often than the model is long, it is one reading.
-    assert queue_noise(seen, "bottleneck", range(3), 100.0) > seldom
+    assert queue_noise(seen, ["bottleneck"], range(3), 100.0) > seldom
 
 
 @pytest.mark.parametrize(("rate", "shortest_s"), [(1e6, 0.008), (4e6, 0.002), (10e6, None)])

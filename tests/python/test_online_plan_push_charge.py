@@ -74,7 +74,7 @@ def linux_case(**in_force):
 def standing(case, setting):
     """What the model says of a setting where it stands."""
     [row] = run_many([case.model.with_values(setting)], SEEDS)
-    return Prediction(setting, tuple(outcome_of(each, "bottleneck", GOAL) for each in row))
+    return Prediction(setting, tuple(outcome_of(each, ["bottleneck"], GOAL) for each in row))
 
 
 def simulated(case, setting, changes=6):

@@ -76,7 +76,7 @@ def test_a_search_keeps_what_newcomers_drop_out_of_its_bounds_where_nobody_is_li
     """Their crowd stalls under the first setting: by chance a step would drop too much for it."""
     asked = []
 
-    def first(cases, _looking):
+    def first(cases, **_):
         asked.extend(cases)
         raise TooLittleIsKnown
 
@@ -95,7 +95,7 @@ def test_candidates_meet_the_newcomers_and_leavers_of_the_last_minute(monkeypatc
     """Where the network is believed to be so; of a crowd half comes anyway."""
     asked = []
 
-    def first(cases, _looking):
+    def first(cases, **_):
         asked.extend(cases)
         raise TooLittleIsKnown
 

@@ -7,8 +7,8 @@ import pytest
 import slow_searches
 from online_world import CONFIGURATION, LINK, POLICY, TARGET, World
 from vermilion.online.decide.controller import Controller
-from vermilion.online.drive.network_time import FixedPace, NetworkTimeDriver
-from vermilion.online.drive.operated_queues import OperatedQueue
+from vermilion.online.drive.driver import NetworkTimeDriver, fixed_pace
+from vermilion.online.drive.real_router import OperatedQueue
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.record.journal import Journal, Log
 from vermilion.routers.base import ManagedQueue
@@ -49,7 +49,7 @@ class Asked(ManagedQueue):
 
 
 def by_network_time(queue, controller, log, _router):
-    NetworkTimeDriver(queue, controller, log, FixedPace(), solve=slow_searches.answers).run(SECONDS)
+    NetworkTimeDriver(queue, controller, log, fixed_pace, solve=slow_searches.answers).run(SECONDS)
 
 
 def by_wall_clock(queue, controller, log, router):

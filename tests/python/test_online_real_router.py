@@ -12,8 +12,7 @@ import pytest
 
 import codel_oracle
 from netlink_reference import FakeKernel, answered
-from vermilion.online.drive.operated_queues import OperatedQueue
-from vermilion.online.drive.real_router import run_on_router
+from vermilion.online.drive.real_router import OperatedQueue, run_on_router
 from vermilion.online.events import Command
 from vermilion.online.record.journal import JournalError
 from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy

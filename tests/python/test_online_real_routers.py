@@ -14,8 +14,7 @@ from typer.testing import CliRunner
 import set_oracle
 from netlink_reference import DUMMY, FakeKernel, answered
 from vermilion.cli.application import application
-from vermilion.online.drive.operated_queues import OperatedSet, link_names
-from vermilion.online.drive.real_router import run_on_router
+from vermilion.online.drive.real_router import OperatedSet, link_names, run_on_router
 from vermilion.online.events import Command
 from vermilion.online.router_policy import Freedom, ManagedLink, policy_for, read_policy
 from vermilion.routers import RouterError

@@ -10,7 +10,7 @@ from test_online_model import CONFIGURATION, IN_FORCE, POLICY, traffic
 from vermilion.online import run_online
 from vermilion.online.decide.controller import Controller
 from vermilion.online.decide.detection import ConditionWatch, QueueWatch
-from vermilion.online.drive.network_time import FixedPace, MeasuredPace, NetworkTimeDriver
+from vermilion.online.drive.driver import NetworkTimeDriver, fixed_pace, measured_pace
 from vermilion.online.model.network import build_model
 from vermilion.online.model.prediction import queue_noise
 from vermilion.online.model.senders import SenderModel
@@ -129,7 +129,7 @@ def test_a_poisoned_scenario_poisons_nothing(scenario):
     ) as journal:
         controller = Controller.of(policy, router.configuration, evaluations=50)
         log = Log(journal)
-        NetworkTimeDriver(router, controller, log, FixedPace()).run(6.0)
+        NetworkTimeDriver(router, controller, log, fixed_pace).run(6.0)
     assert [d for d in log.decisions if d.kind == "applied"]
 
 
@@ -157,7 +157,7 @@ def test_a_stationary_network_raises_no_alarm_in_two_minutes(flows, base_s, seco
     expected = network(40.0)
     outcomes = [run(expected, seed=seed).link("bottleneck").total for seed in range(20, 26)]
     mean = fmean(outcome["queue_packets"]["mean"] for outcome in outcomes)
-    noise = queue_noise(expected, "bottleneck", range(20, 26))
+    noise = queue_noise(expected, ["bottleneck"], range(20, 26))
     queue = QueueWatch.begin(mean, noise, 30.0)
     router = SimulatedRouter(network(seconds).core_json(), "bottleneck", seed=5)
     senses = Senses.begin()
@@ -176,7 +176,7 @@ def test_a_stationary_network_raises_no_alarm_in_two_minutes(flows, base_s, seco
 
 
 def test_measured_time_is_what_the_work_took():
-    finding, took_s = MeasuredPace().work("a task", lambda task: (task, sum(range(200_000))))
+    finding, took_s = measured_pace("a task", lambda task: (task, sum(range(200_000))))
     assert finding == ("a task", sum(range(200_000)))
     assert 0 < took_s < 1.0
 

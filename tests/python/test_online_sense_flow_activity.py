@@ -26,7 +26,7 @@ class Watched:
     """Intervals of 0.1 s, one after the other."""
 
     def __init__(self):
-        self.activity = FlowActivity.begin()
+        self.activity = FlowActivity()
         self.step = 0
 
     def go_on(self, intervals, packets_of, open_flows=None, trip_s=None, **others):
@@ -217,7 +217,7 @@ def test_what_does_not_slow_down_is_no_flow_but_a_rate():
     sent = {1: 8, 2: 8, 50: 25}
     assert watched.go_on(60, sent, open_flows=3, unresponsive={50}) == 2
     assert watched.activity.unresponsive_bit_per_s() == pytest.approx(2e6)
-    assert watched.activity.pausing() == 0.0
+    assert watched.activity.pausing(watched.activity.effective()[0]) == 0.0
 
 
 def test_sizes_of_packets_are_classes_of_flows():
@@ -241,7 +241,7 @@ def test_who_is_acknowledged_selectively_is_a_share_of_the_flows_that_move():
     # Where nobody looks any more, what was seen is still so; who does not slow down is left out.
     again = after.updated(3.2, 0.1, traffic({1: 8, 9: 1}, unresponsive={9}), 5, None)
     assert again.selective_share() == 0.5
-    assert FlowActivity.begin().selective_share() == 0.0
+    assert FlowActivity().selective_share() == 0.0
 
 
 def test_whose_packets_may_be_marked_is_a_share_of_the_flows_that_are_there():
@@ -261,7 +261,7 @@ def test_a_monitor_may_give_a_flow_in_pieces_and_in_any_order():
         np.array([7, 3, 7]), np.array([2, 5, 4]), np.array([200, 500, 400]), np.array([True] * 3)
     )
     whole = traffic({3: 5, 7: 6}, sizes={3: 100, 7: 100})
-    begin = FlowActivity.begin()
+    begin = FlowActivity()
     assert begin.updated(0.1, 0.1, pieces, 2, None) == begin.updated(0.1, 0.1, whole, 2, None)
 
 

@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-from vermilion.online.sense.sampler import Sample
-from vermilion.online.sense.senses import Senses
-from vermilion.online.sense.square_root_law import (
+from vermilion.online.sense import queue_senses
+from vermilion.online.sense.queue_senses import (
     USUAL_ROUND_TRIP,
     RoundTripPrior,
     Signals,
@@ -16,6 +15,8 @@ from vermilion.online.sense.square_root_law import (
     round_trip_by_law,
     window,
 )
+from vermilion.online.sense.sampler import Sample
+from vermilion.online.sense.senses import Senses
 from vermilion.routers.simulated import SimulatedRouter
 from vermilion.scenario import scenario_from_document
 
@@ -114,14 +115,15 @@ def test_doubt_shrinks_with_what_is_counted():
 
 def test_a_long_queue_makes_the_round_trip_known():
     """Of 1100 ms in all, 1000 ms are measured."""
-    short = from_counters(signals(0.01), 0.0, 1000.0, USUAL_ROUND_TRIP)
-    long = from_counters(signals(0.01), 1.0, 1000.0, USUAL_ROUND_TRIP)
+    short = from_counters(signals(0.01), 0.0, 1000.0)
+    long = from_counters(signals(0.01), 1.0, 1000.0)
     assert short.flows_doubt > 1.1
     assert long.flows_doubt < 0.6 * short.flows_doubt
 
 
-def test_who_knows_the_round_trip_knows_the_flows():
-    known = from_counters(signals(0.01), 0.024, 1000.0, RoundTripPrior(0.1, 0.05))
+def test_who_knows_the_round_trip_knows_the_flows(monkeypatch):
+    monkeypatch.setattr(queue_senses, "USUAL_ROUND_TRIP", RoundTripPrior(0.1, 0.05))
+    known = from_counters(signals(0.01), 0.024, 1000.0)
     assert known.flows_doubt < 0.5
     assert known.base_s == 0.1
 
@@ -129,7 +131,7 @@ def test_who_knows_the_round_trip_knows_the_flows():
 def test_a_round_trip_lies_between_the_law_and_what_is_believed():
     """10 flows by the law at 1 % and 10 Mbit/s: 98 ms; told 40 of them: 392 ms."""
     seen = signals(0.01)
-    guess = from_flow_count(40, 10e6, seen, 0.0, 1000.0, USUAL_ROUND_TRIP)
+    guess = from_flow_count(40, 10e6, seen, 0.0, 1000.0)
     assert 0.2 < guess.base_s < 0.392
     assert guess.base_doubt < min(seen.doubt(0.392), USUAL_ROUND_TRIP.doubt)
 

@@ -171,12 +171,13 @@ def test_counters_from_a_cache_make_one_sample_when_they_move_again():
         replace(readings[3 * (n // 3)], time_s=readings[n].time_s) for n in range(len(readings))
     ]
     seen = traffic(dict.fromkeys(range(25), 5))
-    _, taken = take_all(observed(stale, flows=25, traffic=seen))
+    senses, taken = take_all(observed(stale, flows=25, traffic=seen))
     made = [sample for sample in taken if sample is not None]
     assert [sample.time_s for sample in made] == pytest.approx([0.3, 0.6])
     assert made[1].packets == 375
     assert made[1].interval_s == pytest.approx(0.3)
-    assert made[1].moving_flows == 25
+    # What the monitor told while the counters stood still is not lost.
+    assert senses.parts[""].activity.packets.tolist() == [30] * 25
 
 
 def test_a_backlog_that_vanishes_while_nothing_leaves_is_no_sample():
@@ -196,15 +197,37 @@ def test_what_nobody_tells_is_absent_and_not_zero():
     assert sample.active_flows is None
     assert sample.heard_flows is None
     assert sample.rtt_samples is None
-    assert sample.moving_flows is None
-    assert sample.unresponsive_bytes is None
 
 
-def test_a_sample_tells_moving_flows_and_unresponsive_bytes():
-    seen = traffic({1: 100, 2: 0, 3: 25}, responsive={1, 2})
-    _, (_, sample) = take_all(observed(steady_readings(2), flows=3, traffic=seen))
-    assert sample.moving_flows == 2
-    assert sample.unresponsive_bytes == 25_000
+def silent_after(seconds, *, moves_on_s=0.0):
+    """The senses of a queue whose counters stand still for so long, and when that ended."""
+    moving = steady_readings(31)
+    still = [replace(moving[-1], time_s=3.0 + n / 10) for n in range(1, round(10 * seconds) + 1)]
+    again = [
+        replace(
+            moving[-1],
+            time_s=still[-1].time_s + n / 10,
+            forwarded_packets=moving[-1].forwarded_packets + 125 * n,
+            forwarded_bytes=moving[-1].forwarded_bytes + 125_000 * n,
+        )
+        for n in range(1, round(10 * moves_on_s) + 1)
+    ]
+    senses, _ = take_all(observed([*moving, *still, *again], flows=16))
+    return senses, still[-1].time_s
+
+
+def test_when_the_link_was_silent_last_is_remembered():
+    senses, ended_s = silent_after(1.5, moves_on_s=5.0)
+    assert not senses.seems_silent
+    assert senses.silent_s == ended_s
+
+
+def test_a_moment_without_a_packet_is_no_silence():
+    senses, _ = silent_after(0.1)
+    assert senses.may_be_silent
+    senses, _ = silent_after(0.1, moves_on_s=0.1)
+    assert not senses.may_be_silent
+    assert senses.silent_s < 0.0
 
 
 # --- values --------------------------------------------------------------------------------

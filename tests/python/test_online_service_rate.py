@@ -6,11 +6,25 @@ import random
 import pytest
 
 from vermilion.online.sense.link_state import ServiceRate
+from vermilion.online.sense.sampler import Sample
 
 
 def feed(rate, packets, backlog=30, intervals=1):
     for _ in range(intervals):
-        rate = rate.updated(0.1, packets * 1000, packets, backlog, backlog)
+        rate = rate.updated(
+            Sample(
+                0.1,
+                0.1,
+                backlog,
+                backlog,
+                1000 * backlog,
+                packets,
+                1000 * packets,
+                0,
+                0,
+                *4 * (None,),
+            )
+        )
     return rate
 
 

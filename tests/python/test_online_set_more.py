@@ -1,6 +1,6 @@
 """What sets of queues have like single ones: the atlas, steps without a model, harm to a crowd."""
 
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import pytest
 
@@ -15,7 +15,6 @@ from vermilion.online.plan import examination
 from vermilion.online.plan.examination import watch
 from vermilion.online.plan.problem import Problem
 from vermilion.online.policy import stated_policy
-from vermilion.online.sense.sampler import SetSample
 from vermilion.online.sense.traffic_estimate import PathTraffic, TrafficEstimate, set_estimate
 from vermilion.scenario import load_scenario
 
@@ -124,7 +123,7 @@ def test_models_are_watched_as_often_as_the_queues_are_asked(monkeypatch):
     network = build_model(configuration, in_force, traffic, kind, policy, horizon)
     watched = watch(network, NAMES, 7, 2.0, 10.0, 1.0)
     settled = tuple(
-        SetSample(**asdict(first), links=NAMES, queues=(first, second))
+        replace(first, links=NAMES, queues=(first, second))
         for first, second in zip(*watched.values(), strict=True)
     )
     intervals = []

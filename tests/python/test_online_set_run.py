@@ -20,7 +20,6 @@ from vermilion.online.entries import SettingInForce
 from vermilion.online.events import Apply, Began
 from vermilion.online.policy import stated_policy
 from vermilion.online.record.journal import Journal
-from vermilion.online.sense.set_senses import SetSenses
 from vermilion.report.phases import responses_of
 from vermilion.report.price_line import price_lines
 from vermilion.scenario import (
@@ -215,7 +214,6 @@ def test_a_killed_run_goes_on_with_its_joint_setting(tmp_path):
             POLICY,
             CONFIGURATION,
             remembered=again.remembered(),
-            senses=SetSenses.begin(POLICY.links),
         )
     assert controller.original == JOINT_FIRST
     half = {**JOINT_FIRST, "near.level": 30.0}

@@ -12,13 +12,13 @@ from vermilion.objectives import Constraint, objective_from_table
 from vermilion.objectives.goodput_variation import GoodputVariation
 from vermilion.objectives.jain_index import JainIndex
 from vermilion.objectives.slowest_flow import SlowestFlow
-from vermilion.online.decide.detection import Fluctuation, SetConditionWatch, watch_of
+from vermilion.online.decide.detection import Fluctuation, watch_of
 from vermilion.online.model.network import UNRESPONSIVE, build_model, searched
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.model.traffic import Horizon, TooLittleIsKnown, Traffic
 from vermilion.online.plan.task import condition_distance
 from vermilion.online.policy import Policy, tuned_links
-from vermilion.online.sense.set_senses import SetSenses, flows_on_paths, seen_paths
+from vermilion.online.sense.senses import Senses, flows_on_paths, seen_paths
 from vermilion.online.sense.stretch import Stretch
 from vermilion.online.sense.traffic_estimate import PathTraffic
 from vermilion.routers.base import LinkConfiguration
@@ -36,7 +36,7 @@ CONFIGURATION = LinkConfiguration(
 
 def sensed(world, until_s, senses=None, begin_s=0.0):
     """The senses after so many seconds."""
-    senses = senses or SetSenses.begin(LINKS)
+    senses = senses or Senses.begin(LINKS)
     for tick in range(round(10 * begin_s) + 1, round(10 * until_s) + 1):
         senses, _ = senses.after(world.observe(tick / 10).observation)
     return senses
@@ -46,7 +46,7 @@ def sensed(world, until_s, senses=None, begin_s=0.0):
 def four():
     """The senses of four simulated queues after 12 s, and the network."""
     network = SimulatedNetwork(FOUR.core(), NAMES, seed=1)
-    senses = SetSenses.begin(NAMES)
+    senses = Senses.begin(NAMES)
     for tick in range(1, 121):
         network.wait(tick / 10)
         senses, _ = senses.after(network.observe())
@@ -108,7 +108,7 @@ def test_a_simulated_network_shows_its_paths_and_round_trips(four):
 
 def test_a_path_that_the_operator_knows_is_no_guess():
     world = SetWorld()
-    picture = sensed(world, 3.0, SetSenses.begin(LINKS, [("far", "near")])).picture()
+    picture = sensed(world, 3.0, Senses.begin(LINKS, [("far", "near")])).picture()
     assert picture.paths[0].links == ("far", "near")
     assert picture.unknown == ()
 
@@ -120,14 +120,14 @@ def test_without_monitors_it_is_said_that_paths_are_not_known():
     assert picture.knowledge == "counters"
     assert {path.links for path in picture.paths} == {("near",), ("far",)}
     assert "do not tell which flows cross several queues" in picture.describe()
-    configured = sensed(world, 8.0, SetSenses.begin(LINKS, [LINKS])).picture()
+    configured = sensed(world, 8.0, Senses.begin(LINKS, [LINKS])).picture()
     assert LINKS in {path.links for path in configured.paths}
     assert "do not tell how many flows take which path" in configured.describe()
 
 
 def test_a_flow_that_is_only_seen_on_the_way_goes_all_the_way():
     """One without a round trip counts with those whose path holds its own."""
-    from vermilion.online.sense.set_senses import _with_round_trips
+    from vermilion.online.sense.senses import _with_round_trips
 
     whole = PathTraffic(("near", "far"), 8, (0.05,), 1000.0)
     begun = PathTraffic(("near",), 2, (), 1000.0)
@@ -181,11 +181,11 @@ def test_starved_flows_are_counted_over_all_queues():
     senses = sensed(world, 2.0)
     world.share = 0.0
     senses = sensed(world, 12.0, senses, 2.0)
-    assert senses.activity.open_flows == 24
-    assert senses.activity.starved_since(2.0) == 8
-    assert senses.activity.starved_since(-5.0) is None
-    assert sensed(SetWorld(), 6.0).activity.starved_since(2.0) == 0
-    assert sensed(SetWorld(monitor=False), 6.0).activity.starved_since(2.0) is None
+    assert senses.open_flows == 24
+    assert senses.starved_since(2.0) == 8
+    assert senses.starved_since(-5.0) is None
+    assert sensed(SetWorld(), 6.0).starved_since(2.0) == 0
+    assert sensed(SetWorld(monitor=False), 6.0).starved_since(2.0) is None
 
 
 def test_each_link_is_judged_by_its_own_counters():
@@ -215,7 +215,7 @@ def test_a_sum_over_links_is_measured_where_its_parts_have_scales():
         {"name": "weighted-sum", "parts": [{"weight": 1, "name": "mean-sojourn", "link": "first"}]},
         scenario,
     )
-    senses = SetSenses.begin(("first", "second"))
+    senses = Senses.begin(("first", "second"))
     world = SetWorld()
     for tick in range(1, 60):
         seen = world.observe(tick / 10).observation
@@ -239,7 +239,7 @@ def test_what_one_queue_notices_concerns_all():
     world = SetWorld()
     senses = sensed(world, 4.0)
     watch = watch_of(senses.picture(), 0.01)
-    assert isinstance(watch, SetConditionWatch)
+    assert [link for link, _ in watch.queues] == list(LINKS)
     world.far.flows = 16
     alarm = None
     for tick in range(41, 60):
@@ -305,7 +305,7 @@ def test_one_link_without_traffic_is_no_outage():
     world.far.flows = 0
     senses = sensed(world, 8.0)
     assert not senses.may_be_silent
-    assert senses.parts["far"].link_state.kind == "outage"  # there are flows, as far as it knows
+    assert senses.parts["far"].watch.state.kind == "outage"  # there are flows, as far as it knows
     assert senses.link_state.kind == "busy"
 
 

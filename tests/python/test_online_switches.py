@@ -9,8 +9,7 @@ from test_online_plan import task
 from vermilion import load_scenario
 from vermilion.online.drive.run import run_online
 from vermilion.online.model.senders import SenderModel
-from vermilion.online.plan.problem import searched_parameters
-from vermilion.online.plan.settings import first_guesses, searched_values
+from vermilion.online.plan.problem import first_guesses, searched_parameters, searched_values
 from vermilion.online.plan.solve import solve
 from vermilion.online.policy import Policy
 from vermilion.online.router_policy import ManagedLink, policy_for, read_policy

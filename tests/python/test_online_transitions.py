@@ -18,8 +18,7 @@ from vermilion.online.decide.states import (
     Proposing,
     Waiting,
 )
-from vermilion.online.decide.step import step
-from vermilion.online.decide.transitions import EVENTS, IGNORED, STATES, TRANSITIONS
+from vermilion.online.decide.step import EVENTS, IGNORED, STATES, TRANSITIONS, step
 from vermilion.online.entries import Decision, DecisionKind
 from vermilion.online.events import (
     Apply,

@@ -24,8 +24,7 @@ from vermilion.online.decide.states import (
     Waiting,
     Watching,
 )
-from vermilion.online.decide.step import step
-from vermilion.online.decide.transitions import EVENTS, IGNORED, STATES, TRANSITIONS
+from vermilion.online.decide.step import EVENTS, IGNORED, STATES, TRANSITIONS, step
 from vermilion.online.decide.verification import Expectation
 from vermilion.online.events import (
     Apply,
@@ -64,9 +63,8 @@ def schedule(verified_s=100.0):
     return Schedule(0.0, 1.0, min(verified_s, 90.0), 1.0, verified_s)
 
 
-def verifying(verified_s=100.0, cost=225.0, setting=PARAMETERS):
+def verifying(verified_s=100.0, cost=225.0):
     return Verifying(
-        setting=setting,
         picture=seen()[0].traffic.pictures[-1],
         expected=Expectation(cost, cost, 45.0),
         noise=1.0,

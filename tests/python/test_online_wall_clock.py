@@ -126,14 +126,14 @@ def test_a_process_that_is_killed_is_noticed_and_replaced():
 
     def kill(driver):
         searching = type(driver.controller.state).__name__ == "Searching"
-        if searching and not pids and driver._worker.process_id:
-            pids.append(driver._worker.process_id)
+        if searching and not pids and driver._worker._process.pid:
+            pids.append(driver._worker._process.pid)
             os.kill(pids[0], signal.SIGKILL)
 
     driver, log, _ = driven(slow_searches.hangs, lambda seen: "search-failed" in seen, during=kill)
     failed, *_ = [each for each in log.decisions if each.kind == "search-failed"]
     assert "the process that searches has died" in failed.reason
-    assert driver._worker.process_id != pids[0]
+    assert driver._worker._process.pid != pids[0]
     with pytest.raises(ProcessLookupError):
         os.kill(pids[0], 0)
 

@@ -215,7 +215,7 @@ def _opened(
     """The queue, or all of them as one set."""
     if len(addresses) == 1:
         return real_router(addresses[0], file, request.credentials, watch)
-    from vermilion.online.drive.operated_queues import OperatedSet
+    from vermilion.online.drive.real_router import OperatedSet
     from vermilion.routers import RouterError
 
     remote = [takes_credentials(each) for each in addresses]
@@ -238,7 +238,7 @@ def _opened(
 
 def _check_privileges(router: OperatedRouter, policy: Policy) -> None:
     """Check that every queue may be changed, unless the mode only observes."""
-    from vermilion.online.drive.operated_queues import OperatedSet
+    from vermilion.online.drive.real_router import OperatedSet
 
     if policy.mode == "observe":
         return
@@ -255,7 +255,7 @@ def _policy(
     deadline_s: float,
 ) -> Policy:
     """Build the policy for one queue, or for all queues together."""
-    from vermilion.online.drive.operated_queues import OperatedSet
+    from vermilion.online.drive.real_router import OperatedSet
     from vermilion.online.router_policy import policy_for
 
     if not isinstance(router, OperatedSet):

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from vermilion.objectives import Objective
-    from vermilion.online.sense.flow_activity import FlowShares
-    from vermilion.online.sense.sampler import Sample
+    from vermilion.online.sense.sampler import FlowShares, Sample
     from vermilion.routers import LinkConfiguration
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario

@@ -32,7 +32,6 @@ from vermilion.objectives.noticeable import KnowsRoundTrip
 from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.objectives.weighted_sum import WeightedSum
 from vermilion.objectives.windows import ALL_FLOWS
-from vermilion.online.sense.stretch import FAIRNESS, MEASURED
 from vermilion.routers.queue_set import BETWEEN, joint_name
 from vermilion.scenario.errors import FieldError, ScenarioError, one_of
 from vermilion.scenario.quantities import how_many
@@ -95,7 +94,7 @@ class Policy:
         objective: what is minimised (or maximised), told nothing of the traffic.
         parameters: the names of the discipline parameters that may be changed.
         switches: those of the discipline's switches that may be turned as well, where that matters
-            (:mod:`vermilion.online.plan.settings`).
+            (:mod:`vermilion.online.plan.problem`).
         constraints: conditions a setting must meet, as written in the scenario; ``None`` for
             the default ones.
         space: for each parameter (by its path) the ends between which to search, as written
@@ -340,6 +339,9 @@ def _objective(scenario: Scenario, links: Sequence[str]) -> Objective:
 
 def _check_objective(scenario: Scenario, objective: Objective, links: Sequence[str]) -> None:
     where = "tuning.objective"
+    if isinstance(objective, CompletionTime):
+        accepted = "an objective that a router's counters or a monitor tell, not completion times"
+        raise ScenarioError(f"{where}.name", objective.name, accepted, scenario.origin)
     if isinstance(objective, FlowsObjective) and objective.flows != ALL_FLOWS:
         accepted = 'all flows, "*": a controller sees no groups of them'
         raise ScenarioError(f"{where}.flows", objective.flows, accepted, scenario.origin)
@@ -349,51 +351,40 @@ def _check_objective(scenario: Scenario, objective: Objective, links: Sequence[s
             raise ScenarioError(f"{where}.link", link, accepted, scenario.origin)
 
 
+_TWO_QUEUES: Final = "dualpi2"
+
+
 def _check_constraints(
     scenario: Scenario, constraints: Sequence[str], links: Sequence[str]
 ) -> None:
     """Check that the constraints concern metrics that a controller can see.
 
     Raises:
-        ScenarioError: one speaks of another link, or of a group of flows.
+        ScenarioError: one speaks of another link, of a group of flows, of what neither counters nor
+            a monitor tell, or of percentiles of the delay of two queues, of which only the whole
+            backlog is known.
     """
+    from vermilion.online.sense.stretch import FAIRNESS, MEASURED
+
     for index, text in enumerate(constraints):
-        where = f"tuning.constraints.{index}"
-        metric = Constraint.parse(text, field=where, scenario=scenario).path
-        known = (ALL_FLOWS,) if metric.room == "flows" else tuple(links)
-        if metric.name not in known:
+        path = Constraint.parse(text, field=f"tuning.constraints.{index}", scenario=scenario).path
+        of_flows = path.room == "flows"
+        accepted = ""
+        if path.name not in ((ALL_FLOWS,) if of_flows else links):
             accepted = (
                 f"a metric of a link under control ({', '.join(links)}), or of all flows, "
                 '"flows.*..."'
             )
-            raise ScenarioError(where, text, accepted, scenario.origin)
-
-
-_TWO_QUEUES: Final = "dualpi2"
-
-
-def _check_measured(scenario: Scenario, policy: Policy) -> None:
-    """Check that counters and a monitor tell what is asked for.
-
-    Raises:
-        ScenarioError: they do not: completion times, and percentiles of the delay of two queues,
-            of which only the whole backlog is known.
-    """
-    if isinstance(policy.objective, CompletionTime):
-        accepted = "an objective that a router's counters or a monitor tell, not completion times"
-        name = policy.objective.name
-        raise ScenarioError("tuning.objective.name", name, accepted, scenario.origin)
-    for index, text in enumerate(policy.constraints or ()):
-        where = f"tuning.constraints.{index}"
-        path = Constraint.parse(text, field=where, scenario=scenario).path
-        known = FAIRNESS if path.room == "flows" else {}
-        if path.metric not in MEASURED and path.metric not in known:
+        elif path.metric not in MEASURED and not (of_flows and path.metric in FAIRNESS):
             accepted = f"a metric that counters or a monitor tell: {one_of(sorted(MEASURED))}"
-            raise ScenarioError(where, text, accepted, scenario.origin)
-        discipline = "" if path.room == "flows" else scenario.links[path.name].queue.algorithm.name
-        if discipline == _TWO_QUEUES and path.metric.startswith("sojourn_ms.p"):
+        elif (
+            not of_flows
+            and path.metric.startswith("sojourn_ms.p")
+            and scenario.links[path.name].queue.algorithm.name == _TWO_QUEUES
+        ):
             accepted = "a mean: DualPI2 has two queues, and counters tell their backlog together"
-            raise ScenarioError(where, text, accepted, scenario.origin)
+        if accepted:
+            raise ScenarioError(f"tuning.constraints.{index}", text, accepted, scenario.origin)
 
 
 def stated_policy(scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
@@ -406,7 +397,6 @@ def stated_policy(scenario: Scenario, deadline_s: float = DEADLINE_S) -> Policy:
     """
     links = tuned_links(scenario)
     policy = Policy.of_scenario(scenario, deadline_s, links if len(links) > 1 else ())
-    _check_measured(scenario, policy)
     for name in policy.parameters:
         try:
             searched_box(scenario, policy.path(name))

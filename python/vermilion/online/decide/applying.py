@@ -12,16 +12,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering, ownership, silence
-from vermilion.online.decide.ownership import is_mixture
 from vermilion.online.decide.states import Applying, HandsOff, Owed, RouterChange, Watching
 from vermilion.online.entries import DecisionKind, format_setting
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.states import Proposing
-    from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Command, Done, Lost, Observed, Overtaken, Refused, Silent
     from vermilion.routers.base import ParameterValue
 
@@ -66,10 +65,6 @@ def on_observed(turn: Turn, state: Applying, event: Observed) -> None:
             f"{_what_is_there(turn, state, event.in_force)}; the setting before it is put back",
         )
         entering.send(turn, back)
-
-
-def on_alarm(turn: Turn, state: Applying, alarm: Alarm) -> None:
-    """Conditions change while the router is asked: that is found out again afterwards."""
 
 
 def on_done(turn: Turn, state: Applying, event: Done) -> None:
@@ -143,7 +138,9 @@ def on_silent(turn: Turn, state: Applying, event: Silent) -> None:
 
 def _what_is_there(turn: Turn, state: Applying, found: Mapping[str, ParameterValue]) -> str:
     """Describe the outcome of a change that is neither made nor undone."""
-    if is_mixture(turn.controller.held, found, state.before, [state.change.parameters]):
+    if not ownership.strangers(
+        turn.controller.held, found, state.before, [state.change.parameters]
+    ):
         return "only a part of the change is in force"
     return "what is in force is neither the change nor the setting before it"
 
@@ -175,20 +172,16 @@ def _changed(
     if change.purpose != "end blackout":
         turn.change(blackout_again_s=turn.now_s)
     match change.purpose:
-        case "answer":
+        case "answer" | "end blackout":
             turn.decide(
                 DecisionKind.APPLIED,
                 f"{words}: {change.reason}",
                 setting=dict(change.parameters),
                 **change.details,
             )
-            _look_at_it(turn, change)
-        case "end blackout":
-            turn.decide(
-                DecisionKind.APPLIED,
-                f"{words}: {change.reason}",
-                setting=dict(change.parameters),
-            )
+            if change.purpose == "answer":
+                _look_at_it(turn, change)
+                return
             turn.change(
                 proven=turn.controller.in_force,
                 reopening={**turn.controller.router.reopening, **change.parameters},
@@ -270,10 +263,12 @@ _ASK_PERSON_AGAIN_S = 60.0  # after a no
 
 
 def on_answer(turn: Turn, state: Proposing, event: Command) -> None:
-    """A person has answered."""
-    if event.number != state.number:
+    """A person has answered, or ends the run or takes the last change back instead."""
+    if event.verb in {"stop", "undo"}:
+        ownership.on_command(turn, state, event)
+    elif event.number != state.number:
         return
-    if event.verb == "accept":
+    elif event.verb == "accept":
         entering.send(turn, state.change)
     elif event.verb == "decline":
         turn.decide(

@@ -7,19 +7,20 @@ lie there too: over a longer time it would be broken, and nobody can tell yet th
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, Paused, Proposing
-from vermilion.online.decide.verification import BrokenBound
+from vermilion.online.decide.verification import BrokenBound, carried
 from vermilion.online.entries import DecisionKind
 from vermilion.online.sense.flow_activity import NEWCOMER_S
 from vermilion.online.sense.stretch import FEWEST_BATCHES, STARVED_SHARE
 
 if TYPE_CHECKING:
     from vermilion.objectives import Constraint
-    from vermilion.online.decide.turn import Turn
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.sense.stretch import Stretch
 
 STRETCH_S = 10.0
@@ -78,7 +79,7 @@ def look_at_newcomers(turn: Turn) -> None:
     bound = next((each for each in controller.policy.bounds if each.path.metric == _STARVED), None)
     if bound is None or isinstance(controller.state, (*_SILENT, Applying, Proposing)):
         return
-    counted = controller.senses.activity.starved_newcomers()
+    counted = controller.senses.starved_newcomers()
     if counted is None or controller.senses.may_be_silent:
         return
     starved, came = counted
@@ -122,12 +123,12 @@ def _lately(turn: Turn, begun_s: float) -> list[Stretch]:
     """
     stretches: list[Stretch | None] = []
     if turn.now_s - begun_s > _LEAST_S:
-        stretches.append(turn.measured_since(max(turn.now_s - STRETCH_S, begun_s)))
+        stretches.append(turn.controller.senses.stretch(max(turn.now_s - STRETCH_S, begun_s)))
     fluctuation = turn.controller.traffic.fluctuation
     if fluctuation.lasts:
         over_s = min(max(fluctuation.usual_s, _SHORTEST_S), STRETCH_S)
         if turn.now_s - begun_s >= over_s:
-            stretches.append(turn.moments_since(turn.now_s - over_s, over_s / _MOMENTS))
+            stretches.append(turn.controller.senses.moments(turn.now_s - over_s, over_s / _MOMENTS))
     # Where samples were lost there may be too little of them.
     return [each for each in stretches if each is not None and len(each.batches) >= FEWEST_BATCHES]
 
@@ -138,20 +139,8 @@ def _can_be_judged(turn: Turn, bound: Constraint) -> bool:
         return True
     controller = turn.controller
     changed = not controller.held.is_unchanged(controller.in_force, controller.original)
-    known = _most(bound, 1.0) is not None and not bound.of_harm
+    known = bound.at_least and carried(bound, 1.0) < math.inf and not bound.of_harm
     return known and (changed or bool(controller.budget.changes_s))
-
-
-def _most(bound: Constraint, rate_bit_per_s: float | None) -> float | None:
-    """Greatest value that the metric can have had before a change; ``None`` if unknown.
-
-    No link is used more than wholly, and no flows get more than it carries, whatever stood there.
-    """
-    if not bound.at_least:
-        return None
-    if bound.path.room == "flows":
-        return rate_bit_per_s if bound.path.metric == "goodput_bit_per_s.total" else None
-    return 1.0 if bound.path.metric == "utilization" else None
 
 
 def _describe_breach(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBound] | None:
@@ -163,8 +152,10 @@ def _describe_breach(bound: Constraint, lately: Stretch) -> tuple[str, BrokenBou
     broken = BrokenBound(bound, limit, measured)
     words = broken.describe()
     if limit is None:
-        most = _most(bound, lately.rate_bit_per_s)
-        if most is None or measured.mean >= bound.bound * most + bound.offset:
+        # The most that it can have been before a change: no link is used more than wholly, and no
+        # flows get more than it carries, whatever stood there.
+        most = carried(bound, lately.rate_bit_per_s)
+        if most == math.inf or measured.mean >= bound.bound * most + bound.offset:
             return None
         unknown = "nobody knows what it would be under the first setting"
         return f"the network may break {words}; {unknown}", broken

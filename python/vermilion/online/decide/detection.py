@@ -25,10 +25,8 @@ The first three see a change of conditions. The fourth sees that the model is wr
 saying why; it is what remains when something changed that no router exports. Where flows or round
 trips are only estimated, tolerances are at least twice the doubt.
 
-Noticing that the traffic of several queues is no longer what the model says.
-
-Each queue's traffic is watched as it would be if it were alone; what one of them notices concerns
-all, because their model is one.
+Of several queues each one's traffic is watched as it would be if it were alone; what one of them
+notices concerns all, because their model is one.
 
 Whether a setting locks flows out of the network, more of them than its model allows.
 
@@ -64,9 +62,8 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.online.sense.flow_activity import FlowActivity
     from vermilion.online.sense.sampler import Sample
-    from vermilion.online.sense.set_senses import SetActivity
+    from vermilion.online.sense.senses import Senses
     from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 
@@ -168,13 +165,11 @@ class Alarm:
     """Something changed.
 
     Attributes:
-        time_s: when it was noticed.
         watcher: who noticed.
         reason: what was seen, in words and numbers.
         details: the numbers of the reason, for the journal.
     """
 
-    time_s: float
     watcher: Watcher
     reason: str
     details: dict[str, object] = field(default_factory=dict)
@@ -192,6 +187,8 @@ class ConditionWatch:
         flows: the test of the number of flows.
         round_trips: the test of the round trips.
         rate: the test of the service rate.
+        queues: of several queues (link, the watch of its traffic), in the order of the picture's
+            parts; empty for one.
     """
 
     modelled: TrafficEstimate
@@ -199,9 +196,12 @@ class ConditionWatch:
     flows: Persistence = field(default_factory=lambda: Persistence(_FLOW_HOLD))
     round_trips: Persistence = field(default_factory=lambda: Persistence(_ROUND_TRIP_HOLD))
     rate: Persistence = field(default_factory=lambda: Persistence(_RATE_HOLD))
+    queues: tuple[tuple[str, ConditionWatch], ...] = ()
 
     def after(self, now: TrafficEstimate) -> tuple[ConditionWatch, Alarm | None]:
         """The watch after the picture of one more sample, and what has changed, if it has."""
+        if self.queues:
+            return self._after_all(now)
         then = self.modelled
         tolerance = max(FLOW_TOLERANCE, 2.0 * max(then.flows_doubt, now.flows_doubt))
         flows = self.flows.after(outside=abs(now.flows - then.flows) > tolerance * then.flows)
@@ -216,11 +216,34 @@ class ConditionWatch:
             have = "has" if then.flows == 1 else "have"
             reason = f"{how_many(then.flows, 'flow')} {have} become {now.flows}"
             return watch, Alarm(
-                now.time_s, "flows", reason, {"flows_before": then.flows, "flows_now": now.flows}
+                "flows", reason, {"flows_before": then.flows, "flows_now": now.flows}
             )
         if round_trips.alarmed:
             return watch, _round_trip_alarm(then, now, apart)
         return watch, None
+
+    def _after_all(self, now: TrafficEstimate) -> tuple[ConditionWatch, Alarm | None]:
+        """The same of several queues: what one of them notices concerns all."""
+        looks = [
+            (link, *watch.after(part))
+            for (link, watch), part in zip(self.queues, now.parts, strict=True)
+        ]
+        watch = replace(self, queues=tuple((link, following) for link, following, _ in looks))
+        for link, _, alarm in looks:
+            if alarm is not None:
+                reason, details = f"{link}: {alarm.reason}", {"link": link, **alarm.details}
+                return watch, replace(alarm, reason=reason, details=details)
+        found = [
+            link
+            for (link, _), then, part in zip(
+                self.queues, self.modelled.parts, now.parts, strict=True
+            )
+            if part.has_rate and not then.has_rate
+        ]
+        if not found:
+            return watch, None
+        reason = f"the rate of {', '.join(found)} has become known"
+        return watch, Alarm("rate", reason, {"links": found})
 
 
 def _rate_has_moved(then: TrafficEstimate, now: TrafficEstimate) -> bool:
@@ -233,7 +256,6 @@ def _rate_has_moved(then: TrafficEstimate, now: TrafficEstimate) -> bool:
 def _rate_alarm(then: TrafficEstimate, now: TrafficEstimate) -> Alarm:
     rates = [0.0 if each.rate_bit_per_s is None else each.rate_bit_per_s for each in (then, now)]
     return Alarm(
-        now.time_s,
         "rate",
         f"the service rate has gone from {rates[0] / 1e6:.4g} to {rates[1] / 1e6:.4g} Mbit/s",
         {"rate_before_bit_per_s": rates[0], "rate_now_bit_per_s": rates[1]},
@@ -243,7 +265,6 @@ def _rate_alarm(then: TrafficEstimate, now: TrafficEstimate) -> Alarm:
 def _round_trip_alarm(then: TrafficEstimate, now: TrafficEstimate, apart: float) -> Alarm:
     before, after = (sum(each.base_rtts_s) / len(each.base_rtts_s) for each in (then, now))
     return Alarm(
-        now.time_s,
         "round-trip",
         f"base round trips have moved by {apart:.0%} of a round trip: mean "
         f"{before * 1e3:.0f} ms has become {after * 1e3:.0f} ms",
@@ -309,7 +330,6 @@ class QueueWatch:
         if shifted is None:
             return watch, None
         return watch, Alarm(
-            sample.time_s,
             "queue",
             f"the queue has drifted {shifted} the {test.reference:.1f} packets predicted, "
             f"to {batch:.1f} in the last second",
@@ -317,55 +337,16 @@ class QueueWatch:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SetConditionWatch:
-    """Compares the traffic of several queues now with that of their model.
-
-    A value: every picture makes the next one.
-
-    Attributes:
-        modelled: the picture that the model in use was built from.
-        watches: (link, the watch of its queue).
-    """
-
-    modelled: SetEstimate
-    watches: tuple[tuple[str, ConditionWatch], ...]
-
-    def after(self, now: TrafficEstimate) -> tuple[SetConditionWatch, Alarm | None]:
-        """The watch after the picture of one more sample, and what has changed, if it has."""
-        if not isinstance(now, SetEstimate):
-            message = f"{type(now).__name__} is no picture of several queues"
-            raise TypeError(message)
-        seen = dict(now.queues)
-        first: Alarm | None = None
-        watches: list[tuple[str, ConditionWatch]] = []
-        for link, watch in self.watches:
-            following, alarm = watch.after(seen[link])
-            watches.append((link, following))
-            if alarm is not None and first is None:
-                first = replace(
-                    alarm,
-                    reason=f"{link}: {alarm.reason}",
-                    details={"link": link, **alarm.details},
-                )
-        found = [link for link in now.known_queues if link not in self.modelled.known_queues]
-        if first is None and found:
-            reason = f"the rate of {', '.join(found)} has become known"
-            first = Alarm(now.time_s, "rate", reason, {"links": found})
-        return replace(self, watches=tuple(watches)), first
-
-
-def watch_of(picture: TrafficEstimate, queueing_s: float) -> ConditionWatch | SetConditionWatch:
+def watch_of(picture: TrafficEstimate, queueing_s: float) -> ConditionWatch:
     """A watch that compares the traffic with this picture from now on.
 
     Args:
         picture: of one queue, or of several.
         queueing_s: the usual queueing delay.
     """
-    if not isinstance(picture, SetEstimate):
-        return ConditionWatch(picture, queueing_s)
-    watches = tuple((link, ConditionWatch(part, queueing_s)) for link, part in picture.queues)
-    return SetConditionWatch(picture, watches)
+    queues = picture.queues if isinstance(picture, SetEstimate) else ()
+    watches = tuple((link, ConditionWatch(part, queueing_s)) for link, part in queues)
+    return ConditionWatch(picture, queueing_s, queues=watches)
 
 
 STRETCHES = 3
@@ -392,18 +373,16 @@ class StarvationWatch:
     since_s: float
     counts: tuple[int, ...] = ()
 
-    def after(
-        self, activity: FlowActivity | SetActivity, now_s: float
-    ) -> tuple[StarvationWatch, str, dict[str, object]]:
+    def after(self, senses: Senses, now_s: float) -> tuple[StarvationWatch, str, dict[str, object]]:
         """The watch after a sample, what is wrong in words ("" for nothing), and the numbers."""
         if now_s - self.since_s < self.over_s - _EPSILON_S:
             return self, "", {}
-        starved = activity.starved_since(self.since_s)
+        starved = senses.starved_since(self.since_s)
         watch = replace(self, since_s=now_s)
         if starved is None:
             return watch, "", {}
         watch = replace(watch, counts=(*self.counts, starved)[-STRETCHES:])
-        allowed = self.most + _BY_CHANCE * (activity.open_flows or 0)
+        allowed = self.most + _BY_CHANCE * (senses.open_flows or 0)
         if len(watch.counts) < STRETCHES or min(watch.counts) <= allowed:
             return watch, "", {}
         *others, last = watch.counts

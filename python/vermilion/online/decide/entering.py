@@ -22,6 +22,7 @@ from vermilion.online.decide.states import (
     Watching,
 )
 from vermilion.online.entries import DecisionKind, format_setting
+from vermilion.online.events import Propose
 from vermilion.online.model.explanation import FEWEST_SAMPLES, are_enough
 from vermilion.online.model.traffic import least_queue_packets
 from vermilion.online.plan.laws import law_of_length
@@ -34,9 +35,9 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.decide.detection import Alarm
     from vermilion.online.decide.states import Doubt
-    from vermilion.online.decide.turn import Turn
     from vermilion.online.decide.verification import Expectation
     from vermilion.online.model.traffic import Traffic
     from vermilion.online.plan.laws import Law
@@ -116,13 +117,16 @@ def search_quickly(
             turn.become(Observing(schedule_for(turn, picture), None))
             return
     limit, limit_in_numbers = _limit_of_marks(turn, traffic)
+    holds = turn.controller.policy.target_packets is not None
+    target = turn.controller.learned.correction.internal_target if holds else None
+    told = "" if target is None else f"; target for the model {target:.1f} packets"
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.describe()}{_model_target(turn)}{limit} ({why})",
+        f"{picture.describe()}{told}{limit} ({why})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
-        internal_target=_internal_target(turn),
+        internal_target=target,
         knowledge=picture.knowledge,
         picture=picture.as_details(),
         cause=dict(waiting.cause),
@@ -205,7 +209,11 @@ def refine(
         turn.change(calibrated_s=turn.now_s if settled else turn.controller.learned.calibrated_s)
     elif not are_enough(settled):
         settled = ()
-        _remember_young_flows(turn, traffic)
+        # The queue may have told of new flows before they were counted. Then nobody has waited for
+        # them, and they are part of the picture by now, so that nothing would call for another
+        # search once they have grown.
+        if turn.now_s < grown_s(turn, traffic):
+            turn.change(sought_young_s=turn.now_s)
     else:
         turn.change(
             calibrated_s=turn.now_s,
@@ -220,16 +228,6 @@ def refine(
 def _applied_s(turn: Turn) -> float:
     """Time of the last change of the router."""
     return turn.controller.budget.changes_s[-1] if turn.controller.budget.changes_s else 0.0
-
-
-def _remember_young_flows(turn: Turn, traffic: Traffic) -> None:
-    """Plan another search for when the young flows have grown.
-
-    The queue may have told of new flows before they were counted. Then nobody has waited for them,
-    and they are part of the picture by now, so that nothing would call for that search.
-    """
-    if turn.now_s < grown_s(turn, traffic):
-        turn.change(sought_young_s=turn.now_s)
 
 
 def fall_back_on_law(turn: Turn, why: str, cause: Mapping[str, object]) -> None:
@@ -315,17 +313,6 @@ def watch_conditions(turn: Turn, picture: TrafficEstimate, traffic: Traffic) -> 
     )
 
 
-def _internal_target(turn: Turn) -> float | None:
-    if turn.controller.policy.target_packets is None:
-        return None
-    return turn.controller.learned.correction.internal_target
-
-
-def _model_target(turn: Turn) -> str:
-    target = _internal_target(turn)
-    return "" if target is None else f"; target for the model {target:.1f} packets"
-
-
 def _limit_of_marks(turn: Turn, traffic: Traffic) -> tuple[str, dict[str, object]]:
     """Explain why marks cannot bring the queue to its target; empty where they can."""
     if not marks_alone(turn.controller.in_force):
@@ -404,7 +391,7 @@ def make(turn: Turn, change: RouterChange, instead: Watching | None) -> None:
             number=number,
             **change.details,
         )
-        turn.ask_person(number, change.parameters, change.reason)
+        turn.effects.append(Propose(number, dict(change.parameters), change.reason))
         turn.become(Proposing(number, change))
         return
     send(turn, change)
@@ -472,15 +459,10 @@ def schedule_for(turn: Turn, picture: TrafficEstimate) -> Schedule:
     return Schedule.after(turn.now_s, traffic)
 
 
-def watch(turn: Turn, predicted_mean: float, noise: float, doubt: Doubt | None = None) -> None:
-    """All is well as long as the queue does what the model says."""
-    turn.become(watching(turn, predicted_mean, noise, doubt))
-
-
 def watching(
     turn: Turn, predicted_mean: float, noise: float, doubt: Doubt | None = None
 ) -> Watching:
-    """The state that :func:`watch` enters."""
+    """Return the state in which all is well as long as the queue does what the model says."""
     controller = turn.controller
     bias = (
         0.0 if controller.policy.target_packets is None else controller.learned.correction.packets

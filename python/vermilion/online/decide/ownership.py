@@ -10,7 +10,7 @@ Taking charge of a queue, and leaving it.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Final
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, RouterChange, Waiting
@@ -19,10 +19,10 @@ from vermilion.online.policy import marks
 from vermilion.routers.queue_set import by_queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.decide.states import State
-    from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Began, Command
     from vermilion.routers.base import HeldValues, ParameterValue
 
@@ -43,24 +43,7 @@ def stands(
     """
     if held.is_unchanged(found, believed):
         return True
-    return bool(unanswered) and is_mixture(held, found, believed, unanswered)
-
-
-def is_mixture(
-    held: HeldValues,
-    in_force: Mapping[str, ParameterValue],
-    before: Mapping[str, ParameterValue],
-    asked: Sequence[Mapping[str, ParameterValue]],
-) -> bool:
-    """Check that every value in force is an old or a requested one.
-
-    Args:
-        held: what the router makes of values.
-        in_force: what the router says.
-        before: every parameter before it was asked.
-        asked: for what it was asked since.
-    """
-    return not strangers(held, in_force, before, asked)
+    return bool(unanswered) and not strangers(held, found, believed, unanswered)
 
 
 def strangers(
@@ -255,9 +238,6 @@ def undo(turn: Turn, state: State) -> None:
     entering.send(turn, back)
 
 
-Stating = TypeVar("Stating", bound="State")
-
-
 def on_began(turn: Turn, _state: Waiting, event: Began) -> None:
     """The controller is in charge: what stands now is what can be restored.
 
@@ -352,17 +332,3 @@ def on_command(turn: Turn, state: State, event: Command) -> None:
         return
     turn.decide(DecisionKind.END, "the run has ended")
     turn.end()
-
-
-def on_command_or(
-    handle: Callable[[Turn, Stating, Command], None],
-) -> Callable[[Turn, Stating, Command], None]:
-    """A handler for a state to which a person may say more than "stop" and "undo"."""
-
-    def handler(turn: Turn, state: Stating, event: Command) -> None:
-        if event.verb in {"stop", "undo"}:
-            on_command(turn, state, event)
-        else:
-            handle(turn, state, event)
-
-    return handler

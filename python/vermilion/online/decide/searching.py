@@ -18,8 +18,8 @@ from vermilion.scenario.quantities import how_many
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.decide.detection import Alarm
-    from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Found, Observed, SearchFailed
     from vermilion.online.model.explanation import Explanation, Figure
     from vermilion.online.model.prediction import Prediction
@@ -276,7 +276,7 @@ def _go_on_as_it_is(turn: Turn, state: Searching, answer: Answer) -> None:
         )
         turn.become(replace(state.unverified, expected=expected, noise=noise, learned_s=turn.now_s))
     else:
-        entering.watch(turn, mean, noise)
+        turn.become(entering.watching(turn, mean, noise))
 
 
 def _make(turn: Turn, state: Searching, answer: Answer) -> None:
@@ -284,7 +284,7 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
     since_s = max(turn.controller.traffic.conditions_since_s, turn.now_s - _BEFORE_S)
     if state.unverified is not None:
         since_s = max(since_s, state.unverified.schedule.half_settled_s)
-    previous, before = turn.controller.in_force, turn.measured_since(since_s)
+    previous, before = turn.controller.in_force, turn.controller.senses.stretch(since_s)
     # A law needs no model to answer what comes.
     if not (state.refining or state.stale or answer.law) and _is_refuted(turn, answer):
         return
@@ -303,7 +303,6 @@ def _make(turn: Turn, state: Searching, answer: Answer) -> None:
         first = state.unverified.expected.first_beside_previous
         mends = mends or state.unverified.mends
     verifying = Verifying(
-        setting=answer.setting,
         picture=answer.picture,
         expected=Expectation(
             cost_before,

@@ -46,8 +46,8 @@ from vermilion.routers.queue_set import joint_name
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.decide.states import State
-    from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Done, Lost, Observed, Overtaken, Silent
     from vermilion.online.sense.link_state import Blackout
     from vermilion.routers.base import ParameterValue
@@ -107,15 +107,8 @@ def on_refused(turn: Turn, state: Blind, event: Refused | Lost) -> None:
 
 def on_overtaken(turn: Turn, state: Blind, event: Overtaken) -> None:
     """Something else stands there than was known; who has set that is found out in daylight."""
-    if event.number != state.number:
-        return
     why = "the router has not kept its setting"
-    turn.change(unanswered=turn.controller.router.unanswered[:-1])
-    turn.decide(
-        DecisionKind.REFUSED,
-        f"the setting for blind times was not sent to the router, because {why}",
-        because=why,
-    )
+    on_refused(turn, state, Refused(event.number, why, was_sent=False))
 
 
 def on_observed_again(turn: Turn, state: Blind, _event: Observed) -> None:
@@ -245,8 +238,14 @@ def look_for_blackout(turn: Turn) -> None:
         return
     unverified = _unverified(state)
     change: RouterChange | None
-    if unverified is not None and _began_under(unverified, blackouts):
-        change = _taken_back(unverified)
+    if unverified is not None and any(
+        each.since_s >= unverified.schedule.begun_s for each in blackouts.values()
+    ):
+        change = RouterChange(  # which is not tried again
+            "roll back",
+            dict(unverified.previous),
+            "under it every packet that comes is dropped or marked, though none waits",
+        )
     else:
         if turn.now_s < controller.router.blackout_again_s - entering.EPSILON_S:
             return
@@ -256,7 +255,8 @@ def look_for_blackout(turn: Turn) -> None:
         again_s = min(again_s, controller.budget.next_s(turn.now_s))
     turn.change(blackout_again_s=again_s)
     found = blackouts.values()
-    came, drops, marks = (sum(numbers) for numbers in zip(*map(_counted, found), strict=True))
+    came, drops = sum(each.came for each in found), sum(each.drops for each in found)
+    marks = sum(each.marks for each in found)
     seconds = min(each.seconds for each in found)
     queues = [link for link in blackouts if link]
     which = f"{', '.join(queues)} {'have' if queues[1:] else 'has'}" if queues else "the queue has"
@@ -273,10 +273,6 @@ def look_for_blackout(turn: Turn) -> None:
     )
     if change is not None:
         entering.make(turn, change, None)
-
-
-def _counted(blackout: Blackout) -> tuple[int, int, int]:
-    return blackout.came, blackout.drops, blackout.marks
 
 
 def _may_act(turn: Turn, state: State) -> bool:
@@ -304,19 +300,6 @@ def _unverified(state: State) -> Verifying | None:
             return unverified
         case _:
             return None
-
-
-def _began_under(setting: Verifying, blackouts: Mapping[str, Blackout]) -> bool:
-    return any(each.since_s >= setting.schedule.begun_s for each in blackouts.values())
-
-
-def _taken_back(unverified: Verifying) -> RouterChange:
-    """The way back from a setting, which is not tried again."""
-    return RouterChange(
-        "roll back",
-        dict(unverified.previous),
-        "under it every packet that comes is dropped or marked, though none waits",
-    )
 
 
 def _quicker(turn: Turn, blackouts: Mapping[str, Blackout]) -> RouterChange | None:

@@ -104,7 +104,6 @@ class Verifying:
     """An applied setting settles, then it is measured.
 
     Attributes:
-        setting: what was applied.
         picture: the conditions it was found for.
         expected: what the model says of it and of the one before.
         noise: how far a second's mean queue strays in the model, packets.
@@ -117,7 +116,6 @@ class Verifying:
         replaces_law: whether the queue's own law stood before.
     """
 
-    setting: Mapping[str, float]
     picture: TrafficEstimate
     expected: Expectation
     noise: float

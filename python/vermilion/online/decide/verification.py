@@ -67,55 +67,34 @@ class Figures:
     Attributes:
         objective: what is minimised or maximised.
         expected: what the model said.
-        seconds: how long was measured.
-        mean_queue_packets: under the new setting.
-        utilization: the same.
-        signal_rate: the same, packets dropped or marked over all.
+        after: what was measured under the new setting.
+        before: the same under the old one in the same conditions, where that was measured.
         now: the objective's value, where it can be measured.
         then: the same before the change, where that was measured.
-        utilization_before: before the change, where that was measured.
     """
 
     objective: Objective
     expected: Expectation
-    seconds: float
-    mean_queue_packets: float
-    utilization: float
-    signal_rate: float
+    after: Stretch
+    before: Stretch | None
     now: Interval | None
     then: Interval | None
-    utilization_before: float | None
 
     @classmethod
     def of(
         cls, after: Stretch, before: Stretch | None, expected: Expectation, objective: Objective
     ) -> Figures:
-        """The figures of two stretches.
-
-        Args:
-            after: under the new setting.
-            before: under the old one in the same conditions, where that was measured.
-            expected: what the model said.
-            objective: of the operator.
-        """
-        return cls(
-            objective,
-            expected,
-            after.seconds,
-            after.queue.mean,
-            after.utilization.mean,
-            after.signal_rate,
-            after.objective(objective),
-            None if before is None else before.objective(objective),
-            None if before is None else before.utilization.mean,
-        )
+        """The figures of two stretches, with arguments as above."""
+        now = after.objective(objective)
+        then = None if before is None else before.objective(objective)
+        return cls(objective, expected, after, before, now, then)
 
     def describe(self) -> str:
         """Like "mean queue 30 packets (model 31), queue-deviation 4 packets^2 (...)"."""
         expected, objective = self.expected, self.objective
         unit = f" {objective.unit}" if objective.unit else ""
         parts = [
-            f"mean queue {self.mean_queue_packets:.1f} packets (model {expected.mean_after:.1f})"
+            f"mean queue {self.after.queue.mean:.1f} packets (model {expected.mean_after:.1f})"
         ]
         if self.now is not None:
             compared = (
@@ -125,27 +104,27 @@ class Figures:
             )
             model = f"model {expected.cost_after:.4g}"
             parts.append(f"{objective.label} {self.now.mean:.4g}{unit} ({model}, {compared})")
-        utilization = f"utilisation {self.utilization:.1%}"
-        if self.utilization_before is not None:
-            utilization += f" (before {self.utilization_before:.1%})"
+        utilization = f"utilisation {self.after.utilization.mean:.1%}"
+        if self.before is not None:
+            utilization += f" (before {self.before.utilization.mean:.1%})"
         return ", ".join([*parts, utilization])
 
     def details(self) -> dict[str, object]:
         """The numbers, for the journal; those of the objective are in its unit."""
         from vermilion.objectives.queue_deviation import QueueDeviation
 
-        now, expected = self.now, self.expected
+        now, expected, after, before = self.now, self.expected, self.after, self.before
         numbers: dict[str, object] = {
-            "mean_queue_packets": self.mean_queue_packets,
-            "utilization": self.utilization,
-            "signal_rate": self.signal_rate,
-            "seconds": self.seconds,
+            "mean_queue_packets": after.queue.mean,
+            "utilization": after.utilization.mean,
+            "signal_rate": after.signal_rate,
+            "seconds": after.seconds,
             "objective": self.objective.name,
             "unit": self.objective.unit,
             "measured": None if now is None else now.mean,
             "measured_half_width": None if now is None else now.half_width,
             "measured_before": None if self.then is None else self.then.mean,
-            "utilization_before": self.utilization_before,
+            "utilization_before": None if before is None else before.utilization.mean,
             "model_mean_queue_packets": expected.mean_after,
             "model_objective": expected.cost_after,
             "model_objective_before": expected.cost_before,
@@ -220,7 +199,10 @@ def all_broken(
     for bound in bounds:
         measured = stretch.bounded(bound)
         limit = _limit_of(
-            bound, reference, first.get(str(bound.path), 0.0), _carried(bound, stretch)
+            bound,
+            reference,
+            first.get(str(bound.path), 0.0),
+            carried(bound, stretch.rate_bit_per_s),
         )
         if measured is None or limit is None or measured.low is None or measured.high is None:
             continue
@@ -229,13 +211,12 @@ def all_broken(
             yield BrokenBound(bound, limit, measured)
 
 
-def _carried(bound: Constraint, stretch: Stretch) -> float:
-    """The most that a link can carry now, in the metric of a bound; infinite for other metrics."""
+def carried(bound: Constraint, rate_bit_per_s: float | None) -> float:
+    """The most that a link can carry, in the metric of a bound; infinite for other metrics."""
     if bound.path.metric == "utilization":
         return 1.0
-    rate = stretch.rate_bit_per_s
-    is_goodput = bound.path.metric == "goodput_bit_per_s.total" and rate is not None
-    return rate if is_goodput and rate is not None else math.inf
+    is_goodput = bound.path.metric == "goodput_bit_per_s.total" and rate_bit_per_s is not None
+    return rate_bit_per_s if is_goodput and rate_bit_per_s is not None else math.inf
 
 
 def _limit_of(
@@ -358,7 +339,7 @@ def clearly_worse(
     figures = Figures.of(after, before, expected, objective)
     return Verification(
         verdict="worse",
-        reason=f"every moment of {figures.seconds:.1f} s is worse than the worst second before; "
+        reason=f"every moment of {after.seconds:.1f} s is worse than the worst second before; "
         f"{figures.describe()}",
         broken=None,
         details=figures.details(),
@@ -403,14 +384,12 @@ def _why_worse(
         return ""
     up = not objective.maximised
     surely = _beyond(now, then, 0.0, up=up)
-    taken_back = _change(now, then, up=up) > _least_loss(then, objective)
-    return "worse than before" if surely and taken_back else ""
-
-
-def _least_loss(then: Interval, objective: Objective) -> float:
-    """By more than so much a setting has to be worse to be taken back."""
     least = objective.least_gain(then.mean)
-    return least if objective.maximised else max(least, _WORSE_THAN_MEASURED * abs(then.mean))
+    if not objective.maximised:
+        least = max(least, _WORSE_THAN_MEASURED * abs(then.mean))
+    # By less a setting may be worse than before and stay.
+    taken_back = _change(now, then, up=up) > least
+    return "worse than before" if surely and taken_back else ""
 
 
 def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) -> str:

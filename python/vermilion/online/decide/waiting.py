@@ -23,23 +23,22 @@ from vermilion.online.decide.states import (
 )
 from vermilion.online.entries import DecisionKind
 from vermilion.online.model.explanation import are_enough
+from vermilion.online.model.traffic import TooLittleIsKnown, Traffic
 from vermilion.online.sense.traffic_estimate import round_trip_distance
 
 if TYPE_CHECKING:
+    from vermilion.online.decide.controller import Turn
     from vermilion.online.decide.detection import Alarm
-    from vermilion.online.decide.turn import Turn
     from vermilion.online.events import Observed
     from vermilion.online.sense.traffic_estimate import TrafficEstimate
 
 
-STEADY_S = 0.4
-"""A picture is steady when it has not changed for this long."""
 LONGEST_WAIT_S = 1.5
 """Longest wait for a steady picture: conditions that keep moving are modelled as they are."""
 STEADY_FLOWS = 0.05
 """Share of the flows that may come or go without counting as a change."""
 PICTURES_KEPT = 5
-"""Pictures that are compared: those of ``STEADY_S``."""
+"""Pictures that are compared: a picture is steady when it has not changed for 0.4 s."""
 
 _PATIENCE_S = 2.0  # before saying that too little is known: the first samples need a moment
 _STEADY_ROUND_TRIPS = 0.08
@@ -51,8 +50,10 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
     if entering.law_at_once(turn):
         return
     picture = turn.picture
-    missing = turn.missing(picture)
-    if missing:
+    try:
+        traffic = Traffic.of_picture(picture, turn.controller.policy)
+    except TooLittleIsKnown as lack:
+        missing = str(lack)
         patient = turn.now_s - state.begun_s < _PATIENCE_S
         told = state.told
         if not patient and missing != told:
@@ -68,11 +69,8 @@ def on_observed(turn: Turn, state: Waiting, _event: Observed) -> None:
     if first and waited_s < turn.controller.policy.watch_first_s - entering.EPSILON_S:
         return
     if waited_s > LONGEST_WAIT_S - entering.EPSILON_S or _is_steady(turn, picture, queueing_s):
-        traffic = turn.traffic(picture)
-        if traffic is not None:
-            entering.search_quickly(
-                turn, picture, traffic, state, since_s=state.known_s if first else turn.now_s
-            )
+        since_s = state.known_s if first else turn.now_s
+        entering.search_quickly(turn, picture, traffic, state, since_s)
 
 
 def _is_steady(turn: Turn, picture: TrafficEstimate, queueing_s: float) -> bool:

@@ -11,27 +11,26 @@ from threading import Thread
 from typing import TYPE_CHECKING, Literal, Protocol
 
 from vermilion.online.decide.controller import Controller
+from vermilion.online.drive.driver import NetworkTimeDriver, fixed_pace, measured_pace
 from vermilion.online.drive.locks import only_run
-from vermilion.online.drive.network_time import FixedPace, MeasuredPace, NetworkTimeDriver
 from vermilion.online.drive.wall_clock import WallClockDriver
 from vermilion.online.entries import OnlineRun, SettingFrom
-from vermilion.online.plan.settings import searched_values
+from vermilion.online.plan.problem import searched_values
 from vermilion.online.plan.task import COMPARISONS, RE_EVALUATIONS
 from vermilion.online.policy import CHANGES_PER_MINUTE, DEADLINE_S, stated_policy
 from vermilion.online.record.journal import Journal, Log
-from vermilion.online.sense.set_senses import SetSenses
 from vermilion.routers.base import OperatedRouter
 from vermilion.scenario import ScenarioError
 from vermilion.simulate.accepted import check_seed, given_scenario
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from vermilion.online.entries import Decision
     from vermilion.online.events import Command, Propose
     from vermilion.online.policy import AtExit, Mode
-    from vermilion.routers.base import Knowledge, ManagedQueue, ParameterValue
+    from vermilion.routers.base import Knowledge, ManagedQueue
     from vermilion.routers.simulated import SimulatedNetwork, SimulatedRouter
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
@@ -185,7 +184,6 @@ def run_online(
         raise ScenarioError("knowledge", knowledge, accepted, scenario.origin)
     policy = policy.with_paths(paths)
     links = policy.links or (policy.link,)
-    senses = SetSenses.begin(policy.links, policy.paths) if policy.links else None
     made_by = SimulatedPlant(PROBE_INTERVAL_S) if plant is None else plant
     fixed = clock == "fixed"
     with made_by.under_control(scenario, links, seed, knowledge) as network:
@@ -218,14 +216,13 @@ def run_online(
                 re_evaluations=re_evaluations,
                 comparisons=comparisons,
                 remembered=journal.remembered(),
-                senses=senses,
             )
             seen = progress or (lambda _: None)
             if isinstance(router, OperatedRouter):
                 driver = _in_real_time(router, controller, log, answer_proposal)
                 driver.run(scenario.duration - router.now_s(), seen)
             else:
-                pace = FixedPace() if fixed else MeasuredPace()
+                pace = fixed_pace if fixed else measured_pace
                 NetworkTimeDriver(
                     router, controller, log, pace, answer_proposal=answer_proposal
                 ).run(scenario.duration, seen)
@@ -244,7 +241,14 @@ def run_online(
         parameters=changed,
         decisions=tuple(log.decisions),
         settings=tuple(
-            SettingFrom(each.time_s, _shown_parameters(each.parameters, changed))
+            SettingFrom(
+                each.time_s,
+                {  # the numbers, and the switches that may change
+                    name: value
+                    for name, value in searched_values(each.parameters, each.parameters).items()
+                    if name in changed or not isinstance(value, bool)
+                },
+            )
             for each in log.settings
         ),
         tuned=tuned,
@@ -275,14 +279,3 @@ def _in_real_time(
         sleep=lambda seconds: router.wait(router.now_s() + seconds),
     )
     return driver
-
-
-def _shown_parameters(
-    parameters: Mapping[str, ParameterValue], changed: Container[str]
-) -> dict[str, float]:
-    """Parameters to show: the numbers, and the switches that may change."""
-    return {
-        name: value
-        for name, value in searched_values(parameters, parameters).items()
-        if name in changed or not isinstance(value, bool)
-    }

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from vermilion.online.decide.controller import Controller
-    from vermilion.online.drive.network_time import Solve
+    from vermilion.online.drive.driver import Solve
     from vermilion.online.events import Propose, Search
     from vermilion.online.plan.task import Task
     from vermilion.online.record.journal import Log
@@ -121,11 +121,6 @@ class SearchWorker:
     def __exit__(self, *_: object) -> None:
         """Close it."""
         self.close()
-
-    @property
-    def process_id(self) -> int | None:
-        """Number of the worker's process."""
-        return self._process.pid
 
     def _start(self) -> None:
         context = multiprocessing.get_context("spawn")

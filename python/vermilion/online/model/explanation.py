@@ -37,12 +37,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S, Sample
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from vermilion.online.model.senders import SenderModel
@@ -73,8 +74,6 @@ def features(samples: Sequence[Sample], scale: float) -> NDArray[np.float64]:
     flows are heard when its senders time a round trip, so that the share says nothing either where
     a monitor on the way takes the samples: how many packets it can time depends on its clock.
     """
-    import numpy as np
-
     backlog = np.array([sample.backlog_packets for sample in samples], dtype=np.float64)
     signals = sum(sample.drops + sample.marks for sample in samples)
     packets = sum(sample.packets + sample.drops for sample in samples)
@@ -115,8 +114,6 @@ def log_likelihoods(
         simulated: settled samples of a model of each kind, several times as many.
         scale: what counts as a long queue, packets.
     """
-    import numpy as np
-
     seen = features(observed, scale)
     known = np.isfinite(seen)
     windows = {
@@ -230,8 +227,6 @@ def compare(
         scale: what counts as a long queue, packets.
         others: what the model shows with other traffic as likely as its own, where it is doubted.
     """
-    import numpy as np
-
     seen = _measured(observed)
     size = len(observed)
     windows = np.array([_measured(window) for window in windows_of(model, size)])
@@ -275,8 +270,6 @@ _FIGURES: Final = (
 
 def _measured(samples: Sequence[Sample]) -> NDArray[np.float64]:
     """The figures of a stretch of samples, in their units."""
-    import numpy as np
-
     backlog = np.array([sample.backlog_packets for sample in samples], dtype=np.float64)
     signals = sum(sample.drops + sample.marks for sample in samples)
     arrivals = sum(sample.packets + sample.drops for sample in samples)

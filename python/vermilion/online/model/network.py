@@ -70,6 +70,7 @@ _SETTLED_AFTER = 2.0  # times as long as they take to come
 _MOST_TURNOVER = 0.5  # of the flows
 _TURNOVER_WITHIN = 0.95  # of what is measured
 _TURNOVER_SETTLES = 0.06
+_BESIDES = "-coming"  # these are no part of those that are there
 _BOXES_SUIT_PACKETS = 30.0  # the target for which the tables' search boxes are wide enough
 _MEMORY_S = 0.1  # that an average must be able to have
 _WIDE = 10.0  # times the shortest target, where a link is so slow that the table's box ends below
@@ -194,26 +195,32 @@ def flow_groups(
     return groups
 
 
-def with_newcomers(
-    groups: Mapping[str, Any], joining: float, start: str
-) -> dict[str, dict[str, Any]]:
-    """The same groups, a part of whose flows begins later.
+def _with_others(
+    groups: Mapping[str, Any], others: Sequence[tuple[str, float, Mapping[str, str]]]
+) -> dict[str, Any]:
+    """The same groups, with other flows beside them: a part of them that goes, or newcomers.
 
     Args:
         groups: of flows, by name.
-        joining: which part, of all of them together as near as whole flows allow.
-        start: when those begin.
+        others: (what their names end with, their part of all flows as near as whole flows allow,
+            when they come or go). They are a part of those that are there, but for "-coming".
     """
     found: dict[str, dict[str, Any]] = {}
-    seen, given = 0, 0
+    seen, given = 0, dict.fromkeys((suffix for suffix, _, _ in others), 0)
     for name, group in groups.items():
         seen += group["count"]
-        late = math.floor(joining * seen + 0.5) - given
-        given += late
-        if late < group["count"]:
-            found[name] = {**group, "count": group["count"] - late}
-        if late > 0:
-            found[f"{name}-joining"] = {**come_anew(group), "count": late, "start": start}
+        pieces = [("", group["count"], group)]
+        for suffix, share, when in others:
+            count = math.floor(share * seen + 0.5) - given[suffix]
+            given[suffix] += count
+            if suffix != _BESIDES:
+                pieces[0] = ("", pieces[0][1] - count, group)
+            pieces.append(
+                (suffix, count, {**(come_anew(group) if "start" in when else group), **when})
+            )
+        found |= {
+            f"{name}{suffix}": {**one, "count": count} for suffix, count, one in pieces if count > 0
+        }
     return found
 
 
@@ -224,35 +231,20 @@ def _with_turnover(
     coming, going = (min(each * horizon.measured_s, _MOST_TURNOVER) for each in turnover)
     begin_s = horizon.warm_up_s
     when = f"{begin_s!r} s .. {begin_s + _TURNOVER_WITHIN * horizon.measured_s!r} s"
-    found: dict[str, dict[str, Any]] = {}
-    seen = came = went = 0
-    for name, group in groups.items():
-        seen += group["count"]
-        come, go = math.floor(coming * seen + 0.5) - came, math.floor(going * seen + 0.5) - went
-        came, went = came + come, went + go
-        for suffix, count, one in (
-            ("", group["count"] - go, group),
-            ("-going", go, {**group, "stop": when}),
-            ("-coming", come, {**come_anew(group), "start": when}),
-        ):
-            if count > 0:
-                found[f"{name}{suffix}"] = {**one, "count": count}
+    others = (("-going", going, {"stop": when}), (_BESIDES, coming, {"start": when}))
     # What is left behind the last of them is no stretch of its own.
-    return found, {"settle": f"{_TURNOVER_SETTLES * horizon.measured_s!r} s"}
+    return _with_others(groups, others), {"settle": f"{_TURNOVER_SETTLES * horizon.measured_s!r} s"}
 
 
 def joined(
     groups: Mapping[str, Any], joining: float, horizon: Horizon
 ) -> tuple[dict[str, Any], dict[str, object]]:
     """The groups of a model in which a part of the flows come later, and when it has settled."""
-    begin_s, within_s = horizon.warm_up_s, joined_within_s(horizon)
-    groups = with_newcomers(groups, joining, f"{begin_s!r} s .. {begin_s + within_s!r} s")
-    return groups, {"settle": f"{_SETTLED_AFTER * within_s!r} s"}
-
-
-def joined_within_s(horizon: Horizon) -> float:
-    """Time within which a model's newcomers start, s."""
-    return min(_FLOWS_START_WITHIN_S, _JOINING_SHARE * horizon.measured_s)
+    begin_s = horizon.warm_up_s
+    within_s = min(_FLOWS_START_WITHIN_S, _JOINING_SHARE * horizon.measured_s)
+    when = {"start": f"{begin_s!r} s .. {begin_s + within_s!r} s"}
+    others = _with_others(groups, [("-joining", joining, when)])
+    return others, {"settle": f"{_SETTLED_AFTER * within_s!r} s"}
 
 
 def _of_kinds(

@@ -13,7 +13,7 @@ would serve neither end.
 Where flows are counted, more of them go with shorter round trips and fewer with longer ones: the
 load on the queue, which grows with flows and falls with round trips, then spans what both doubts
 together leave open. Where both are guessed from counters, by the square root law
-(:mod:`vermilion.online.sense.square_root_law`), longer round trips mean more flows.
+(:mod:`vermilion.online.sense.queue_senses`), longer round trips mean more flows.
 
 Besides what is believed there is a crowd: twice the flows, of which half come while the others run
 already. Those who come meet the setting that was found for fewer, before anybody can answer; a wall

@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 
 if TYPE_CHECKING:
@@ -76,11 +78,6 @@ class Prediction:
         """The objective, in its own unit."""
         return _interval([outcome.value for outcome in self.outcomes])
 
-    @property
-    def signal_rate(self) -> Interval:
-        """Drops and marks per packet that arrived."""
-        return _interval([outcome.signal_rate for outcome in self.outcomes])
-
     def metric(self, path: str) -> Interval | None:
         """A constraint's metric; ``None`` where not every run has measured it."""
         values = [outcome.metrics.get(path) for outcome in self.outcomes]
@@ -94,7 +91,7 @@ class Prediction:
 
 def outcome_of(
     result: Result,
-    link: str | Sequence[str],
+    links: Sequence[str],
     goal: Objective,
     constraints: Sequence[Constraint] = (),
 ) -> Outcome:
@@ -102,14 +99,14 @@ def outcome_of(
 
     Args:
         result: of the run.
-        link: the link under control; of several the queues are added up.
+        links: under control; of several the queues are added up.
         goal: what is minimised or maximised.
         constraints: whose metrics are kept.
 
     Raises:
         NotMeasuredError: the run lacks what the goal is about.
     """
-    totals = [result.link(each).total for each in _names(link)]
+    totals = [result.link(each).total for each in links]
     queues = [total["queue_packets"] for total in totals]
     signals = [total.get("drop_rate", 0.0) + total.get("mark_rate", 0.0) for total in totals]
     return Outcome(
@@ -130,7 +127,7 @@ def _only(values: Sequence[float | None]) -> float | None:
 
 def queue_noise(
     model: Scenario,
-    link: str | Sequence[str],
+    links: Sequence[str],
     seeds: Sequence[int],
     interval_s: float = SAMPLE_INTERVAL_S,
 ) -> float:
@@ -148,12 +145,10 @@ def queue_noise(
 
     Args:
         model: with the setting.
-        link: whose queue; of several links all.
+        links: whose queues; of several all.
         seeds: of the runs.
         interval_s: between two readings of the network.
     """
-    import numpy as np
-
     from vermilion.simulate import run
 
     every = max(1, round(interval_s / SAMPLE_INTERVAL_S))
@@ -162,7 +157,7 @@ def queue_noise(
     products = []
     for seed in seeds:
         result = run(model, seed=seed, probe_interval_s=SAMPLE_INTERVAL_S)
-        series = [result.series(each) for each in _names(link)]
+        series = [result.series(each) for each in links]
         queued = np.sum([each["queue_packets"] for each in series], axis=0)
         kept = queued[series[0]["time_s"] > model.warm_up]
         # The readings could begin at any of the probes.
@@ -180,11 +175,6 @@ def queue_noise(
     r = min(max(float(pairs.mean()) / variance, 0.0), _MOST_CORRELATED) if len(pairs) else 0.0
     covers_s = readings * every * SAMPLE_INTERVAL_S
     return float(np.sqrt(covers_s * variance * (1 + r) / (1 - r)))
-
-
-def _names(link: str | Sequence[str]) -> Sequence[str]:
-    """One name, or all of them."""
-    return (link,) if isinstance(link, str) else link
 
 
 def _interval(values: Sequence[float]) -> Interval:

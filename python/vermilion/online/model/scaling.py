@@ -43,6 +43,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from vermilion.online.model.network import UNRESPONSIVE
+from vermilion.online.sense.traffic_estimate import rounded_to_total
 from vermilion.scenario import disciplines
 from vermilion.simulate import Result
 from vermilion.simulate.batches import BatchRunner, cores
@@ -390,12 +391,7 @@ def _window(traffic: Traffic) -> float:
 def _fewer(classes: Sequence[tuple[int, float]], flows: int) -> tuple[tuple[int, float], ...]:
     """Reduce the flows, keeping the shares of the classes (largest remainders first)."""
     before = sum(count for count, _ in classes)
-    shares = [count * flows / before for count, _ in classes]
-    counts = [math.floor(share) for share in shares]
-    for place in sorted(range(len(shares)), key=lambda at: counts[at] - shares[at])[
-        : flows - sum(counts)
-    ]:
-        counts[place] += 1
+    counts = rounded_to_total([count * flows / before for count, _ in classes], flows)
     return tuple(
         (count, base_s) for count, (_, base_s) in zip(counts, classes, strict=True) if count > 0
     )

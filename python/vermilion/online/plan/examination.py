@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from vermilion.online.model.senders import SenderBelief, SenderModel
     from vermilion.online.plan.problem import Problem
     from vermilion.online.plan.task import Answer
-    from vermilion.routers.base import Observation
+    from vermilion.routers.base import ManagedQueue, Observation
     from vermilion.scenario import Scenario
 
 
@@ -284,27 +284,21 @@ def watch(
         interval_s: between two samples: as on the network, or what happens between them is not the
             same.
     """
+    router: ManagedQueue
     if len(links) == 1:
-        [link] = links
-        router = SimulatedRouter(model.core_json(), link, seed)
-
-        def observe() -> dict[str, Observation]:
-            return {link: router.observe()}
-
-        wait = router.wait
+        router = SimulatedRouter(model.core_json(), links[0], seed)
     else:
-        network = SimulatedNetwork(model.core(), links, seed)
+        router = SimulatedNetwork(model.core(), links, seed)
 
-        def observe() -> dict[str, Observation]:
-            return dict(network.observe().queues)
+    def observe(until_s: float) -> Mapping[str, Observation]:
+        router.wait(until_s)
+        seen = router.observe()
+        return seen.queues or {links[0]: seen}
 
-        wait = network.wait
-    wait(from_s)
-    before = {link: each.reading for link, each in observe().items()}
+    before = {link: each.reading for link, each in observe(from_s).items()}
     samples: dict[str, list[Sample]] = {link: [] for link in links}
     for tick in range(1, round((to_s - from_s) / interval_s) + 1):
-        wait(from_s + tick * interval_s)
-        for link, seen in observe().items():
+        for link, seen in observe(from_s + tick * interval_s).items():
             samples[link].append(Sample.between(before[link], seen))
             before[link] = seen.reading
     return samples

@@ -21,12 +21,11 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from vermilion.objectives import feasible_first
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
-from vermilion.online.plan.settings import bare_name
 from vermilion.tuning.engine import Tuning, complete, race_budget_of
 from vermilion.tuning.evaluation import Evaluation, Joining, JointEvaluation
 from vermilion.tuning.horizon import Horizon
@@ -214,92 +213,44 @@ class ModelCase:
 
 
 @dataclass(frozen=True, slots=True)
+class Compared:
+    """A setting on the seeds of a comparison.
+
+    Attributes:
+        prediction: of the likely models together.
+        by_model: of each of them, in their order.
+        pieces: its runs, one evaluation for each model.
+    """
+
+    prediction: Prediction
+    by_model: tuple[Prediction, ...]
+    pieces: tuple[Evaluation, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FoundSetting:
     """The best setting and the one in force, on the same fresh seeds.
 
     Attributes:
         setting: the best, by path.
-        candidate: what the models say of it, on average.
+        candidate: what it does.
         incumbent: the same of the setting in force.
-        believed_incumbents: the same of each model that is believed by itself, in their order.
-        candidate_verdicts: on each constraint in each model.
-        incumbent_verdicts: the same of the setting in force.
         evaluations: settings tried.
         packets_per_s: simulated per second of wall time, all cores.
-        seconds: of wall time.
-        spared_verdicts: those on the setting in force in models that count for nothing, where it
-            may go on with what it would do there; a setting found may not.
-        aimed_verdicts: those on the setting in force by what the settings tried have to keep.
-        pieces: the runs of the best, one evaluation for each model.
     """
 
     setting: Setting
-    candidate: Prediction
-    incumbent: Prediction
-    believed_incumbents: tuple[Prediction, ...]
-    candidate_verdicts: tuple[ConstraintVerdict, ...]
-    incumbent_verdicts: tuple[ConstraintVerdict, ...]
+    candidate: Compared
+    incumbent: Compared
     evaluations: int
     packets_per_s: float | None
-    seconds: float
-    spared_verdicts: tuple[ConstraintVerdict, ...] = ()
-    aimed_verdicts: tuple[ConstraintVerdict, ...] = ()
-    pieces: tuple[Evaluation, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Looking:
-    """Parameters of a search.
-
-    Attributes:
-        link: the link under control, or all of them.
-        space: the parameters and the box in which they are searched.
-        incumbent: the setting in force, by path.
-        starts: settings to try first, by path.
-        seeds: of the simulations.
-        search_seed: of the search's own random points.
-        evaluations: settings to try; ``None`` for as many as the deadline allows.
-        deadline_s: wall seconds, where the number of settings is not given.
-        workers: simulate; ``None`` for this machine as it is.
-        spares_incumbent: whether the setting in force may go on with what it would do in models
-            that count for nothing: nobody has come yet, and a change costs something too.
-        search: which.
-        name_of: what the controller calls the parameter with a path.
-    """
-
-    link: str | tuple[str, ...]
-    space: Space
-    incumbent: Setting
-    starts: Sequence[Mapping[str, float]]
-    seeds: Seeds
-    search_seed: int
-    evaluations: int | None
-    deadline_s: float
-    workers: Runner | None
-    spares_incumbent: bool = False
-    search: str = _SEARCH
-    name_of: Callable[[str], str] = bare_name
-
-    @property
-    def budget(self) -> int:
-        """Settings at most."""
-        return self.evaluations or _MOST_EVALUATIONS
-
-    @property
-    def settings(self) -> Mapping[str, Any]:
-        """Settings of the search algorithm."""
-        return _SETTINGS if self.search == _SEARCH else {}
-
-    @property
-    def in_time(self) -> float | None:
-        """Wall seconds, if they count."""
-        return None if self.evaluations is not None else self.deadline_s
 
 
 def evaluated(case: ModelCase, results: Sequence[Result]) -> Evaluation:
     """Runs of a setting, by the goal and the constraints of a model."""
     seeds = [result.data["seed"] for result in results]
-    return Evaluation.of(seeds, results, case.goal, case.constraints)
+    found = Evaluation.of(seeds, results, case.goal, case.constraints)
+    return replace(found, results=list(results))
 
 
 class _Averaging(Joining):
@@ -315,35 +266,61 @@ class _Averaging(Joining):
         ]
 
 
-def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
-    """Searches the best setting for a model, or for several together."""
+def best_of(
+    cases: Sequence[ModelCase],
+    *,
+    links: Sequence[str],
+    space: Space,
+    incumbent: Setting,
+    starts: Sequence[Mapping[str, float]],
+    seeds: Seeds,
+    search_seed: int,
+    evaluations: int | None,
+    deadline_s: float,
+    workers: Runner | None,
+    name_of: Callable[[str], str],
+    search: str = _SEARCH,
+) -> FoundSetting:
+    """Searches the best setting for a model, or for several together.
+
+    Args:
+        cases: the models.
+        links: under control.
+        space: the parameters and the box in which they are searched.
+        incumbent: the setting in force, by path.
+        starts: settings to try first, by path.
+        seeds: of the simulations.
+        search_seed: of the search's own random points.
+        evaluations: settings to try; ``None`` for as many as the deadline allows.
+        deadline_s: wall seconds, where the number of settings is not given.
+        workers: simulate; ``None`` for this machine as it is.
+        name_of: what the controller calls the parameter with a path.
+        search: which.
+    """
     start = time.monotonic()
-    space, seeds = looking.space, looking.seeds
     conditions = [
         Condition.of(case.model.core_json(), space.names, case.goal, case.aims) for case in cases
     ]
     joining = _Averaging("mean", [case.share for case in cases], [1.0] * len(cases))
-    incumbents = JointEvaluation.of_incumbents(
-        [Evaluation(looking.incumbent) for _ in cases], joining
-    )
-    starts = [space.point(each) for each in (*complete(looking.incumbent), *looking.starts)]
+    incumbents = JointEvaluation.of_incumbents([Evaluation(incumbent) for _ in cases], joining)
+    points = [space.point(each) for each in (*complete(incumbent), *starts)]
     tuning = Tuning(
-        full=Horizon.of(conditions, incumbents, workers=looking.workers),
+        full=Horizon.of(conditions, incumbents, workers=workers),
         space=space,
         seeds=seeds,
         search=new_search(
-            looking.search,
+            search,
             space,
-            looking.search_seed,
-            list(dict.fromkeys(starts)),
-            looking.settings,
+            search_seed,
+            list(dict.fromkeys(points)),
+            _SETTINGS if search == _SEARCH else {},
         ),
         shortlist=_SHORTLIST,
         race_budget=race_budget_of(_SHORTLIST, seeds),
         start=start,
-        until=None if looking.in_time is None else start + looking.in_time,
+        until=None if evaluations is not None else start + deadline_s,
     )
-    tuning.run(looking.budget)
+    tuning.run(evaluations or _MOST_EVALUATIONS)
     met = 0 if tuning.compared is None else len(tuning.compared[0].seeds)
     _check(tuning.end, met, tuning.why_not_compared)
     best, now = tuning.compared or (incumbents, incumbents)
@@ -353,60 +330,60 @@ def best_of(cases: Sequence[ModelCase], looking: Looking) -> FoundSetting:
     for evaluation in (best, now):
         if evaluation.not_measured is not None:
             raise evaluation.not_measured
-    results = [[piece.results for piece in each.pieces] for each in (best, now)]
-    seconds = time.monotonic() - start
-    predicted = partial(prediction_of, link=looking.link, name_of=looking.name_of)
+    compared = partial(compared_in, cases, links=links, name_of=name_of)
     return FoundSetting(
         setting=best.setting,
-        candidate=predicted(best.setting, cases, results[0]),
-        incumbent=predicted(looking.incumbent, cases, results[1]),
-        believed_incumbents=tuple(
-            predicted(looking.incumbent, [replace(case, share=1.0)], [row])
-            for case, row in zip(cases, results[1], strict=True)
-            if case.share > 0.0
-        ),
-        candidate_verdicts=verdicts_on(cases, best.pieces, now.pieces),
-        incumbent_verdicts=verdicts_on(
-            cases, now.pieces, now.pieces, believed=looking.spares_incumbent
-        ),
+        candidate=compared(best.setting, best.pieces),
+        incumbent=compared(incumbent, now.pieces),
         evaluations=tuning.evaluations,
-        packets_per_s=_speed(results[1], tuning.simulations, seconds),
-        seconds=seconds,
-        spared_verdicts=spared_verdicts_on(cases, now.pieces) if looking.spares_incumbent else (),
-        aimed_verdicts=tuple(
-            verdict
-            for case, piece in zip(cases, now.pieces, strict=True)
-            for verdict in judge(case.aims, piece, piece)
-        ),
-        pieces=tuple(best.pieces),
-    )
-
-
-def spared_verdicts_on(
-    cases: Sequence[ModelCase], pieces: Sequence[Evaluation]
-) -> tuple[ConstraintVerdict, ...]:
-    """On each constraint in each model that is not believed."""
-    return tuple(
-        verdict
-        for case, piece in zip(cases, pieces, strict=True)
-        if case.share == 0.0
-        for verdict in judge(case.constraints, piece, piece)
+        packets_per_s=_speed(now.pieces, tuning.simulations, time.monotonic() - start),
     )
 
 
 def verdicts_on(
     cases: Sequence[ModelCase],
-    mine: Sequence[Evaluation],
-    reference: Sequence[Evaluation],
+    mine: Compared,
+    reference: Compared,
     *,
-    believed: bool = False,
+    models: Literal["all", "believed", "others"] = "all",
+    aims: bool = False,
 ) -> tuple[ConstraintVerdict, ...]:
-    """On each constraint in each model, or in each that is believed."""
+    """On each constraint in each model.
+
+    Args:
+        cases: the models.
+        mine: the setting that is judged.
+        reference: beside which.
+        models: all, only those that are believed, or only those that count for nothing.
+        aims: whether it has to keep what the settings tried had to.
+    """
     return tuple(
         verdict
-        for case, piece, other in zip(cases, mine, reference, strict=True)
-        if case.share > 0.0 or not believed
-        for verdict in judge(case.constraints, piece, other)
+        for case, piece, other in zip(cases, mine.pieces, reference.pieces, strict=True)
+        if models == "all" or (case.share > 0.0) == (models == "believed")
+        for verdict in judge(case.aims if aims else case.constraints, piece, other)
+    )
+
+
+def compared_in(
+    cases: Sequence[ModelCase],
+    setting: Setting,
+    pieces: Sequence[Evaluation],
+    links: Sequence[str],
+    name_of: Callable[[str], str],
+) -> Compared:
+    """A setting and its runs, with what the likely models say of it."""
+    rows = [
+        [outcome_of(result, links, case.goal, case.constraints) for result in piece.results]
+        for case, piece in zip(cases, pieces, strict=True)
+        if case.share > 0.0
+    ]
+    shares = [case.share for case in cases if case.share > 0.0]
+    named = {name_of(path): value for path, value in setting.items() if value is not None}
+    return Compared(
+        Prediction(named, tuple(_mean(each, shares) for each in zip(*rows, strict=True))),
+        tuple(Prediction(named, tuple(row)) for row in rows),
+        tuple(pieces),
     )
 
 
@@ -417,26 +394,6 @@ def _check(end: str, fresh_seeds: int, why: str) -> None:
     if fresh_seeds < 2:  # noqa: PLR2004 - an interval
         message = f"the search did not get far enough: {why}"
         raise TooLittleIsKnown(message)
-
-
-def prediction_of(
-    setting: Setting,
-    cases: Sequence[ModelCase],
-    results: Sequence[Sequence[Result]],
-    link: str | Sequence[str],
-    name_of: Callable[[str], str],
-) -> Prediction:
-    """Prediction of the likely models, seed by seed."""
-    rows = [
-        [outcome_of(result, link, case.goal, case.constraints) for result in row]
-        for case, row in zip(cases, results, strict=True)
-        if case.share > 0.0
-    ]
-    shares = [case.share for case in cases if case.share > 0.0]
-    return Prediction(
-        setting={name_of(path): value for path, value in setting.items() if value is not None},
-        outcomes=tuple(_mean(outcomes, shares) for outcomes in zip(*rows, strict=True)),
-    )
 
 
 def _mean(outcomes: Sequence[Outcome], shares: Sequence[float]) -> Outcome:
@@ -461,9 +418,9 @@ def _mean(outcomes: Sequence[Outcome], shares: Sequence[float]) -> Outcome:
     )
 
 
-def _speed(results: Sequence[Sequence[Result]], simulations: int, seconds: float) -> float | None:
+def _speed(pieces: Sequence[Evaluation], simulations: int, seconds: float) -> float | None:
     """Packets simulated per second on this machine, for the next horizon."""
-    packets = [result.data["packets_forwarded"] for row in results for result in row]
+    packets = [result.data["packets_forwarded"] for piece in pieces for result in piece.results]
     if not packets or seconds <= 0:
         return None
     return math.fsum(packets) / len(packets) * simulations / seconds

@@ -6,8 +6,7 @@ bring back.
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from vermilion.objectives import NotMeasuredError, constraints_of
@@ -17,6 +16,7 @@ from vermilion.online.model.scaling import Scaling, SmallRuns
 from vermilion.online.model.traffic import TooLittleIsKnown, horizon_for
 from vermilion.online.plan.examination import examine
 from vermilion.online.plan.judgement import (
+    NO_CHARGE,
     PUSHES,
     estimated_charge,
     goal_of,
@@ -24,26 +24,22 @@ from vermilion.online.plan.judgement import (
     pays_in_the_model,
     simulated_charge,
 )
-from vermilion.online.plan.problem import Problem
+from vermilion.online.plan.problem import Problem, held_setting, searched_values
 from vermilion.online.plan.search import (
-    FoundSetting,
-    Looking,
     ModelCase,
     best_of,
+    compared_in,
     evaluated,
     first_beside_in_force,
     most_starved,
-    prediction_of,
-    spared_verdicts_on,
     verdicts_on,
 )
-from vermilion.online.plan.settings import HeldByPath, held_setting, searched_values
 from vermilion.online.plan.task import Answer, without_answer
 from vermilion.online.sense.sampler import mean_and_seconds, scatter
 from vermilion.routers.adaptive_red import ADAPTIVE
 from vermilion.search import AUTOMATIC, CountedFromBelow, SettableSpace, Space, chosen_search
 from vermilion.simulate import run_many
-from vermilion.tuning.evaluation import Evaluation, Seeds
+from vermilion.tuning.evaluation import Seeds
 from vermilion.tuning.simulations import needs_flow_delays
 from vermilion.tuning.verdict import on_known
 
@@ -53,13 +49,15 @@ if TYPE_CHECKING:
     from vermilion.objectives import Constraint, Objective
     from vermilion.online.model.possibilities import Possibility
     from vermilion.online.model.prediction import Prediction
-    from vermilion.online.plan.judgement import PushCharge
+    from vermilion.online.plan.judgement import ChangeVerdict, PushCharge
     from vermilion.online.plan.laws import Law
+    from vermilion.online.plan.search import Compared, FoundSetting
     from vermilion.online.plan.task import Finding, Task
     from vermilion.routers.base import ParameterValue
     from vermilion.scenario import Scenario
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.verdict import ConstraintVerdict
 
 _EXAMINING_SHARE = 0.3  # of a refined answer's time
 _SEEDS_TO_EXAMINE = 100
@@ -163,9 +161,9 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
         for start in task.starts
         if known.keys() | start.keys() >= set(names)
     ]
-    several = bool(policy.links)
-    looking = Looking(
-        link=problem.links,
+    found = best_of(
+        cases,
+        links=problem.links,
         space=models.space(cases[0].model),
         incumbent={policy.path(name): cases[0].model.get(policy.path(name)) for name in names},
         starts=[
@@ -177,48 +175,40 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
         evaluations=task.evaluations,
         deadline_s=_TIME_FOR_THE_SEARCH * deadline_s,
         workers=models.workers,
-        spares_incumbent=not task.met and not several,
         name_of=problem.name_of,
+        **({"search": chosen_search(AUTOMATIC, len(names), "hurry")} if policy.links else {}),
     )
-    if several:
-        looking = replace(looking, search=chosen_search(AUTOMATIC, len(names), "hurry"))
-    found = best_of(cases, looking)
     # What was not searched stays what it is.
     kept = {name: value for name, value in known.items() if name not in names}
     setting = {**kept, **held_setting(task.held, models.large(found.setting))}
-    candidate = replace(found.candidate, setting=setting)
-    believed = sum(case.share > 0.0 for case in cases)
-    incumbent = replace(found.incumbent, setting=known)
+    candidate = replace(found.candidate.prediction, setting=setting)
+    incumbent, noise = found.incumbent, models.noise(cases, {})
+    incumbent = replace(incumbent, prediction=replace(incumbent.prediction, setting=known))
     goal = cases[0].goal
-    noise = models.noise(cases, {})
     stands = dict(task.static) != dict(task.in_force)
     if stands:
         off = {name: False for name in (ADAPTIVE,) if task.static.get(ADAPTIVE) is False}
         setting = {**setting, **off}
-        found, incumbent, noise = _against_law(models, cases, found, looking)
+        incumbent, noise = models.finalist(cases, task.in_force, found.candidate.pieces[0].seeds)
+    in_force = incumbent.prediction.value.mean
     answer = _answer(
         models,
         cases,
         incumbent,
-        found.believed_incumbents,
         internal_target=internal,
         setting=setting,
         candidate=candidate,
-        verdict=judge(
-            candidate,
+        verdict=_judged(
+            cases,
+            replace(found.candidate, prediction=candidate),
             incumbent,
-            goal,
-            found.candidate_verdicts,
-            found.incumbent_verdicts,
-            models.push_charge(cases, found.setting, candidate, incumbent.value.mean),
-            believed,
-            excused=found.spared_verdicts,
-            beyond_aims=found.aimed_verdicts,
+            models.push_charge(cases, found.setting, candidate, in_force),
+            spares=not (task.met or policy.links),
+            beyond_aims=() if stands else verdicts_on(cases, incumbent, incumbent, aims=True),
         ),
         candidate_noise=models.noise(cases, found.setting),
         incumbent_noise=noise,
         evaluations=found.evaluations,
-        took_s=found.seconds,
     )
     if stands and answer.verdict.apply and not _beats_law(answer, goal):
         few = f"the law stays: less than {_LEAST_OVER_LAW:.0%} would be gained over it"
@@ -272,125 +262,96 @@ def _law_answer(
 
     The law is the default, so that what was found has to be proven better than it.
     """
-    task, goal = models.task, cases[0].goal
-    begun = time.monotonic()
-    seeds = models.seeds.comparison if found is None else tuple(found.pieces[0].seeds)
-    stands, told = (
+    task = models.task
+    seeds = models.seeds.comparison if found is None else found.candidate.pieces[0].seeds
+    (stands, noise), (told, told_noise) = (
         models.finalist(cases, values, seeds)
         for values in (task.in_force, {**task.in_force, **law.setting})
     )
-    believed = sum(case.share > 0.0 for case in cases)
-    charge = models.law_charge(cases, law, told.prediction, stands.prediction.value.mean)
-    judged = judge(
-        told.prediction,
-        stands.prediction,
-        goal,
-        verdicts_on(cases, told.pieces, stands.pieces),
-        verdicts_on(cases, stands.pieces, stands.pieces, believed=not task.met),
-        charge,
-        believed,
-        excused=spared_verdicts_on(cases, stands.pieces) if not task.met else (),
-    )
+    path, in_force = task.policy.path, stands.prediction.value.mean
+    setting = {path(name): value for name, value in law.setting.items()}
+    charge = models.push_charge(cases, setting, told.prediction, in_force)
+    judged = _judged(cases, told, stands, charge, spares=not task.met)
     if law.stands(task.in_force):
         words = f"{law.name} stays: in the model it breaks no bound that was asked for"
         judged = replace(judged, apply=False, reason=words)
     if judged.apply and found is not None:
-        better = judge(
-            found.candidate,
-            told.prediction,
-            goal,
-            verdicts_on(cases, found.pieces, told.pieces),
-            verdicts_on(cases, told.pieces, told.pieces, believed=True),
-            models=believed,
-        )
+        better = _judged(cases, found.candidate, told, NO_CHARGE, spares=True)
         judged = replace(judged, apply=not better.apply)
     return _answer(
         models,
         cases,
-        stands.prediction,
-        stands.by_model,
+        stands,
         internal_target=internal,
         setting=dict(law.setting),
         candidate=told.prediction,
         verdict=judged,
-        candidate_noise=told.noise,
-        incumbent_noise=stands.noise,
+        candidate_noise=told_noise,
+        incumbent_noise=noise,
         evaluations=2,
         law=law.name,
-        took_s=time.monotonic() - begun,
+    )
+
+
+def _judged(
+    cases: Sequence[ModelCase],
+    mine: Compared,
+    stands: Compared,
+    charge: PushCharge,
+    *,
+    spares: bool,
+    beyond_aims: Sequence[ConstraintVerdict] = (),
+) -> ChangeVerdict:
+    """The comparison of a setting with another one that stands.
+
+    Args:
+        cases: the models.
+        mine: the setting.
+        stands: the other one.
+        charge: what it costs to put the first in force.
+        spares: whether what stands may go on with what it would do in models that count for
+            nothing: nobody has come yet, and a change costs something too.
+        beyond_aims: on what stands by what the search aims at.
+    """
+    return judge(
+        mine.prediction,
+        stands.prediction,
+        cases[0].goal,
+        verdicts_on(cases, mine, stands),
+        verdicts_on(cases, stands, stands, models="believed" if spares else "all"),
+        charge,
+        sum(case.share > 0.0 for case in cases),
+        excused=verdicts_on(cases, stands, stands, models="others") if spares else (),
+        beyond_aims=beyond_aims,
     )
 
 
 def _answer(
     models: _Models,
     cases: Sequence[ModelCase],
-    incumbent: Prediction,
-    by_model: tuple[Prediction, ...],
+    incumbent: Compared,
     **found: Any,  # noqa: ANN401 - the other fields of Answer, checked there
 ) -> Answer:
     """An answer with what the task and the models say of it."""
-    task, goal = models.task, cases[0].goal
+    stands = incumbent.prediction
     return Answer(
-        kind=task.kind,
-        picture=task.picture,
-        in_force=task.in_force,
-        goal=goal.label,
-        unit=goal.unit,
-        incumbent=incumbent,
+        picture=models.task.picture,
+        incumbent=stands,
         models=sum(case.share > 0.0 for case in cases),
-        alternatives=by_model if models.differ_in_kind_alone else (),
-        most_starved=most_starved(cases, incumbent),
+        alternatives=incumbent.by_model if models.differ_in_kind_alone else (),
+        most_starved=most_starved(cases, stands),
         starved_over_s=models.horizon.measured_s,
-        first_beside_in_force=first_beside_in_force(cases, incumbent),
+        first_beside_in_force=first_beside_in_force(cases, stands),
         scale=models.scaling.share,
         **found,
     )
-
-
-def _against_law(
-    models: _Models, cases: Sequence[ModelCase], found: FoundSetting, looking: Looking
-) -> tuple[FoundSetting, Prediction, float]:
-    """What was found beside the law that is in force, on the same seeds."""
-    stands = models.finalist(cases, models.task.in_force, tuple(found.pieces[0].seeds))
-    spares = looking.spares_incumbent
-    return (
-        replace(
-            found,
-            incumbent=stands.prediction,
-            believed_incumbents=stands.by_model,
-            candidate_verdicts=verdicts_on(cases, found.pieces, stands.pieces),
-            incumbent_verdicts=verdicts_on(cases, stands.pieces, stands.pieces, believed=spares),
-            spared_verdicts=spared_verdicts_on(cases, stands.pieces) if spares else (),
-            aimed_verdicts=(),
-        ),
-        stands.prediction,
-        stands.noise,
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class _Finalist:
-    """A setting that is no point of the search, on the seeds of the comparison.
-
-    Attributes:
-        prediction: of the likely models together.
-        by_model: of each of them.
-        pieces: its runs, one evaluation for each model.
-        noise: how far a second's mean queue strays, packets.
-    """
-
-    prediction: Prediction
-    by_model: tuple[Prediction, ...]
-    pieces: tuple[Evaluation, ...]
-    noise: float
 
 
 class _Models:
     """The models of a problem, all as small as they may be."""
 
     def __init__(self, problem: Problem, seeds: Seeds, deadline_s: float) -> None:
-        self._problem, self._task, self.seeds = problem, problem.task, seeds
-        self.task = problem.task
+        self._problem, self.task, self.seeds = problem, problem.task, seeds
         self.possible = problem.possible()
         self.scaling = scaling = problem.scaling([each.kind for each in self.possible])
         self._box: Space | None = None  # in the network's numbers
@@ -403,7 +364,7 @@ class _Models:
         self.horizon = horizon_for(
             slowest,
             deadline_s / len(self.possible),
-            self._task.packets_per_s,
+            self.task.packets_per_s,
             scaling.epoch_s(problem.traffic),
         )
 
@@ -415,7 +376,7 @@ class _Models:
 
     def case(self, possibility: Possibility, target: float) -> ModelCase:
         """A model of what the network may be, and what is wanted in it."""
-        task, policy = self._task, self._task.policy
+        task, policy = self.task, self.task.policy
         model = self._model(possibility, task.static)
         goal = goal_of(policy, model, target)
         if goal.needs_incumbent:
@@ -431,10 +392,10 @@ class _Models:
 
     def space(self, model: Scenario) -> Space:
         """The box to search, in the model's own numbers."""
-        task = self._task
+        task = self.task
         if not self.scaling.is_smaller:
             self._box = CountedFromBelow.from_scenario(model)
-            return SettableSpace(self._box, HeldByPath(task.held, self._problem.name_of))
+            return SettableSpace(self._box, self)
         whole = self._problem.build(
             Scaling(""), task.static, self._problem.traffic, self.possible[0].kind, self.horizon
         )
@@ -450,7 +411,7 @@ class _Models:
     def nearest(self, values: Mapping[str, float]) -> dict[str, float]:
         """The nearest setting that the router can hold, in the smaller model, by path."""
         large = self.large(values)
-        near = held_setting(self._task.held, large)
+        near = held_setting(self.task.held, large)
         found: dict[str, float] = {}
         for path, value in values.items():
             name = self._problem.name_of(path)
@@ -461,7 +422,7 @@ class _Models:
 
     def small(self, setting: Mapping[str, float]) -> dict[str, float]:
         """A setting of the network in the smaller model, by path."""
-        path = self._task.policy.path
+        path = self.task.policy.path
         return {path(name): self._small_value(name, value) for name, value in setting.items()}
 
     def large(self, setting: Mapping[str, float | None]) -> dict[str, float]:
@@ -487,7 +448,7 @@ class _Models:
         in_force: float,
     ) -> PushCharge:
         """Charge for applying a setting that was found in the smaller model."""
-        task, problem = self._task, self._problem
+        task, problem = self.task, self._problem
         price, changes = task.push_price, task.policy.changes_per_minute
         if pays_in_the_model(price, problem.disciplines):
             seeds = self.seeds.comparison[:PUSHES]
@@ -502,20 +463,13 @@ class _Models:
             changes,
         )
 
-    def law_charge(
-        self, cases: Sequence[ModelCase], law: Law, candidate: Prediction, in_force: float
-    ) -> PushCharge:
-        """Charge for telling a law."""
-        setting = {self.task.policy.path(name): value for name, value in law.setting.items()}
-        return self.push_charge(cases, setting, candidate, in_force)
-
     def finalist(
         self,
         cases: Sequence[ModelCase],
         parameters: Mapping[str, ParameterValue],
         seeds: Sequence[int],
-    ) -> _Finalist:
-        """Simulate a queue with these parameters in each of the models.
+    ) -> tuple[Compared, float]:
+        """What a queue with these parameters does in each of the models, and its noise.
 
         Raises:
             NotMeasuredError: a model lacks what the goal is about.
@@ -525,22 +479,13 @@ class _Models:
             needs_flow_delays(each) for case in cases for each in (case.goal, *case.constraints)
         )
         rows = [self._runs(model, seeds, flow_delays=delays) for model in models]
-        pieces = tuple(evaluated(case, row) for case, row in zip(cases, rows, strict=True))
+        pieces = [evaluated(case, row) for case, row in zip(cases, rows, strict=True)]
         for piece in pieces:
             if piece.not_measured is not None:
                 raise piece.not_measured
-        links, name_of = self._problem.links, self._problem.name_of
-        likely = [
-            (replace(case, share=1.0), row)
-            for case, row in zip(cases, rows, strict=True)
-            if case.share > 0.0
-        ]
-        return _Finalist(
-            prediction_of({}, cases, rows, links, name_of),
-            tuple(prediction_of({}, [case], [row], links, name_of) for case, row in likely),
-            pieces,
-            self._noise([m for m, case in zip(models, cases, strict=True) if case.share > 0.0]),
-        )
+        compared = compared_in(cases, {}, pieces, self._problem.links, self._problem.name_of)
+        likely = [m for m, case in zip(models, cases, strict=True) if case.share > 0.0]
+        return compared, self._noise(likely)
 
     def noise(self, cases: Sequence[ModelCase], setting: Mapping[str, float | None]) -> float:
         """Largest noise of a second's mean queue in any model, packets."""
@@ -548,7 +493,7 @@ class _Models:
 
     def _noise(self, models: Sequence[Scenario]) -> float:
         links, seeds = self._problem.links, self.seeds.comparison[:_NOISE_RUNS]
-        interval_s = self._task.reading_interval_s
+        interval_s = self.task.reading_interval_s
         most = max(queue_noise(model, links, seeds, interval_s) for model in models)
         return most / self.scaling.share
 
@@ -563,10 +508,10 @@ class _Models:
         """The constraints, where the model is believed."""
         if possibility.share == 0.0:
             return []
-        links, stated = self._problem.links, self._task.policy.constraints
+        links, stated = self._problem.links, self.task.policy.constraints
         if stated is not None:
             # Of a link that never queued nothing is modelled, and so nothing can be held to.
-            policy = self._task.policy
+            policy = self.task.policy
             managed = policy.links or links
             left_out = tuple(f"links.{each}." for each in managed if each not in model.links)
             stated = tuple(each for each in stated if not each.strip().startswith(left_out))
@@ -582,7 +527,7 @@ class _Models:
         Against the setting in force each of many small steps could cost as much again. If the first
         one had stayed, all flows would have come under it.
         """
-        task = self._task
+        task = self.task
         bounds = [
             replace(bound, text=f"{bound.text} {possibility.words}".strip())
             for bound in task.policy.harm_bounds(model, self._problem.links)

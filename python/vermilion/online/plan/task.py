@@ -99,13 +99,9 @@ class Answer:
     """Result of a search, and its comparison with the setting in force.
 
     Attributes:
-        kind: of the task.
         picture: the traffic that it is for.
-        in_force: every discipline parameter that was in force.
         internal_target: where the model's queue was put, packets; ``None`` where the goal has no
             target.
-        goal: what was pursued, in words.
-        unit: of the goal's values.
         setting: the parameters found, in their tables' units.
         candidate: what the model says of it, on fresh seeds.
         incumbent: the same of the setting in force, on the same seeds.
@@ -124,15 +120,10 @@ class Answer:
             none while they are the same.
         scale: of the network's flows and rate the part that the models had.
         law: the name of the law that is told the goal; "" for a setting that was searched.
-        took_s: wall seconds of the search; not compared, for everything else repeats.
     """
 
-    kind: TaskKind
     picture: TrafficEstimate
-    in_force: Mapping[str, ParameterValue]
     internal_target: float | None
-    goal: str
-    unit: str
     setting: Mapping[str, float]
     candidate: Prediction
     incumbent: Prediction
@@ -147,7 +138,6 @@ class Answer:
     first_beside_in_force: Mapping[str, float] = field(default_factory=dict)
     scale: float = 1.0
     law: str = ""
-    took_s: float = field(default=0.0, compare=False)
 
 
 RE_EVALUATIONS = 4
@@ -255,11 +245,4 @@ def without_answer(task: Task, obstacle: str) -> Finding:
         task: what was asked.
         obstacle: why there is none, in words.
     """
-    return Finding(
-        answer=None,
-        obstacle=obstacle,
-        explanation=None,
-        correction=task.correction,
-        belief=task.belief,
-        packets_per_s=None,
-    )
+    return Finding(None, obstacle, None, task.correction, task.belief, None)

@@ -35,11 +35,10 @@ from vermilion.files.sqlite import (
 from vermilion.online.entries import Decision, LineSample, SettingInForce
 from vermilion.online.events import Done
 from vermilion.online.record.restart import remembered
-from vermilion.online.sense.flow_activity import FlowShares
-from vermilion.online.sense.sampler import SetSample
+from vermilion.online.sense.sampler import FlowShares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
     from pathlib import Path
     from types import TracebackType
 
@@ -47,7 +46,6 @@ if TYPE_CHECKING:
     from vermilion.online.events import Apply, Lost, Refused
     from vermilion.online.record.restart import Remembered
     from vermilion.online.sense.sampler import Sample
-    from vermilion.routers.base import ParameterValue
 
 
 SCHEMA_VERSION = 7
@@ -116,12 +114,6 @@ CREATE TABLE effect (
     reason TEXT,                  -- the router's words
     PRIMARY KEY (run, number)
 ) WITHOUT ROWID;
-CREATE TABLE regime (             -- of earlier versions: conditions met before
-    id INTEGER PRIMARY KEY,
-    run INTEGER NOT NULL REFERENCES run (id),
-    link TEXT NOT NULL,
-    regime TEXT NOT NULL          -- JSON object: conditions, setting, verdict, prediction
-);
 """
 
 _SINCE_VERSION_3 = """
@@ -353,29 +345,24 @@ class Journal:
     def keep(self, entry: Entry) -> None:
         """Keep an entry of any kind."""
         match entry:
-            case Decision():
-                self._decision(entry)
+            case Decision(time_s, kind, reason, details):
+                columns = "decision (run, time_s, kind, reason, details)"
+                self._insert(columns, time_s, kind, reason, json.dumps(details))
             case SettingInForce(time_s, parameters):
-                self._setting(time_s, parameters)
-            case FlowShares():
-                self._flow_shares(entry)
-            case LineSample():
-                self._write(
-                    "INSERT OR REPLACE INTO line_sample VALUES (?, ?, ?, ?, ?, ?)",
-                    (self.run, *astuple(entry)),
+                self._insert(
+                    "setting (run, time_s, parameters)", time_s, json.dumps(dict(parameters))
                 )
-            case SetSample():
-                self._sample(entry)
-                self._queue_samples(entry)
+            case FlowShares():
+                self._insert("flow_shares", *astuple(entry))
+            case LineSample():
+                self._insert("line_sample", *astuple(entry), how="OR REPLACE")
             case _:
                 self._sample(entry)
 
     def intend(self, now_s: float, effect: Apply) -> None:
         """Keep a change of the router, before it is made."""
-        self._write(
-            "INSERT INTO effect (run, number, asked_s, parameters) VALUES (?, ?, ?, ?)",
-            (self.run, effect.number, now_s, json.dumps(dict(effect.parameters))),
-        )
+        columns = "effect (run, number, asked_s, parameters)"
+        self._insert(columns, effect.number, now_s, json.dumps(dict(effect.parameters)))
 
     def answered(self, now_s: float, answer: Done | Refused | Lost) -> None:
         """Keep what the router answered."""
@@ -397,16 +384,19 @@ class Journal:
             message = f"the journal cannot be written: {error}"
             raise JournalError(message) from error
 
+    def _insert(self, table: str, *values: object, how: str = "") -> None:
+        """Write one row of this run into a table of this file, or into some columns of it."""
+        places = ", ".join("?" * (1 + len(values)))
+        statement = f"INSERT {how} INTO {table} VALUES ({places})"  # noqa: S608 - ours
+        self._write(statement, (self.run, *values))
+
     def _sample(self, sample: Sample) -> None:
-        """Keep one sample."""
-        self._write(
-            "INSERT INTO sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                *(self.run, sample.time_s, *_COUNTED(sample)),
-                *map(_or_unknown, _KNOWN(sample)),
-                sample.mean_rtt_s,
-            ),
-        )
+        """Keep one sample, and what one of several queues says of each."""
+        known = (-1 if count is None else count for count in _KNOWN(sample))
+        self._insert("sample", sample.time_s, *_COUNTED(sample), *known, sample.mean_rtt_s)
+        for link, each in zip(sample.links, sample.queues, strict=True):
+            heard = (each.rtt_samples, each.mean_rtt_s)
+            self._insert("queue_sample", sample.time_s, link, *_COUNTED(each), *heard)
         if self._wall is not None:
             self._wall_clock(sample.time_s, self._wall())
 
@@ -417,49 +407,9 @@ class Journal:
         """
         zero_s = now.timestamp() - time_s
         if self._zero_s is None or abs(zero_s - self._zero_s) > _CLOCK_SET_S:
-            self._write(
-                "INSERT OR REPLACE INTO wall_clock (run, time_s, utc) VALUES (?, ?, ?)",
-                (self.run, time_s, now.isoformat(timespec="milliseconds")),
-            )
+            shown = now.isoformat(timespec="milliseconds")
+            self._insert("wall_clock", time_s, shown, how="OR REPLACE")
             self._zero_s = zero_s
-
-    def _queue_samples(self, sample: SetSample) -> None:
-        """Keep what a sample of several queues says of each."""
-        for link, each in zip(sample.links, sample.queues, strict=True):
-            self._write(
-                "INSERT INTO queue_sample VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (
-                    *(self.run, sample.time_s, link, *_COUNTED(each)),
-                    *(each.rtt_samples, each.mean_rtt_s),
-                ),
-            )
-
-    def _flow_shares(self, shares: FlowShares) -> None:
-        """Keep how the flows of a queue shared it."""
-        self._write(
-            "INSERT INTO flow_shares VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (self.run, *_SHARED(shares)),
-        )
-
-    def _decision(self, decision: Decision) -> None:
-        """Keep one decision."""
-        self._write(
-            "INSERT INTO decision (run, time_s, kind, reason, details) VALUES (?, ?, ?, ?, ?)",
-            (
-                self.run,
-                decision.time_s,
-                decision.kind,
-                decision.reason,
-                json.dumps(decision.details),
-            ),
-        )
-
-    def _setting(self, time_s: float, parameters: Mapping[str, ParameterValue]) -> None:
-        """Keep the parameters in force from ``time_s`` on."""
-        self._write(
-            "INSERT INTO setting (run, time_s, parameters) VALUES (?, ?, ?)",
-            (self.run, time_s, json.dumps(dict(parameters))),
-        )
 
     def close(self) -> None:
         """End the run in order, as far as that can still be written down."""
@@ -489,16 +439,7 @@ _COUNTED = attrgetter(
     "interval_s", "backlog_packets", "backlog_bytes", "packets", "bytes", "drops", "marks"
 )
 _KNOWN = attrgetter("active_flows", "heard_flows", "rtt_samples")
-_SHARED = attrgetter(
-    *("time_s", "link", "seconds", "flows", "silent_flows", "compared_flows"),
-    *("jain_index", "largest_share", "smallest_share"),
-)
-"""Columns of the tables, in their order."""
-
-
-def _or_unknown(count: int | None) -> int:
-    """A count, or -1 where nobody has counted."""
-    return -1 if count is None else count
+"""Columns of the tables, in their order; a count is -1 where nobody has counted."""
 
 
 class Log:

@@ -176,28 +176,23 @@ class _RunSummary:
 def remembered(database: sqlite3.Connection, killed: int) -> Remembered | None:
     """Return the state left by a killed run; ``None`` if it never read the router."""
     chain = list(chain_of(database, killed))
-    settings = [(run, row) for run in chain for row in _settings(database, run)]
-    if not settings:
+    read = [(run, rows) for run in chain if (rows := _settings(database, run))]
+    if not read:
         return None
-    first_run, first = next(
-        (run, row) for run in reversed(chain) for row in _settings(database, run)
-    )
-    run, (asked_s, in_force) = next(
-        (run, rows[-1]) for run in chain if (rows := _settings(database, run))
-    )
+    (run, [*_, (asked_s, in_force)]), (first_run, [(_, first), *_]) = read[0], read[-1]
     later = chain[: chain.index(run)]
     unanswered = [
         *_pending_changes(database, run, asked_s),
         *(change for each in reversed(later) for change in _pending_changes(database, each, None)),
     ]
     hands_off, changed = left_alone(database, chain)
-    told = _RunSummary(first[1])
+    told = _RunSummary(first)
     for each in reversed(chain):
         told = told.after(database, each)
     return Remembered(
         run=killed,
-        original={**first[1], **told.by_others},
-        command=None if told.by_others else _commands(database, first_run, first[1])[0],
+        original={**first, **told.by_others},
+        command=None if told.by_others else _commands(database, first_run, first)[0],
         in_force=in_force,
         unanswered=tuple(unanswered[-4:]),
         proven=_proven(database, chain),
@@ -300,7 +295,8 @@ def _commands(
 
     They are made again from the setting: a journal may come from anybody, and may say anything.
     """
-    address, recorded = _address(database, run), _found_details(database, run)
+    (address,) = database.execute("SELECT title FROM run WHERE id = ?", (run,)).fetchone()
+    recorded = _found_details(database, run)
     if not recorded.get("commands"):
         return rebuilt_undo_command(address, setting, recorded.get("command")), {}
     queues, addresses = by_queue(setting), address.split(AND)
@@ -310,11 +306,6 @@ def _commands(
             commands[link] = rebuilt_undo_command(each, own, recorded["commands"].get(link))
     known = [command for command in commands.values() if command]
     return " && ".join(known) if len(known) == len(commands) else None, commands
-
-
-def _address(database: sqlite3.Connection, run: int) -> str:
-    row = database.execute("SELECT title FROM run WHERE id = ?", (run,)).fetchone()
-    return str(row[0])
 
 
 def _moved_by_queue(database: sqlite3.Connection, run: int) -> frozenset[str]:
@@ -419,30 +410,30 @@ def left_alone(
     database: sqlite3.Connection, chain: list[int]
 ) -> tuple[str, dict[str, ParameterValue]]:
     """Return why the queue was left alone at the end ("" if not), and the foreign values."""
-    for run in chain:
-        row = database.execute(
-            "SELECT kind, reason, details FROM decision"
-            " WHERE run = ? AND kind IN ('hands-off', 'resumed')"
-            " ORDER BY id DESC LIMIT 1",
-            (run,),
-        ).fetchone()
-        if row is not None:
-            kind, reason, details = row
-            if kind != "hands-off":
-                return "", {}
-            changed = dict(json.loads(details).get("changed", {}))
-            return str(reason).partition(";")[0], changed
-    return "", {}
+    row = _latest(
+        database,
+        chain,
+        "SELECT kind, reason, details FROM decision"
+        " WHERE run = ? AND kind IN ('hands-off', 'resumed') ORDER BY id DESC LIMIT 1",
+    )
+    if row is None or row[0] != "hands-off":
+        return "", {}
+    _, reason, details = row
+    return str(reason).partition(";")[0], dict(json.loads(details).get("changed", {}))
 
 
 def paused_by_person(database: sqlite3.Connection, chain: list[int]) -> bool:
     """Check whether an operator had paused the controller at the end."""
-    for run in chain:
-        row = database.execute(
-            "SELECT kind FROM decision WHERE run = ? AND kind IN ('paused', 'resumed')"
-            " AND json_extract(details, '$.by') = 'a person' ORDER BY id DESC LIMIT 1",
-            (run,),
-        ).fetchone()
-        if row is not None:
-            return bool(row[0] == "paused")
-    return False
+    row = _latest(
+        database,
+        chain,
+        "SELECT kind FROM decision WHERE run = ? AND kind IN ('paused', 'resumed')"
+        " AND json_extract(details, '$.by') = 'a person' ORDER BY id DESC LIMIT 1",
+    )
+    return row is not None and bool(row[0] == "paused")
+
+
+def _latest(database: sqlite3.Connection, chain: list[int], query: str) -> sqlite3.Row | None:
+    """What is asked of each run of a chain, of the latest that has it."""
+    rows = (database.execute(query, (run,)).fetchone() for run in chain)
+    return next((row for row in rows if row is not None), None)

@@ -30,19 +30,21 @@ has ended is not treated unfairly.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+import numpy as np
+
+from vermilion.online.sense.sampler import FlowShares
 from vermilion.online.sense.stretch import STARVED_SHARE, jain_index
 from vermilion.online.sense.traffic_estimate import rounded_to_total, split_by_gaps
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from typing import TypeVar
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from vermilion.online.sense.sampler import Sample
     from vermilion.routers.base import FlowTraffic
 
     Numbers: TypeAlias = NDArray[np.int64]
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
 
 def is_among(flows: Numbers, others: Numbers) -> NDArray[np.bool_]:
     """Mark the flows that are among the others; both arrays ascend."""
-    import numpy as np
-
     if len(others) == 0:
         return np.zeros(len(flows), np.bool_)
     place = np.searchsorted(others, flows)
@@ -65,8 +65,6 @@ def is_among(flows: Numbers, others: Numbers) -> NDArray[np.bool_]:
 
 def united(known: Numbers, seen: Numbers) -> tuple[Numbers, Rows, Rows]:
     """All flows of both, and the rows in it of the ones and of the others; all ascending."""
-    import numpy as np
-
     flows = known if is_among(seen, known).all() else np.union1d(known, seen)
     return flows, np.searchsorted(flows, known), np.searchsorted(flows, seen)
 
@@ -100,8 +98,40 @@ _COLUMNS = (
 _LEAST_PACKETS = 3  # to tell the size of a flow's packets from that of its first one
 
 
+def _none() -> NDArray[np.int64]:
+    return np.empty(0, np.int64)
+
+
+def _nothing() -> NDArray[np.bool_]:
+    return np.empty(0, np.bool_)
+
+
+def _never() -> NDArray[np.float64]:
+    return np.empty(0)
+
+
+class ByFlow:
+    """Base of values whose columns are arrays, with a row for each flow."""
+
+    __slots__: tuple[str, ...] = ()
+    flows: Numbers
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and all(
+            np.array_equal(mine, its, equal_nan=mine.dtype.kind == "f")
+            if isinstance(mine, np.ndarray)
+            else mine == its
+            for name in self.__slots__
+            for mine, its in [(getattr(self, name), getattr(other, name))]
+        )
+
+    def __hash__(self) -> int:
+        """Equal values have equal ones."""
+        return hash(self.flows.tobytes())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class _Interval:
+class _Interval(ByFlow):
     """Traffic forwarded in one interval, by row of flow number; a value.
 
     ``open_flows`` were known to connection tracking at its end; ``None`` where nobody counts them.
@@ -116,7 +146,7 @@ class _Interval:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FlowActivity:
+class FlowActivity(ByFlow):
     """Traffic of each flow, recent and remembered; a value.
 
     Nothing it holds is changed in place. Rows belong to flows, in the order of their numbers.
@@ -141,66 +171,23 @@ class FlowActivity:
         fell_s: when flows last ended.
     """
 
-    now_s: float
-    lately_s: float
-    lately: tuple[_Interval, ...]
-    before: tuple[_Interval, ...]
-    flows: NDArray[np.int64]
-    responsive: NDArray[np.bool_]
-    selective: NDArray[np.bool_]
-    ecn_capable: NDArray[np.bool_]
-    ecn_told: bool
-    began_s: NDArray[np.float64]
-    last_s: NDArray[np.float64]
-    packets: NDArray[np.int64]
-    bytes: NDArray[np.int64]
-    kept_bytes: NDArray[np.int64]
-    open_flows: int | None
-    open_peak: int
-    fell_s: float
-
-    @classmethod
-    def begin(cls) -> FlowActivity:
-        """Nothing has been seen."""
-        import numpy as np
-
-        none, times = np.empty(0, np.int64), np.empty(0)
-        return cls(
-            now_s=0.0,
-            lately_s=LATELY_S[0],
-            lately=(),
-            before=(),
-            flows=none,
-            responsive=np.empty(0, np.bool_),
-            selective=np.empty(0, np.bool_),
-            ecn_capable=np.empty(0, np.bool_),
-            ecn_told=False,
-            began_s=times,
-            last_s=times,
-            packets=none,
-            bytes=none,
-            kept_bytes=none,
-            open_flows=None,
-            open_peak=0,
-            fell_s=-float("inf"),
-        )
-
-    def __eq__(self, other: object) -> bool:
-        import numpy as np
-
-        if not isinstance(other, FlowActivity):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name))
-            for field in fields(self)
-            if field.name not in {"lately", "before"}
-        ) and [one.end_s for one in self.lately + self.before] == [
-            one.end_s for one in other.lately + other.before
-        ]
-
-    def __hash__(self) -> int:
-        """Equal values have equal ones."""
-        return hash((self.now_s, self.flows.tobytes(), self.bytes.tobytes()))
+    now_s: float = 0.0
+    lately_s: float = LATELY_S[0]
+    lately: tuple[_Interval, ...] = ()
+    before: tuple[_Interval, ...] = ()
+    flows: NDArray[np.int64] = field(default_factory=_none)
+    responsive: NDArray[np.bool_] = field(default_factory=_nothing)
+    selective: NDArray[np.bool_] = field(default_factory=_nothing)
+    ecn_capable: NDArray[np.bool_] = field(default_factory=_nothing)
+    ecn_told: bool = False
+    began_s: NDArray[np.float64] = field(default_factory=_never)
+    last_s: NDArray[np.float64] = field(default_factory=_never)
+    packets: NDArray[np.int64] = field(default_factory=_none)
+    bytes: NDArray[np.int64] = field(default_factory=_none)
+    kept_bytes: NDArray[np.int64] = field(default_factory=_none)
+    open_flows: int | None = None
+    open_peak: int = 0
+    fell_s: float = -float("inf")
 
     def updated(
         self,
@@ -219,8 +206,6 @@ class FlowActivity:
             open_flows: flows that have begun and not ended; ``None`` where nobody counts them.
             round_trip_s: a usual round trip, queueing included; ``None`` while that is not known.
         """
-        import numpy as np
-
         lately_s = LATELY_S[0]
         if round_trip_s is not None:
             lately_s = min(max(_LATELY_ROUND_TRIPS * round_trip_s, lately_s), LATELY_S[1])
@@ -306,8 +291,6 @@ class FlowActivity:
 
     def weights(self) -> NDArray[np.float64]:
         """Weight of each flow, 0 to 1; 0 for one that does not slow down."""
-        import numpy as np
-
         age = self.now_s - self.began_s
         lately_s = sum(one.length_s for one in self.lately)
         all_s = lately_s + sum(one.length_s for one in self.before)
@@ -330,14 +313,12 @@ class FlowActivity:
             flows = min(flows, max(0, self.open_flows - self._unresponsive()))
         return flows, self.flows[weight >= 0.5]  # noqa: PLR2004 - half
 
-    def pausing(self, flows: float | None = None) -> float:
+    def pausing(self, flows: float) -> float:
         """Flows that moved packets once, are open as far as is known, and count for nothing now.
 
         Args:
-            flows: how many count, where that is at hand: counting is what takes the time.
+            flows: how many count, as :meth:`effective` has it.
         """
-        if flows is None:
-            flows, _ = self.effective()
         known = int(self.responsive.sum())
         if self.open_flows is not None:
             known = min(known, self.open_flows - self._unresponsive())
@@ -352,14 +333,10 @@ class FlowActivity:
 
         ``None`` where nobody counts open flows, or what was seen so long ago is forgotten.
         """
-        import numpy as np
-
         stretch = self._intervals_since(time_s)
         if self.open_flows is None or not stretch:
             return None
-        got = np.zeros(len(self.flows))
-        for one in stretch:
-            self._add(one, got)
+        got = self._got(stretch)
         counts = self.responsive & (self.flows >= 0)
         there = counts & (self.began_s <= time_s + _SAME_S)
         young = int((counts & ~there & (got > 0)).sum())
@@ -380,15 +357,11 @@ class FlowActivity:
         A flow is a newcomer from :data:`NEWCOMER_S`'s shorter to its longer age, and starves where
         it got less than :data:`STARVED_SHARE` of what the others got on average over the shorter.
         """
-        import numpy as np
-
         youngest_s, oldest_s = NEWCOMER_S
         stretch = self._intervals_since(self.now_s - youngest_s)
         if self.open_flows is None or not stretch:
             return None
-        got = np.zeros(len(self.flows))
-        for one in stretch:
-            self._add(one, got)
+        got = self._got(stretch)
         age = self.now_s - self.began_s
         counts = self.responsive & (self.flows >= 0) & (age >= youngest_s - _SAME_S)
         served = counts & (got > 0)
@@ -407,8 +380,6 @@ class FlowActivity:
         Those of the first seconds were there before anybody looked, and who has gone is told by the
         number of open flows. Flows that come at once and stay are a change that is over.
         """
-        import numpy as np
-
         counts = self.responsive & (self.flows >= 0)
         if self.open_flows is None or not counts.any():
             return 0, 0
@@ -430,20 +401,18 @@ class FlowActivity:
         ``None`` where nobody counts open flows, where flows have ended meanwhile, or where what was
         seen so long ago is forgotten.
         """
-        import numpy as np
-
         stretch = self._intervals_since(time_s)
         if self.open_flows is None or not stretch:
             return None
         rows: list[NDArray[np.float64]] = []
-        got, row, seconds = np.zeros(len(self.flows)), np.zeros(len(self.flows)), 0.0
+        got, row, seconds = self._got(()), self._got(()), 0.0
         for one in stretch:
-            self._add(one, row)
+            row += self._got([one])
             seconds += one.length_s
             if seconds >= 1.0 - _SAME_S:
                 rows.append(8.0 * row / seconds)
                 got += row
-                row, seconds = np.zeros(len(self.flows)), 0.0
+                row, seconds = self._got(()), 0.0
         counts = self.responsive & (self.flows >= 0)
         there = counts & (self.began_s <= time_s + _SAME_S)
         served = there & (got > 0)
@@ -471,14 +440,13 @@ class FlowActivity:
             return []
         return stretch
 
-    def _add(self, one: _Interval, got: NDArray[np.float64]) -> None:
-        """Add what was moved in an interval to what each flow got, bytes."""
-        import numpy as np
-
-        rows = np.searchsorted(self.flows, one.flows)
-        known = rows < len(self.flows)
-        known[known] = self.flows[rows[known]] == one.flows[known]
-        got[rows[known]] += one.bytes[known]
+    def _got(self, stretch: Sequence[_Interval]) -> NDArray[np.float64]:
+        """What each flow moved in some intervals, bytes."""
+        got = np.zeros(len(self.flows))
+        for one in stretch:
+            known = is_among(one.flows, self.flows)
+            got[np.searchsorted(self.flows, one.flows[known])] += one.bytes[known]
+        return got
 
     def _unresponsive(self) -> int:
         """Open flows that do not slow down; acknowledgements (numbers below 0) open nothing."""
@@ -519,8 +487,6 @@ class FlowActivity:
         """
         import math
 
-        import numpy as np
-
         asked = is_among(self.flows, of) & (self.packets >= _LEAST_PACKETS)
         if not asked.any() or total <= 0:
             return ()
@@ -538,8 +504,6 @@ class FlowActivity:
 
 def _without_the_forgotten(activity: FlowActivity) -> FlowActivity:
     """Without the flows that have been silent for too long to be known again."""
-    import numpy as np
-
     oldest = activity.now_s - _REMEMBERED_S
     if len(activity.flows) > _MOST_REMEMBERED:
         latest = np.partition(activity.last_s, -_MOST_REMEMBERED)[-_MOST_REMEMBERED]
@@ -554,8 +518,6 @@ def _spread(
     values: NDArray[_Number], rows: NDArray[np.intp], size: int, missing: float
 ) -> NDArray[_Number]:
     """A column of so many rows with ``values`` in these, and ``missing`` in the others."""
-    import numpy as np
-
     column = np.full(size, missing, dtype=values.dtype)
     column[rows] = values
     return column
@@ -563,8 +525,6 @@ def _spread(
 
 def _shares(rates: NDArray[np.float64]) -> NDArray[np.float64]:
     """Each rate as a part of what makes a whole flow, 1 at most."""
-    import numpy as np
-
     weight = (rates > 0.0).astype(np.float64)
     for _ in range(_ROUNDS):
         total = weight.sum()
@@ -580,44 +540,6 @@ def _shares(rates: NDArray[np.float64]) -> NDArray[np.float64]:
 LEAST_S: Final = 3.0
 """Of less nothing is said, nor of flows that are younger."""
 
-_EVERY_S = 1.0
-
-
-@dataclass(frozen=True, slots=True)
-class FlowShares:
-    """Sharing of a queue's throughput among its flows.
-
-    Attributes:
-        time_s: the end of what was looked at, in the network's time.
-        link: which of several queues; "" where there is one.
-        seconds: how long that was.
-        flows: flows of which data were seen lately.
-        silent_flows: open ones of which none were; ``None`` where nobody counts those that are
-            open at this queue.
-        compared_flows: those that slow down, and were there for long enough.
-        jain_index: of those, 1 where all got alike, 1 / flows where one got everything (R. Jain,
-            D. Chiu and W. Hawe, "A Quantitative Measure of Fairness", DEC-TR-301, 1984); ``None``
-            of fewer than two.
-        largest_share: of the flow that got most, of what they all got, 0 to 1; ``None`` likewise.
-        smallest_share: of the flow that got least.
-    """
-
-    time_s: float
-    link: str
-    seconds: float
-    flows: int
-    silent_flows: int | None
-    compared_flows: int
-    jain_index: float | None = None
-    largest_share: float | None = None
-    smallest_share: float | None = None
-
-
-def is_due(sample: Sample) -> bool:
-    """Check whether a second ended in this interval."""
-    begun_s = sample.time_s - sample.interval_s
-    return (sample.time_s + _SAME_S) // _EVERY_S > (begun_s + _SAME_S) // _EVERY_S
-
 
 def flow_shares(activity: FlowActivity, link: str = "") -> FlowShares | None:
     """Return how the flows have shared a queue lately.
@@ -628,8 +550,6 @@ def flow_shares(activity: FlowActivity, link: str = "") -> FlowShares | None:
         activity: what each flow moved.
         link: which of several queues; "" where there is one.
     """
-    import numpy as np
-
     seconds = float(sum(one.length_s for one in (*activity.before, *activity.lately)))
     if seconds < LEAST_S - _SAME_S:
         return None

@@ -85,43 +85,25 @@ class ServiceRate:
         middle = median(upper)
         return fmean(upper[bisect_left(upper, middle) :])
 
-    def updated(
-        self,
-        interval_s: float,
-        forwarded_bytes: int,
-        forwarded_packets: int,
-        backlog_before: int,
-        backlog_after: int,
-    ) -> ServiceRate:
-        """The estimate after one more interval.
-
-        Args:
-            interval_s: its length.
-            forwarded_bytes: bytes forwarded during it.
-            forwarded_packets: packets forwarded during it.
-            backlog_before: packets waiting at its beginning.
-            backlog_after: packets waiting at its end.
-        """
-        if min(backlog_before, backlog_after) < BUSY_BACKLOG_PACKETS:
+    def updated(self, sample: Sample) -> ServiceRate:
+        """The estimate after one more interval."""
+        backlog = min(sample.backlog_before_packets, sample.backlog_packets)
+        if backlog < BUSY_BACKLOG_PACKETS:
             return self if self.pending == _NOTHING else replace(self, pending=_NOTHING)
         seconds, sizes, packets = self.pending
-        seconds, sizes, packets = (
-            seconds + interval_s,
-            sizes + forwarded_bytes,
-            packets + forwarded_packets,
-        )
+        seconds, sizes = seconds + sample.interval_s, sizes + sample.bytes
+        packets += sample.packets
         if packets < _FEWEST_PACKETS:
             # So few say nothing yet; and of a link that is down they never will.
             pending = (seconds, sizes, packets) if seconds <= _LONGEST_PENDING_S else _NOTHING
             return replace(self, pending=pending)
-        forwarded_packets = packets
         measured = 8.0 * sizes / seconds
         busy = (*self.busy, measured)[-_REMEMBERED:]
         known = self.bit_per_s
         if known is None:
             return ServiceRate(busy, named=len(busy) >= _FEWEST)
-        edge = _EDGE_PACKETS / forwarded_packets
-        deep = min(backlog_before, backlog_after) >= _FALL_BACKLOG * forwarded_packets
+        edge = _EDGE_PACKETS / packets
+        deep = backlog >= _FALL_BACKLOG * packets
         is_higher = measured > known * (1 + _RISE + edge)
         is_lower = deep and measured < known * (1 - _FALL - edge)
         higher = (*self.higher, measured) if is_higher else ()
@@ -225,7 +207,6 @@ _ALMOST_NOTHING = 0.01  # of the link's rate
 _LINK_STATE_FEWEST_PACKETS = 10  # that a stretch should have room for
 _STILL_PACKETS = 2  # that would have left by now: one may just have been on its way
 _LEAST_S = 0.25  # less than that says nothing
-_LINK_STATE_EPSILON_S = 1e-6  # times are sums of tenths
 
 _Look: TypeAlias = "tuple[LinkKind, str, dict[str, object]]"  # what is seen, in words, in numbers
 
@@ -236,13 +217,11 @@ class LinkState:
 
     Attributes:
         kind: in one word.
-        since_s: since when, in the network's time.
         words: what was seen, in words and numbers.
         details: the numbers, for the journal.
     """
 
     kind: LinkKind = "unknown"
-    since_s: float = 0.0
     words: str = "nothing has been seen yet"
     details: Mapping[str, object] = field(default_factory=dict)
 
@@ -255,14 +234,12 @@ class LinkWatch:
         state: what is believed.
         seen: what was seen last.
         seen_since_s: since when without a break.
-        silent_s: when it seemed silent last.
         still: whether nothing has left lately, however short that was.
     """
 
     state: LinkState = LinkState()
     seen: LinkKind = "unknown"
     seen_since_s: float = 0.0
-    silent_s: float = -math.inf
     still: bool = False
 
     @property
@@ -288,29 +265,18 @@ class LinkWatch:
             rate_bit_per_s: the link's service rate, where it is known.
             flows: how many exist, where that is known.
         """
-        after = self._seeing(samples, rate_bit_per_s, flows)
-        return replace(
-            after,
-            silent_s=samples[-1].time_s if after.seems_silent else self.silent_s,
-            still=_stands_still(samples, rate_bit_per_s),
-        )
-
-    def _seeing(
-        self, samples: Sequence[Sample], rate_bit_per_s: float | None, flows: int | None
-    ) -> LinkWatch:
-        now_s = samples[-1].time_s
+        now_s, still = samples[-1].time_s, _stands_still(samples, rate_bit_per_s)
         found = look(samples, rate_bit_per_s, flows)
         if found is None:
-            return LinkWatch(self.state, "unknown", now_s)
+            return LinkWatch(self.state, "unknown", now_s, still)
         kind, words, details = found
         since_s = self.seen_since_s
         if kind != self.seen:
             since_s = now_s - samples[-1].interval_s
-        if kind == self.state.kind:
-            return LinkWatch(LinkState(kind, self.state.since_s, words, details), kind, since_s)
-        if now_s - since_s >= HOLD_S[kind] - _LINK_STATE_EPSILON_S:
-            return LinkWatch(LinkState(kind, since_s, words, details), kind, since_s)
-        return LinkWatch(self.state, kind, since_s)
+        state = self.state
+        if kind == state.kind or now_s - since_s >= HOLD_S[kind] - _EPSILON_S:
+            state = LinkState(kind, words, details)
+        return LinkWatch(state, kind, since_s, still)
 
 
 def look(
@@ -328,7 +294,7 @@ def look(
         found = _look_at_silence(stretch, samples[-1].backlog_packets, flows)
         if found is not None or stretch.packets == 0:
             return found
-        if stretch.seconds > LOOKED_AT_S - _LINK_STATE_EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
+        if stretch.seconds > LOOKED_AT_S - _EPSILON_S and stretch.empty >= _MOSTLY_EMPTY:
             words = f"{stretch.describe()} for {stretch.seconds:.1f} s"
             return "idle", words, stretch.details()
     now_s = samples[-1].time_s
@@ -389,7 +355,7 @@ class _Stretch:
 def _look_at_silence(stretch: _Stretch, waiting: int, flows: int | None) -> _Look | None:
     """Classify a link that forwards next to nothing."""
     seconds, packets = stretch.seconds, stretch.packets
-    if seconds < LOOKED_AT_S - _LINK_STATE_EPSILON_S:
+    if seconds < LOOKED_AT_S - _EPSILON_S:
         return None
     if waiting > 0 and stretch.empty == 0.0:
         left = {0: "none has left", 1: "1 has left"}.get(packets, f"{packets} have left")
@@ -445,7 +411,7 @@ def _lately(samples: Sequence[Sample], rate_bit_per_s: float | None) -> list[Sam
     lately: list[Sample] = []
     seconds = 0.0
     for sample in reversed(samples):
-        if seconds > stretch_s - _LINK_STATE_EPSILON_S:
+        if seconds > stretch_s - _EPSILON_S:
             break
         lately.append(sample)
         seconds += sample.interval_s

@@ -20,13 +20,14 @@ all that is known.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.flow_activity import is_among, united
+import numpy as np
+
+from vermilion.online.sense.flow_activity import ByFlow, is_among, united
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
     from vermilion.routers.base import RttSamples
@@ -43,7 +44,7 @@ _FAR_APART_S = 0.15  # readings between which packets are that are close to none
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BaseRoundTrips:
+class BaseRoundTrips(ByFlow):
     """Estimates of base round-trip times, one per flow seen lately; a value.
 
     Nothing it holds is changed in place. Rows belong to flows, in the order of their numbers; the
@@ -76,30 +77,12 @@ class BaseRoundTrips:
     @classmethod
     def begin(cls) -> BaseRoundTrips:
         """Nothing is known."""
-        import numpy as np
-
         none, table = np.empty(0), np.empty((0, _INTERVALS_KEPT))
         floors = np.empty((0, 2))
         return cls(none, none, np.empty(0, np.int64), none, table, table, table, none, floors)
 
-    def __eq__(self, other: object) -> bool:
-        import numpy as np
-
-        if not isinstance(other, BaseRoundTrips):
-            return NotImplemented
-        return all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name), equal_nan=True)
-            for field in fields(self)
-        )
-
-    def __hash__(self) -> int:
-        """Equal values have equal ones."""
-        return hash((self.flows.tobytes(), self.last_heard_s.tobytes()))
-
     def with_backlog(self, time_s: float, backlog_bytes: float) -> BaseRoundTrips:
         """After what was waiting at ``time_s``; to be told before the samples up to then."""
-        import numpy as np
-
         times = np.append(self.backlog_times_s, time_s)[-_BACKLOGS_KEPT:]
         backlogs = np.append(self.backlog_bytes, backlog_bytes)[-_BACKLOGS_KEPT:]
         return replace(self, backlog_times_s=times, backlog_bytes=backlogs)
@@ -127,8 +110,6 @@ class BaseRoundTrips:
                 longer path.
             fair: whether flows have queues of their own.
         """
-        import numpy as np
-
         if len(samples.flows) == 0 or len(self.backlog_times_s) == 0:
             return _without_the_silent(self, time_s)
         transmission_s = 8.0 * packet_bytes / rate_bit_per_s
@@ -206,8 +187,6 @@ class BaseRoundTrips:
         rises: bool,
     ) -> tuple[NDArray[np.float64], float]:
         """The windowed minima after an interval, and when the present half of the window began."""
-        import numpy as np
-
         floors, turned_s = np.full((int(max(old.max(initial=-1), new.max())) + 1, 2), np.inf), 0.0
         floors[old], turned_s = self.floors_s, self.turned_s
         if time_s - turned_s > _HALF_WINDOW_S:
@@ -229,8 +208,6 @@ class BaseRoundTrips:
             most: how many.
             among: the numbers of the flows to choose from, ascending; ``None`` for all.
         """
-        import numpy as np
-
         last_heard, base = self.last_heard_s, self.base_s
         if among is not None:
             chosen = is_among(self.flows, among)
@@ -262,8 +239,6 @@ def _close_to_readings(
     moments_s: NDArray[np.float64], readings_s: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Index of the nearest reading for each moment, and whether it is close."""
-    import numpy as np
-
     after = np.searchsorted(readings_s, moments_s)
     before, after = np.maximum(after - 1, 0), np.minimum(after, len(readings_s) - 1)
     is_before = np.abs(moments_s - readings_s[before]) <= np.abs(readings_s[after] - moments_s)
@@ -275,8 +250,6 @@ def _weighted_medians(
     values: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Weighted median of each row; missing values weigh 0."""
-    import numpy as np
-
     ascending = np.argsort(values, axis=1)  # what is not a number comes last
     passed = np.cumsum(np.take_along_axis(weights, ascending, axis=1), axis=1)
     place = np.argmax(passed >= passed[:, -1:] / 2.0, axis=1)

@@ -1,12 +1,10 @@
-"""One :class:`Sample` per interval, from the differences between a router's counters.
-
-What happened in one interval at several queues.
-"""
+"""One :class:`Sample` per interval, from the differences between a router's counters."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from bisect import bisect_right
+from dataclasses import dataclass, field
 from itertools import pairwise
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -23,7 +21,11 @@ if TYPE_CHECKING:
 SAMPLE_INTERVAL_S = 0.1
 """Time between two readings."""
 
-_SECOND_S = 1.0 - 1e-6  # times are sums of tenths
+HISTORY_S = 120.0
+"""How long samples are kept."""
+
+_SAME_S = 1e-6  # times are sums of tenths
+_SECOND_S = 1.0 - _SAME_S
 _FEWEST_SECONDS = 3
 _LARGEST_COUNT = 1 << 64  # no counter has more bits
 _LARGEST_PACKET = 1 << 20  # bytes; offloads hand a queue packets of up to half a megabyte
@@ -48,10 +50,11 @@ class Sample:
             a timeout, or for a round trip longer than the interval.
         rtt_samples: round-trip samples taken during it.
         mean_rtt_s: their mean, queueing included; ``None`` also without samples.
-        moving_flows: flows of which packets were forwarded during it.
-        unresponsive_bytes: bytes forwarded during it of flows that do not slow down when packets
-            are lost.
         timed_by_senders: whether round trips were sampled by the senders themselves.
+        links: of several queues, whose sum this is, their links; empty for one.
+        queues: what happened at each, in the same order.
+        delivered: of several (numbers of flows, bytes that left the last queue of their path);
+            ``None`` where nobody looks at packets.
     """
 
     time_s: float
@@ -63,31 +66,27 @@ class Sample:
     bytes: int
     drops: int
     marks: int
-    active_flows: int | None
-    heard_flows: int | None
-    rtt_samples: int | None
-    mean_rtt_s: float | None
-    moving_flows: int | None = None
-    unresponsive_bytes: int | None = None
+    active_flows: int | None = None
+    heard_flows: int | None = None
+    rtt_samples: int | None = None
+    mean_rtt_s: float | None = None
     timed_by_senders: bool = False
+    links: tuple[str, ...] = ()
+    queues: tuple[Sample, ...] = ()
+    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = field(
+        default=None, compare=False
+    )
 
     @property
     def parts(self) -> tuple[Sample, ...]:
         """Those of the queues that are managed together; itself where there is one."""
-        return (self,)
+        return self.queues or (self,)
 
     @classmethod
     def between(cls, before: Reading, observation: Observation) -> Sample:
-        """Sample from ``before`` to a valid observation (see :func:`nonsense`)."""
-        import numpy as np
-
-        now, trips, traffic = observation.reading, observation.round_trips, observation.traffic
-        heard = moving = unresponsive = None
-        if trips is not None:
-            heard = len(np.unique(trips.flows))
-        if traffic is not None:
-            moving = len(np.unique(traffic.flows[traffic.packets > 0]))
-            unresponsive = int(traffic.bytes[~traffic.responsive].sum())
+        """Sample from ``before`` to a valid observation (see :func:`is_a_reading`)."""
+        now, trips = observation.reading, observation.round_trips
+        heard = None if trips is None else len(set(trips.flows.tolist()))
         return cls(
             time_s=now.time_s,
             interval_s=now.time_s - before.time_s,
@@ -102,10 +101,54 @@ class Sample:
             heard_flows=heard,
             rtt_samples=None if trips is None else len(trips.seconds),
             mean_rtt_s=float(trips.seconds.mean()) if trips is not None and heard else None,
-            moving_flows=moving,
-            unresponsive_bytes=unresponsive,
             timed_by_senders=trips is not None and trips.timed_by_senders,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class FlowShares:
+    """Sharing of a queue's throughput among its flows.
+
+    Attributes:
+        time_s: the end of what was looked at, in the network's time.
+        link: which of several queues; "" where there is one.
+        seconds: how long that was.
+        flows: flows of which data were seen lately.
+        silent_flows: open ones of which none were; ``None`` where nobody counts those that are
+            open at this queue.
+        compared_flows: those that slow down, and were there for long enough.
+        jain_index: of those, 1 where all got alike, 1 / flows where one got everything (R. Jain,
+            D. Chiu and W. Hawe, "A Quantitative Measure of Fairness", DEC-TR-301, 1984); ``None``
+            of fewer than two.
+        largest_share: of the flow that got most, of what they all got, 0 to 1; ``None`` likewise.
+        smallest_share: of the flow that got least.
+    """
+
+    time_s: float
+    link: str
+    seconds: float
+    flows: int
+    silent_flows: int | None
+    compared_flows: int
+    jain_index: float | None = None
+    largest_share: float | None = None
+    smallest_share: float | None = None
+
+
+def is_due(sample: Sample) -> bool:
+    """Check whether a second ended in this interval."""
+    begun_s = sample.time_s - sample.interval_s
+    return (sample.time_s + _SAME_S) // 1.0 > (begun_s + _SAME_S) // 1.0
+
+
+def since(samples: tuple[Sample, ...], time_s: float) -> tuple[Sample, ...]:
+    """Those whose interval ended after ``time_s``; oldest first, as they are."""
+    return samples[bisect_right(samples, time_s, key=lambda each: each.time_s) :]
+
+
+def lengthened(history: tuple[Sample, ...], sample: Sample) -> tuple[Sample, ...]:
+    """The samples of the last :data:`HISTORY_S`, oldest first, with one more."""
+    return (*since(history, sample.time_s - HISTORY_S + 1e-6), sample)
 
 
 def mean_and_seconds(samples: Sequence[Sample]) -> tuple[float, float]:
@@ -186,24 +229,3 @@ def is_frozen(before: Reading, observation: Observation) -> bool:
         return False
     seen = traffic is not None and int(traffic.packets.sum()) > 0
     return seen or now.backlog_packets < before.backlog_packets
-
-
-@dataclass(frozen=True, slots=True)
-class SetSample(Sample):
-    """Measurements of one interval at several queues, added up.
-
-    Attributes:
-        links: the links.
-        queues: what happened at each, in the same order.
-        delivered: (numbers of flows, bytes that left the last queue of their path); ``None``
-            where nobody looks at packets.
-    """
-
-    links: tuple[str, ...] = ()
-    queues: tuple[Sample, ...] = ()
-    delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
-
-    @property
-    def parts(self) -> tuple[Sample, ...]:
-        """The samples of the queues."""
-        return self.queues

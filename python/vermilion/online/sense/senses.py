@@ -1,207 +1,210 @@
-"""Everything that was seen of a managed queue, and what it adds up to.
+"""Everything that was seen of the queues under control, and what it adds up to.
 
 :class:`Senses` is a value: an observation makes the next one of it, and the one before stays as it
-was. Nothing else tells the controller about the network.
+was. Nothing else tells the controller about the network. One queue is a set of one.
+
+Each queue is sensed by itself (:class:`~vermilion.online.sense.queue_senses.QueueSenses`), from its
+own counters and its own monitor. What none of several can know alone is put together here: which
+flows cross which queues, and their base round trips, which are what was sampled less the waiting in
+all the queues of their path.
+
+Where a monitor stands beside each queue the paths are seen: a flow crosses the queues at which its
+packets pass. What is not seen is in which order; that is the operator's, or the order in which the
+links are configured. Where there are only counters nobody can tell a flow that crosses two queues
+from two flows. Then each queue is taken to have flows of its own, or, where the operator has said
+which paths there are, as many flows are put on each path as make up what the queues report: the
+least squares solution with no number below 0 (Lawson and Hanson, *Solving Least Squares Problems*,
+1974), and of many that do equally well the one that spreads them most evenly.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_right
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vermilion.online.sense.flow_activity import ONE_SIZE, FlowActivity, FlowShares, flow_shares
-from vermilion.online.sense.link_state import (
-    SIGNALS_S,
-    Blackout,
-    LinkState,
-    LinkWatch,
-    ServiceRate,
-    WaitingPlace,
-    blackout_of,
+import numpy as np
+
+from vermilion.online.sense.flow_activity import flow_shares, is_among
+from vermilion.online.sense.link_state import Blackout, WaitingPlace, blackout_of
+from vermilion.online.sense.queue_senses import (
+    COUNTED_DOUBT,
+    LONGEST_LEARNT_S,
+    MEASURED_DOUBT,
+    UNHEARD_DOUBT,
+    QueueSenses,
 )
 from vermilion.online.sense.round_trips import BaseRoundTrips
-from vermilion.online.sense.sampler import Sample, began_anew, fell, is_a_reading, is_frozen
-from vermilion.online.sense.square_root_law import (
-    LEAST_S,
-    USUAL_ROUND_TRIP,
-    Guess,
-    RoundTripPrior,
-    Signals,
-    from_counters,
-    from_flow_count,
-)
-from vermilion.online.sense.stretch import Stretch
-from vermilion.online.sense.traffic_estimate import TrafficEstimate
+from vermilion.online.sense.sampler import Sample, lengthened, since
+from vermilion.online.sense.stretch import STARVED_SHARE, Stretch, batches_of, goodputs_of
+from vermilion.online.sense.traffic_estimate import PathTraffic, rounded_to_total, set_estimate
+from vermilion.scenario.quantities import how_many
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from vermilion.routers.base import FlowTraffic, Observation, Reading, RttSamples
+    from vermilion.online.sense.flow_activity import FlowActivity
+    from vermilion.online.sense.link_state import LinkKind, LinkState
+    from vermilion.online.sense.sampler import FlowShares
+    from vermilion.online.sense.traffic_estimate import SetEstimate, TrafficEstimate
+    from vermilion.routers.base import Observation, RttSamples
 
-HISTORY_S = 120.0
-"""How long samples are kept."""
 
-_RECENT_S = 3.0  # over which packet size and marking are averaged
-# Of a longer interval the ends say little about what was between them. A router that is asked once
-# a second answers a little late now and then.
-LONGEST_LEARNT_S = 1.5
-_DEAF_S = 5.0  # packets pass for so long and no round trip is heard: none will be
-_FLUSHED_S = 1.0  # after which a backlog that vanished while nothing moved will not come back
-_SAME_GUESS = 0.2  # a guess that moves by less stays what it was
-MEASURED_DOUBT = 0.05  # of round trips that were sampled
-UNHEARD_DOUBT = 0.5  # of those of flows that gave no sample
-COUNTED_DOUBT = 0.02  # of flows whose packets are seen
-_PAUSING_DOUBT = 0.5  # of the open flows that count for nothing, so many may come back
-_OPEN_DOUBT = 0.15  # of open flows whose packets nobody sees: in a short queue some are locked out
-_RATE_DOUBT = 0.04  # of the rate that is measured
-_STANDS_S = 3.0  # so long packets must wait here before a longer round trip is a longer path
-_PLACE_S = 3.0  # over which it is told where packets wait
-_FAIR = frozenset({"fq", "fq-codel", "fq-pie"})  # flows have queues of their own
-_MOST_DOUBT = 2.0  # of a logarithm: a factor of 7; more than that is "unknown"
+Path = tuple[str, ...]
+"""The names of the links that a flow crosses, in its order."""
+
+_EVENLY = 1e-2  # how much spreading flows evenly counts beside what queues report
+
+
+def alive(activity: FlowActivity) -> NDArray[np.int64]:
+    """The flows that a queue has carried lately and that are there still, ascending.
+
+    Here a flow is a flow, however little of it gets through: whoever crosses several queues is
+    dropped from at each, and is not to be forgotten for that.
+    """
+    there = activity.responsive & (activity.kept_bytes > 0) & (activity.flows >= 0)
+    if activity.now_s > activity.fell_s + activity.lately_s:
+        there = there & (activity.last_s > activity.fell_s)
+    return activity.flows[there]
+
+
+def seen_paths(
+    alive_at: Mapping[str, NDArray[np.int64]], configured: Sequence[Path]
+) -> dict[Path, NDArray[np.int64]]:
+    """The flows, by the queues that they cross.
+
+    Args:
+        alive_at: the flows at each queue, in the order in which the links are configured.
+        configured: paths whose order the operator knows.
+    """
+    links = list(alive_at)
+    flows = np.unique(np.concatenate(list(alive_at.values())))
+    crossed = np.array([is_among(flows, each) for each in alive_at.values()])
+    orders = {frozenset(path): path for path in configured}
+    found: dict[Path, NDArray[np.int64]] = {}
+    for pattern in np.unique(crossed, axis=1).T if len(flows) else ():
+        names = tuple(link for link, crosses in zip(links, pattern, strict=True) if crosses)
+        path = orders.get(frozenset(names), names)
+        found[path] = flows[(crossed == pattern[:, None]).all(axis=0)]
+    return dict(sorted(found.items(), key=lambda each: (-len(each[0]), links.index(each[0][0]))))
+
+
+def flows_on_paths(flows_at: Mapping[str, float], configured: Sequence[Path]) -> dict[Path, float]:
+    """Estimate the number of flows on each path from those at each queue.
+
+    Args:
+        flows_at: flows at each queue, by its counters.
+        configured: the paths there are; where there are none, each queue is one.
+    """
+    from scipy.optimize import nnls
+
+    paths = list(configured)
+    covered = {link for path in paths for link in path}
+    paths += [(link,) for link in flows_at if link not in covered]
+    crosses = np.array([[float(link in path) for path in paths] for link in flows_at])
+    evenly = _EVENLY * np.eye(len(paths))
+    wanted = np.concatenate([np.array(list(flows_at.values())), np.zeros(len(paths))])
+    found, _ = nnls(np.vstack([crosses, evenly]), wanted)
+    return dict(zip(paths, found.tolist(), strict=True))
+
+
+NOMINAL_BIT_PER_S = 1e9
+"""Of the one queue that stands for all of a path: what waits in each is as much time in it."""
+
+_ORDER_INFERRED = "the order of queues along a path is not seen; the configuration's is assumed"
+_PATHS_UNKNOWN = (
+    "counters do not tell which flows cross several queues; each queue is assumed to have its own"
+)
+_PATHS_CONFIGURED = (
+    "counters do not tell how many flows take which path; fitting numbers are assumed"
+)
+_TOLD_FIRST: tuple[LinkKind, ...] = ("outage", "busy", "unknown", "elsewhere", "idle")
 
 
 @dataclass(frozen=True, slots=True)
 class Senses:
-    """Knowledge of one queue and its traffic.
+    """Knowledge of the queues under control and their traffic; a value.
 
     Attributes:
-        history: the samples of the last :data:`HISTORY_S`, oldest first.
-        reading: the router's last that makes sense; the next sample begins there.
-        held: what the monitor told since then, where the counters said nothing.
-        rate: the link's service rate.
-        round_trips: base round trips of the flows.
-        activity: what each flow moves.
-        watch: what the link is doing.
-        prior: what is believed of round trips that nobody measures.
-        guess: what stands for what nobody measures; ``None`` where all is measured.
-        deaf_s: how long packets have passed since a round trip was last sampled.
-        one_in: one flow in so many is looked at; ``None`` before anybody has looked.
-        familiar_s: when what flows move will tell how many there are, after another share of them
-            began to be looked at; ``None`` where it tells that already.
-        each_counts: so many flows each one that is counted stands for, besides ``one_in``.
-        place: where packets wait.
-        fair: whether flows have queues of their own here.
+        parts: what is known of each queue, by its link; of the only one by "".
+        configured: paths that the operator knows.
+        history: the samples of the last two minutes, oldest first.
+        silent_s: when they have seemed silent last.
+        trips: of several queues, base round trips of the flows of each path.
+        flows: of several, the numbers of the flows of each path.
     """
 
-    round_trips: BaseRoundTrips
-    activity: FlowActivity
+    parts: Mapping[str, QueueSenses]
+    configured: tuple[Path, ...] = ()
     history: tuple[Sample, ...] = ()
-    reading: Reading | None = None
-    held: Observation | None = None
-    rate: ServiceRate = field(default_factory=ServiceRate)
-    watch: LinkWatch = field(default_factory=LinkWatch)
-    prior: RoundTripPrior = USUAL_ROUND_TRIP
-    guess: Guess | None = None
-    deaf_s: float = 0.0
-    one_in: int | None = None
-    familiar_s: float | None = None
-    each_counts: float = 1.0
-    place: WaitingPlace = field(default_factory=WaitingPlace)
-    fair: bool = False
+    silent_s: float = -math.inf
+    trips: Mapping[Path, BaseRoundTrips] = field(default_factory=dict)
+    flows: Mapping[Path, NDArray[np.int64]] = field(default_factory=dict, compare=False)
     _picture: TrafficEstimate | None = None
 
     @classmethod
-    def begin(cls, prior: RoundTripPrior = USUAL_ROUND_TRIP, discipline: str = "") -> Senses:
+    def begin(
+        cls, links: Sequence[str] = (), configured: Sequence[Path] = (), discipline: str = ""
+    ) -> Senses:
         """Nothing has been seen.
 
         Args:
-            prior: what is believed of round trips that nobody measures.
-            discipline: of the queue.
+            links: whose queues are managed, where these are several.
+            configured: paths that the operator knows.
+            discipline: of the only queue.
         """
-        trips, activity = BaseRoundTrips.begin(), FlowActivity.begin()
-        return cls(trips, activity, prior=prior, fair=discipline in _FAIR)
+        parts = {link: QueueSenses.begin() for link in links}
+        return cls(parts or {"": QueueSenses.begin(discipline)}, tuple(configured))
+
+    @property
+    def _only(self) -> QueueSenses | None:
+        """What is known of the only queue; ``None`` where there are several."""
+        return self.parts.get("")
 
     def restarted(self, observation: Observation) -> frozenset[str]:
-        """The queue, named "", if its counters have fallen since it was last read."""
-        before, now = self.reading, observation.reading
-        has = before is not None and is_a_reading(now) and fell(before, now)
-        return frozenset({""} if has else ())
+        """The links of the queues whose counters have fallen since they were last read."""
+        seen = observation.queues or {"": observation}
+        return frozenset(
+            link for link, part in self.parts.items() if part.has_restarted(seen[link])
+        )
 
     def after(self, observation: Observation) -> tuple[Senses, Sample | None]:
         """Return the senses after an observation, and the sample that it ends.
 
-        There is no sample after the first observation, where no time has passed, and where the
-        counters make none: they went back, wrapped, jumped, or stand still though packets pass.
-        Where they stand still, the next sample begins where this one would have.
+        There is a sample where every queue has one: what only some of them saw is not compared.
         """
-        now, before = observation.reading, self.reading
-        if not is_a_reading(now):
-            return self, None
-        if before is None or now.time_s < before.time_s or began_anew(before, now):
-            return replace(self, reading=now, held=None), None
-        observation = _join_reports(self.held, observation)
-        if now.time_s == before.time_s or is_frozen(before, observation):
-            if now.time_s - before.time_s > _FLUSHED_S and not _saw_packets(observation):
-                # Nothing moves and nothing waits any more: what waited was thrown away uncounted.
-                return replace(self, reading=now, held=None), None
-            return replace(self, held=observation), None
-        sample = Sample.between(before, observation)
-        oldest_s = sample.time_s - HISTORY_S
-        begin = bisect_right(self.history, oldest_s + 1e-6, key=lambda kept: kept.time_s)
-        history = (*self.history[begin:], sample)
-        short = sample.interval_s <= LONGEST_LEARNT_S
-        rate = self.rate
-        if short:
-            rate = rate.updated(
-                sample.interval_s,
-                sample.bytes,
-                sample.packets,
-                sample.backlog_before_packets,
-                sample.backlog_packets,
-            )
-        trips = self.round_trips.with_backlog(sample.time_s, sample.backlog_bytes)
-        packet_bytes = _packet_bytes(_since(history, sample.time_s - _RECENT_S))
-        heard, rate_bit_per_s = observation.round_trips, rate.bit_per_s
-        if short and heard is not None and rate_bit_per_s is not None and packet_bytes is not None:
-            trips = trips.updated(
-                sample.time_s,
-                sample.interval_s,
-                heard,
-                rate_bit_per_s,
-                packet_bytes,
-                rises=_stands(_since(history, sample.time_s - _STANDS_S)),
-                fair=self.fair,
-            )
-        activity, one_in, familiar_s = self.activity, self.one_in, self.familiar_s
-        if observation.traffic is not None:
-            if one_in not in {None, observation.traffic.one_in}:
-                familiar_s = sample.time_s + activity.lately_s
-                activity = FlowActivity.begin()
-            one_in = observation.traffic.one_in
-            activity = activity.updated(
-                sample.time_s,
-                sample.interval_s,
-                observation.traffic,
-                observation.active_flows,
-                self._usual_round_trip_s(),
-            )
-        familiar_s, each_counts = self._familiarity(sample, activity, one_in, familiar_s)
-        watched = _since(history, sample.time_s - 2.0 * SIGNALS_S)
+        seen = observation.queues or {"": observation}
+        looks = {link: part.after(seen[link]) for link, part in self.parts.items()}
+        parts = {link: part for link, (part, _) in looks.items()}
+        samples = {link: sample for link, (_, sample) in looks.items() if sample is not None}
+        if len(samples) < len(parts):
+            return replace(self, parts=parts), None
+        flows: Mapping[Path, NDArray[np.int64]] = {}
+        trips: Mapping[Path, BaseRoundTrips] = {}
+        if self._only is not None:
+            sample = samples[""]
+        elif any(each.traffic is None for each in seen.values()):
+            sample = _added(samples, None)
+        else:
+            at = {link: alive(part.activity) for link, part in parts.items()}
+            flows = seen_paths(at, self.configured)
+            trips = {
+                path: self._update_round_trips(path, numbers, parts, samples, seen)
+                for path, numbers in flows.items()
+            }
+            sample = _added(samples, _delivered(flows, seen))
         after = Senses(
-            history=history,
-            reading=now,
-            held=None,
-            rate=rate,
-            round_trips=trips,
-            activity=activity,
-            watch=self.watch.updated(watched, rate_bit_per_s, sample.active_flows),
-            deaf_s=self._deaf_s(sample),
-            one_in=one_in,
-            familiar_s=familiar_s,
-            each_counts=each_counts,
-            _picture=None,
-            place=self._place(history, trips, rate_bit_per_s),
-            prior=self.prior,
-            guess=self.guess,
-            fair=self.fair,
+            parts,
+            self.configured,
+            lengthened(self.history, sample),
+            self.silent_s,
+            trips,
+            flows,
         )
-        held = None if familiar_s is None else self._picture
-        picture, guess = after._estimate(rate_bit_per_s, packet_bytes, observation, held)
-        return replace(after, guess=guess, _picture=picture), sample
+        silent_s = sample.time_s if after.seems_silent else self.silent_s
+        return replace(after, silent_s=silent_s, _picture=after._estimate()), sample
 
     @property
     def latest(self) -> Sample | None:
@@ -209,306 +212,315 @@ class Senses:
         return self.history[-1] if self.history else None
 
     @property
+    def place(self) -> WaitingPlace:
+        """Where packets wait; unknown of several queues: behind one there may be another."""
+        return WaitingPlace() if self._only is None else self._only.place
+
+    @property
     def link_state(self) -> LinkState:
-        """State of the link; only a busy one may be judged or learned from."""
-        return self.watch.state
+        """State of the link; only a busy one may be judged or learned from.
+
+        Of several links: cut off, or busy, if one of them is. Where packets wait at one link and
+        none leave, what the others see is no normal state either. A link that nothing waits for is
+        no outage, however many flows there are elsewhere.
+        """
+        if self._only is not None:
+            return self._only.watch.state
+        states = {link: _state_of(part) for link, part in self.parts.items()}
+        link, state = min(states.items(), key=lambda each: _TOLD_FIRST.index(each[1].kind))
+        return replace(
+            state, words=f"{link}: {state.words}", details={"link": link, **state.details}
+        )
 
     @property
     def seems_silent(self) -> bool:
-        """True if the link has been silent lately, perhaps briefly."""
-        return self.watch.seems_silent
+        """True if a link with a backlog has been silent lately, perhaps briefly, or all have."""
+        return self._are_cut_off([each.watch.seems_silent for each in self.parts.values()])
 
     @property
     def may_be_silent(self) -> bool:
-        """True if nothing leaves now; it may be an outage."""
-        return self.watch.may_be_silent
+        """True if nothing leaves these now; it may be an outage."""
+        return self._are_cut_off([each.watch.may_be_silent for each in self.parts.values()])
 
-    @property
-    def silent_s(self) -> float:
-        """Last time at which the link seemed silent."""
-        return self.watch.silent_s
+    def _are_cut_off(self, silent: Sequence[bool]) -> bool:
+        """Check whether a silent queue has a backlog, or all are silent."""
+        waiting = [
+            bool(each.history) and each.history[-1].backlog_packets > 0
+            for each in self.parts.values()
+        ]
+        return all(silent) or any(map(all, zip(silent, waiting, strict=True)))
 
     @property
     def blackouts(self) -> Mapping[str, Blackout]:
-        """The queue under "" while it drops every packet although none waits; else nothing."""
-        found = blackout_of(self.history)
-        return {} if found is None else {"": found}
+        """The queues that drop every packet although none waits, by their links."""
+        found = {link: blackout_of(part.history) for link, part in self.parts.items()}
+        return {link: each for link, each in found.items() if each is not None}
 
     def since(self, time_s: float) -> tuple[Sample, ...]:
         """The samples whose interval ended after ``time_s``, oldest first."""
-        return _since(self.history, time_s)
+        return since(self.history, time_s)
 
     def samples_since_silence(self, time_s: float) -> tuple[Sample, ...]:
         """Samples since then and since the last silence."""
         return self.since(max(time_s, self.silent_s))
 
-    def stretch(self, time_s: float) -> Stretch | None:
-        """Measurements since then; ``None`` where they are too few."""
-        goodput = self.activity.goodputs_since(time_s)
-        return Stretch.of(self.since(time_s), self.rate.bit_per_s, goodput)
-
     def picture(self) -> TrafficEstimate | None:
         """The traffic as it looks now; ``None`` before the first sample."""
         return self._picture
 
-    def flow_shares(self, link: str = "") -> tuple[FlowShares, ...]:
-        """Recent sharing of the queue among flows; none without a monitor.
+    def stretch(self, time_s: float) -> Stretch | None:
+        """Measurements since then; ``None`` where they are too few."""
+        samples, only = self.since(time_s), self._only
+        if only is not None:
+            goodput = only.activity.goodputs_since(time_s)
+            return Stretch.of(samples, only.rate.bit_per_s, goodput)
+        pictures = () if self._picture is None else self._picture.parts
+        rates = {
+            link: each.rate_bit_per_s for link, each in zip(self.parts, pictures, strict=False)
+        }
+        return Stretch.of(
+            samples,
+            sum(rate or 0.0 for rate in rates.values()),
+            goodputs_of(samples, list(self.flows.values())),
+            rates,
+        )
 
-        Args:
-            link: which of several queues this is; "" where there is one.
+    def moments(self, time_s: float, length_s: float) -> Stretch | None:
+        """The same in batches that are shorter than seconds; ``None`` of several queues."""
+        rate = None if self._only is None else self._only.rate.bit_per_s
+        return Stretch(tuple(batches_of(self.since(time_s), rate, length_s))) if rate else None
+
+    def flow_shares(self) -> tuple[FlowShares, ...]:
+        """Recent sharing of each queue among its flows, where monitored.
+
+        Flows of different paths are not compared across queues: nothing makes them share.
         """
-        shares = flow_shares(self.activity, link)
-        return () if shares is None else (shares,)
+        shares = [flow_shares(part.activity, link) for link, part in self.parts.items()]
+        return tuple(each for each in shares if each is not None)
+
+    # --- what flows got ----------------------------------------------------------------------
+
+    @property
+    def open_flows(self) -> int | None:
+        """Number of flows present; ``None`` where nobody counts them."""
+        if self._only is not None:
+            return self._only.activity.open_flows
+        return sum(len(each) for each in self.flows.values()) if self.flows else None
+
+    def starved_newcomers(self) -> tuple[int, int] | None:
+        """(starved, all) of the flows that came lately; ``None`` where too little is known.
+
+        Nothing of several queues: flows of different paths are not compared.
+        """
+        return None if self._only is None else self._only.activity.starved_newcomers()
+
+    def turnover(self) -> tuple[int, int]:
+        """Flows that have come and that have gone within a minute; none where only once.
+
+        None of several queues: of which path newcomers will be is not foreseen.
+        """
+        return (0, 0) if self._only is None else self._only.activity.turnover()
+
+    def starved_since(self, time_s: float) -> int | None:
+        """Number of flows that got less than :data:`STARVED_SHARE` of the mean since then.
+
+        ``None`` where that is not known, or what was seen so long ago is forgotten.
+        """
+        if self._only is not None:
+            return self._only.activity.starved_since(time_s)
+        stretch = self.since(time_s + 1e-6)
+        if not self.flows or not stretch:
+            return None
+        if stretch[0].time_s - 2.0 * stretch[0].interval_s > time_s + 1e-6:
+            return None
+        numbers = np.sort(np.concatenate(list(self.flows.values())))
+        got = np.zeros(len(numbers))
+        for sample in stretch:
+            if sample.delivered is None:
+                return None
+            flows, sizes = sample.delivered
+            there = is_among(flows, numbers)
+            np.add.at(got, np.searchsorted(numbers, flows[there]), sizes[there])
+        return int((got < STARVED_SHARE * got.mean()).sum()) if got.any() else None
 
     # --- what a sample adds up to ------------------------------------------------------------
 
-    def _place(
-        self, history: tuple[Sample, ...], trips: BaseRoundTrips, rate_bit_per_s: float | None
-    ) -> WaitingPlace:
-        """Where packets wait, as far as round trips tell."""
-        now_s = history[-1].time_s
-        recent = _since(history, now_s - _PLACE_S)
-        heard = [each for each in recent if each.mean_rtt_s is not None and each.rtt_samples]
-        shortest_s = trips.usual_floor_s(now_s - _PLACE_S)
-        if rate_bit_per_s is None or shortest_s is None or len(heard) < len(recent) / 2.0:
-            return self.place
-        count = sum(each.rtt_samples or 0 for each in heard)
-        mean_s = sum((each.mean_rtt_s or 0.0) * (each.rtt_samples or 0) for each in heard) / count
-        # Little's law, of what really left: right for a line whose rate varies, too.
-        left = sum(each.bytes for each in recent) / sum(each.interval_s for each in recent)
-        waiting = sum(each.backlog_bytes for each in recent) / len(recent)
-        here_s = waiting / left if left > 0.0 else 8.0 * waiting / rate_bit_per_s
-        return self.place.after(now_s, here_s, mean_s, shortest_s)
-
-    def _usual_round_trip_s(self) -> float | None:
-        """A long one of the usual round trips, queueing included."""
-        picture, latest = self._picture, self.latest
-        if picture is None or latest is None or not picture.base_rtts_s:
-            return None
-        queued_s = 0.0
-        if picture.rate_bit_per_s is not None:
-            queued_s = 8.0 * latest.backlog_bytes / picture.rate_bit_per_s
-        return picture.base_rtts_s[3 * len(picture.base_rtts_s) // 4] + queued_s
-
-    def _familiarity(
-        self, sample: Sample, activity: FlowActivity, one_in: int | None, familiar_s: float | None
-    ) -> tuple[float | None, float]:
-        """Return when the sampled flows will be familiar, and the weight of each.
-
-        Another choice of flows says another number, as any other choice would. That is no news of
-        the traffic, so that they stand for as many as there were before. Where every flow is looked
-        at, there is nothing to be guessed.
-
-        Args:
-            sample: the latest.
-            activity: what each flow moves, the latest interval included.
-            one_in: one flow in so many is looked at.
-            familiar_s: what was known before; ``None`` where they are.
-        """
-        before = self._picture
-        if familiar_s is None:
-            return None, self.each_counts
-        if before is None or before.flows == 0:
-            return None, 1.0
-        if sample.time_s < familiar_s:
-            return familiar_s, self.each_counts
-        if one_in == 1:
-            return None, 1.0
-        counted, _ = activity.effective()
-        if counted > 0.0:
-            return None, before.flows / counted
-        # Packets pass, but not one of the flows that are looked at.
-        return (familiar_s if sample.packets > 0 else None), self.each_counts
-
-    def _deaf_s(self, sample: Sample) -> float:
-        """Time without round-trip samples while packets passed, s."""
-        if sample.rtt_samples is None or sample.rtt_samples > 0:
-            return 0.0
-        return self.deaf_s + (sample.interval_s if sample.packets > 0 else 0.0)
-
-    def _estimate(
+    def _update_round_trips(
         self,
-        rate_bit_per_s: float | None,
-        packet_bytes: float | None,
-        observation: Observation,
-        held: TrafficEstimate | None,
-    ) -> tuple[TrafficEstimate, Guess | None]:
-        """The picture, and what in it is a guess.
+        path: Path,
+        numbers: NDArray[np.int64],
+        parts: Mapping[str, QueueSenses],
+        samples: Mapping[str, Sample],
+        seen: Mapping[str, Observation],
+    ) -> BaseRoundTrips:
+        """Update the round trips of a path's flows.
 
-        Args:
-            rate_bit_per_s: the link's service rate.
-            packet_bytes: the mean size of the packets forwarded lately.
-            observation: the latest.
-            held: the picture whose flows are still the best that is known of them, if there is one.
+        The queues of the path stand as one, in which a packet waits as long as in all of them.
         """
-        sample = self.history[-1]
-        recent = _since(self.history, sample.time_s - _RECENT_S)
-        drops = sum(one.drops for one in recent)
-        marks = sum(one.marks for one in recent)
-        picture = TrafficEstimate(
-            time_s=sample.time_s,
-            flows=0,
-            base_rtts_s=(),
-            rate_bit_per_s=rate_bit_per_s,
-            packet_bytes=packet_bytes,
-            marked_share=marks / (marks + drops) if marks + drops > 0 else None,
+        waiting_s = sending_s = 0.0
+        for link in path:
+            rate, sample = parts[link].rate.bit_per_s, samples[link]
+            if rate is None:
+                continue
+            waiting_s += 8.0 * sample.backlog_bytes / rate
+            if sample.packets > 0:
+                sending_s += 8.0 * sample.bytes / sample.packets / rate
+        bytes_of = NOMINAL_BIT_PER_S / 8.0
+        now_s, interval_s = samples[path[0]].time_s, samples[path[0]].interval_s
+        trips = self.trips.get(path, BaseRoundTrips.begin()).with_backlog(
+            now_s, waiting_s * bytes_of
         )
-        if held is not None:
-            kept = ("time_s", "rate_bit_per_s", "packet_bytes", "marked_share")
-            return replace(held, **{name: getattr(picture, name) for name in kept}), self.guess
-        among = None
-        counted: float | None = sample.active_flows
-        doubt = _OPEN_DOUBT
-        if observation.traffic is not None:
-            counted, among = self.activity.effective()
-            unresponsive = self.activity.unresponsive_bit_per_s()
-            pausing = self.activity.pausing(counted)
-            doubt = COUNTED_DOUBT + _PAUSING_DOUBT * pausing / max(counted, 1.0)
-            counted *= self.each_counts
-            picture = replace(
-                picture,
-                unresponsive_bit_per_s=unresponsive,
-                selective_share=self.activity.selective_share(),
-                ecn_capable_share=self.activity.ecn_capable_share(),
+        heard = seen[path[0]].round_trips
+        if heard is None or interval_s > LONGEST_LEARNT_S:
+            return trips
+        return trips.updated(
+            now_s, interval_s, _only(heard, numbers), NOMINAL_BIT_PER_S, sending_s * bytes_of
+        )
+
+    def _estimate(self) -> TrafficEstimate:
+        pictures: dict[str, TrafficEstimate] = {}
+        for link, part in self.parts.items():
+            if part.picture is None:  # it has just given a sample
+                message = f"{link} has a sample and no picture"
+                raise AssertionError(message)
+            pictures[link] = part.picture
+        if self._only is not None:
+            return pictures[""]
+        return self._from_monitors(pictures) if self.flows else self._from_counters(pictures)
+
+    def _from_monitors(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
+        """Estimate from monitors beside all queues."""
+        paths = [
+            PathTraffic(
+                links=path,
+                flows=len(numbers),
+                base_rtts_s=tuple(self.trips[path].estimates(len(numbers), numbers)),
+                packet_bytes=_mean([pictures[link].packet_bytes for link in path]),
             )
-            if packet_bytes is not None:
-                sizes = self.activity.packet_sizes(among, round(counted))
-                if len(sizes) > 1 or (sizes and not _is_about(sizes[0][0], packet_bytes)):
-                    picture = replace(picture, packet_sizes=sizes)
-        elif counted is None and observation.round_trips is not None:
-            counted = self.round_trips.heard_since(sample.time_s - _RECENT_S)
-        if counted is not None:
-            picture = replace(picture, flows=round(counted), flows_doubt=min(doubt, _MOST_DOUBT))
-            if observation.round_trips is not None and self.deaf_s <= _DEAF_S:
-                trips = tuple(self.round_trips.estimates(picture.flows, among))
-                unheard = 1.0 - len(trips) / max(1, picture.flows)
-                rtts_doubt = MEASURED_DOUBT + UNHEARD_DOUBT * unheard
-                if trips and rate_bit_per_s is not None and not self.fair:
-                    # What is subtracted for a long queue is wrong by the error of the rate.
-                    waited = sum(one.backlog_bytes for one in recent) / len(recent)
-                    waited_s = 8.0 * waited / rate_bit_per_s
-                    rtts_doubt += max(0.0, _RATE_DOUBT * waited_s * len(trips) / sum(trips) - 0.05)
-                rtts_doubt = min(rtts_doubt, _MOST_DOUBT)
-                return replace(picture, base_rtts_s=trips, rtts_doubt=rtts_doubt), None
-        return self._guessed(picture, counted)
+            for path, numbers in self.flows.items()
+        ]
+        paths, left_out = _with_round_trips(paths)
+        corrected = {
+            link: _of_paths(picture, [path for path in paths if link in path.links])
+            for link, picture in pictures.items()
+        }
+        unknown = []
+        if any(len(path.links) > 1 and path.links not in self.configured for path in paths):
+            unknown.append(_ORDER_INFERRED)
+        if left_out:
+            unknown.append(f"{how_many(left_out, 'flow')} left out, with no known round trip")
+        return set_estimate(corrected, paths, unknown)
 
-    def _guessed(
-        self, picture: TrafficEstimate, counted: float | None
-    ) -> tuple[TrafficEstimate, Guess | None]:
-        """The picture where round trips are not known, or not even the number of flows."""
-        signals = Signals.latest(self.history)
-        picture = replace(picture, knowledge="counters" if counted is None else "flow count")
-        moves = any(one.packets > 0 for one in _since(self.history, picture.time_s - LEAST_S))
-        if picture.packet_bytes is None or signals.bytes == 0 or not moves or counted == 0.0:
-            return replace(picture, rtts_doubt=self.prior.doubt), None
-        fresh = self._fresh_guess(picture, signals, counted)
-        guess = self.guess
-        if guess is None or not _agree(fresh, guess):
-            guess = fresh
-        flows = picture.flows if counted is not None else max(1, round(guess.flows))
-        flows_doubt = picture.flows_doubt if counted is not None else guess.flows_doubt
-        return (
-            replace(
-                picture,
-                flows=flows,
-                base_rtts_s=(guess.base_s,) * flows,
-                flows_doubt=min(flows_doubt, _MOST_DOUBT),
-                rtts_doubt=min(guess.base_doubt, _MOST_DOUBT),
-            ),
-            guess,
+    def _from_counters(self, pictures: Mapping[str, TrafficEstimate]) -> SetEstimate:
+        """Estimate from counters alone."""
+        counted = flows_on_paths(
+            {link: float(picture.flows) for link, picture in pictures.items()}, self.configured
         )
-
-    def _fresh_guess(
-        self, picture: TrafficEstimate, signals: Signals, counted: float | None
-    ) -> Guess:
-        rate = picture.rate_bit_per_s or signals.bit_per_s
-        lately = _since(self.history, picture.time_s - LEAST_S)
-        backlog = sum(one.backlog_bytes for one in lately) / len(lately)
-        queueing_s = 8.0 * backlog / rate
-        packet_bytes = picture.packet_bytes or 1.0
-        if counted is None:
-            return from_counters(signals, queueing_s, packet_bytes, self.prior)
-        # What does not slow down takes its part of what goes through.
-        got = max(signals.bit_per_s - picture.unresponsive_bit_per_s, 0.01 * signals.bit_per_s)
-        return from_flow_count(
-            max(counted, 1.0), got, signals, queueing_s, packet_bytes, self.prior
-        )
+        whole = rounded_to_total(list(counted.values()), round(sum(counted.values())))
+        paths = [
+            PathTraffic(
+                links=path,
+                flows=number,
+                base_rtts_s=_usual_trips([pictures[link] for link in path], number),
+                packet_bytes=_mean([pictures[link].packet_bytes for link in path]),
+            )
+            for path, number in zip(counted, whole, strict=True)
+            if number > 0
+        ]
+        unknown = _PATHS_CONFIGURED if self.configured else _PATHS_UNKNOWN
+        return set_estimate(pictures, paths, (unknown,))
 
 
-def _stands(samples: tuple[Sample, ...]) -> bool:
-    """Check whether packets have waited all the time."""
-    return bool(samples) and all(
-        min(each.backlog_before_packets, each.backlog_packets) > 0 for each in samples
-    )
+def _state_of(part: QueueSenses) -> LinkState:
+    """Return the state of one of several links."""
+    state = part.watch.state
+    if state.kind == "outage" and part.history and part.history[-1].backlog_packets == 0:
+        return replace(state, kind="idle")
+    return state
 
 
-def _since(history: tuple[Sample, ...], time_s: float) -> tuple[Sample, ...]:
-    return history[bisect_right(history, time_s, key=lambda sample: sample.time_s) :]
+def _with_round_trips(paths: Sequence[PathTraffic]) -> tuple[list[PathTraffic], int]:
+    """The paths of which a round trip is known, and how many flows are on none of them.
+
+    A flow that has been seen at some of the queues of a path is probably on its way to the others,
+    or next to nothing of it gets there: it counts with those that go all the way.
+    """
+    known = {path.links: path for path in paths if path.base_rtts_s}
+    left_out = 0
+    for path in paths:
+        if path.base_rtts_s:
+            continue
+        longer = [links for links in known if set(path.links) <= set(links)]
+        if longer:
+            with_it = known[min(longer, key=len)]
+            known[with_it.links] = replace(with_it, flows=with_it.flows + path.flows)
+        else:
+            left_out += path.flows
+    return list(known.values()), left_out
 
 
-def _packet_bytes(samples: tuple[Sample, ...]) -> float | None:
-    packets = sum(sample.packets for sample in samples)
-    return sum(sample.bytes for sample in samples) / packets if packets > 0 else None
-
-
-def _is_about(size: float, usual: float) -> bool:
-    """Check whether the size is close to the usual one."""
-    return 1.0 / ONE_SIZE <= size / usual <= ONE_SIZE
-
-
-def _agree(fresh: Guess, standing: Guess) -> bool:
-    """Check whether a new guess is close to the standing one."""
-    return (
-        abs(fresh.flows - standing.flows) <= _SAME_GUESS * standing.flows
-        and abs(fresh.base_s - standing.base_s) <= _SAME_GUESS * standing.base_s
-    )
-
-
-def _saw_packets(observation: Observation) -> bool:
-    """Check whether the monitor saw packets."""
-    return observation.traffic is not None and int(observation.traffic.packets.sum()) > 0
-
-
-def _join_reports(held: Observation | None, latest: Observation) -> Observation:
-    """Join the monitor's reports of consecutive intervals."""
-    if held is None:
-        return latest
+def _of_paths(picture: TrafficEstimate, paths: Sequence[PathTraffic]) -> TrafficEstimate:
+    """A queue's picture with what only all queues together know."""
+    flows = sum(path.flows for path in paths)
+    trips = tuple(sorted(trip for path in paths for trip in path.base_rtts_s))
+    unheard = 1.0 - len(trips) / max(1, flows)
     return replace(
-        latest,
-        round_trips=_joined_trips(held.round_trips, latest.round_trips),
-        traffic=_joined_traffic(held.traffic, latest.traffic),
+        picture,
+        flows=flows,
+        base_rtts_s=trips,
+        flows_doubt=COUNTED_DOUBT,
+        rtts_doubt=MEASURED_DOUBT + UNHEARD_DOUBT * unheard,
+        knowledge="full",
     )
 
 
-def _joined_trips(held: RttSamples | None, latest: RttSamples | None) -> RttSamples | None:
-    import numpy as np
-
-    if held is None or latest is None:
-        return latest
-    return replace(
-        latest,
-        flows=np.concatenate((held.flows, latest.flows)),
-        seconds=np.concatenate((held.seconds, latest.seconds)),
-    )
+def _usual_trips(pictures: Sequence[TrafficEstimate], flows: int) -> tuple[float, ...]:
+    """The base round trip that the queues of a path take their flows to have."""
+    known = [trip for picture in pictures for trip in picture.base_rtts_s[:1]]
+    return (sum(known) / len(known),) * flows if known else ()
 
 
-def _joined_traffic(held: FlowTraffic | None, latest: FlowTraffic | None) -> FlowTraffic | None:
-    import numpy as np
+def _mean(values: Sequence[float | None]) -> float:
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else 0.0
 
-    if held is None or latest is None:
-        return latest
 
-    def joined(
-        one: NDArray[np.bool_] | None, other: NDArray[np.bool_] | None
-    ) -> NDArray[np.bool_] | None:
-        return None if one is None or other is None else np.concatenate((one, other))
+def _only(samples: RttSamples, numbers: NDArray[np.int64]) -> RttSamples:
+    """The samples of these flows."""
+    mine = is_among(samples.flows, numbers)
+    return replace(samples, flows=samples.flows[mine], seconds=samples.seconds[mine])
 
-    return replace(
-        latest,
-        flows=np.concatenate((held.flows, latest.flows)),
-        packets=np.concatenate((held.packets, latest.packets)),
-        bytes=np.concatenate((held.bytes, latest.bytes)),
-        responsive=np.concatenate((held.responsive, latest.responsive)),
-        selective=joined(held.selective, latest.selective),
-        ecn_capable=joined(held.ecn_capable, latest.ecn_capable),
+
+def _delivered(
+    flows: Mapping[Path, NDArray[np.int64]], seen: Mapping[str, Observation]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Bytes that left the last queue of each flow's path."""
+    numbers, sizes = [np.empty(0, np.int64)], [np.empty(0, np.int64)]
+    for path, mine in flows.items():
+        traffic = seen[path[-1]].traffic
+        if traffic is not None:
+            there = is_among(traffic.flows, mine)
+            numbers.append(traffic.flows[there])
+            sizes.append(traffic.bytes[there])
+    return np.concatenate(numbers), np.concatenate(sizes)
+
+
+_LATEST = ("time_s", "interval_s")
+_TOTALS = (
+    *("backlog_before_packets", "backlog_packets", "backlog_bytes"),
+    *("packets", "bytes", "drops", "marks"),
+)
+
+
+def _added(
+    samples: Mapping[str, Sample], delivered: tuple[NDArray[np.int64], NDArray[np.int64]] | None
+) -> Sample:
+    """The samples of one interval, added up."""
+    parts = tuple(samples.values())
+    return Sample(
+        **{name: max(getattr(each, name) for each in parts) for name in _LATEST},
+        **{name: sum(getattr(each, name) for each in parts) for name in _TOTALS},
+        links=tuple(samples),
+        queues=parts,
+        delivered=delivered,
     )

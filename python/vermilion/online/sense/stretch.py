@@ -23,18 +23,19 @@ see packets: the bytes that left the last queue of each flow's path
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.objectives.weighted_sum import WeightedSum
-    from vermilion.online.sense.sampler import Sample, SetSample
+    from vermilion.online.sense.sampler import Sample
     from vermilion.simulate.statistics import Interval
 
 
@@ -151,8 +152,6 @@ def batches_of(
     samples: Sequence[Sample], rate_bit_per_s: float, length_s: float = BATCH_S
 ) -> list[Batch]:
     """The whole batches of a stretch; what is left over at its end is not used."""
-    import numpy as np
-
     batches: list[Batch] = []
     open_samples: list[Sample] = []
     seconds = 0.0
@@ -215,8 +214,6 @@ def _statistics(
 
     def percentile(share: float) -> Callable[[Batch], float]:
         def of(batch: Batch) -> float:
-            import numpy as np
-
             return float(np.percentile(take(batch), share))
 
         return of
@@ -271,42 +268,27 @@ class Stretch:
         samples: Sequence[Sample],
         rate_bit_per_s: float | None,
         goodput: NDArray[np.float64] | None = None,
+        rates: Mapping[str, float | None] | None = None,
     ) -> Stretch | None:
         """The stretch of some samples; ``None`` where it is too short or the rate is unknown.
 
         Args:
             samples: oldest first.
-            rate_bit_per_s: of the link.
+            rate_bit_per_s: of the link, or of all links together.
             goodput: bit/s of each flow in each second, where a monitor sees them.
+            rates: of each of several links, in the order of the samples' queues.
         """
         if rate_bit_per_s is None or rate_bit_per_s <= 0.0:
             return None
         batches = batches_of(samples, rate_bit_per_s)
-        return cls(tuple(batches), goodput) if len(batches) >= FEWEST_BATCHES else None
-
-    @classmethod
-    def of_set(
-        cls,
-        samples: Sequence[SetSample],
-        rates: Mapping[str, float | None],
-        numbers: Sequence[NDArray[np.int64]],
-    ) -> Stretch | None:
-        """The stretch of samples of several queues; ``None`` as above, or where no rate is known.
-
-        Args:
-            samples: oldest first.
-            rates: of each link, in the order of the samples' queues.
-            numbers: of the flows that are there now.
-        """
-        whole = cls.of(samples, sum(rate or 0.0 for rate in rates.values()))
-        if whole is None:
+        if len(batches) < FEWEST_BATCHES:
             return None
-        queues: dict[str, Stretch] = {}
-        for place, (link, rate) in enumerate(rates.items()):
-            stretch = cls.of([each.queues[place] for each in samples], rate)
-            if stretch is not None:
-                queues[link] = stretch
-        return replace(whole, goodput=_goodputs(samples, numbers), queues=queues)
+        queues = {
+            link: cls.of([each.queues[place] for each in samples], rate)
+            for place, (link, rate) in enumerate((rates or {}).items())
+        }
+        known = {link: stretch for link, stretch in queues.items() if stretch is not None}
+        return cls(tuple(batches), goodput, known)
 
     @property
     def seconds(self) -> float:
@@ -435,12 +417,17 @@ def value_of(objective: Objective) -> Callable[[Batch], float] | None:
             return _OF_OBJECTIVES.get(objective.name)
 
 
-def _goodputs(
-    samples: Sequence[SetSample], numbers: Sequence[NDArray[np.int64]]
+def goodputs_of(
+    samples: Sequence[Sample], numbers: Sequence[NDArray[np.int64]]
 ) -> NDArray[np.float64] | None:
-    """bit/s of each flow in each whole batch; ``None`` where nobody has looked at packets."""
-    import numpy as np
+    """bit/s of each flow of several queues in each whole batch.
 
+    ``None`` where nobody has looked at packets.
+
+    Args:
+        samples: oldest first.
+        numbers: of the flows that are there now.
+    """
     if not numbers or any(sample.delivered is None for sample in samples):
         return None
     flows = np.unique(np.concatenate(list(numbers)))

@@ -77,6 +77,11 @@ class TrafficEstimate:
         return (self,)
 
     @property
+    def has_rate(self) -> bool:
+        """True where the rate is known, in bits and in packets."""
+        return self.rate_bit_per_s is not None and self.packet_bytes is not None
+
+    @property
     def known_share(self) -> float:
         """The share of the active flows whose base round-trip time is known."""
         return len(self.base_rtts_s) / self.flows if self.flows > 0 else 0.0
@@ -247,11 +252,7 @@ class SetEstimate(TrafficEstimate):
     @property
     def known_queues(self) -> tuple[str, ...]:
         """The links whose rate is known, so that they can be modelled."""
-        return tuple(
-            link
-            for link, picture in self.queues
-            if picture.rate_bit_per_s is not None and picture.packet_bytes is not None
-        )
+        return tuple(link for link, picture in self.queues if picture.has_rate)
 
     def describe(self) -> str:
         """One phrase: "40 flows: 8 of 48 ms through first, second; ..."."""
