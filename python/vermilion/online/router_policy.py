@@ -551,10 +551,7 @@ def _table(document: Mapping[str, Any], name: str, keys: Sequence[str]) -> dict[
 def _check_keys(table: Mapping[str, Any], keys: Sequence[str], before: str, place: str) -> None:
     for key, value in table.items():
         if key not in keys:
-            accepted = f"a key of {place}: {did_you_mean(key, keys)}{_where_it_belongs(key)}"
+            # Like "; mode belongs in [freedom]".
+            hints = (f"; {key} belongs {where}" for where, others in _PLACES if key in others)
+            accepted = f"a key of {place}: {did_you_mean(key, keys)}{next(hints, '')}"
             raise FieldError(f"{before}{key}", value, accepted)
-
-
-def _where_it_belongs(key: str) -> str:
-    """Hint at the section that has the key: ``; mode belongs in [freedom]``."""
-    return next((f"; {key} belongs {where}" for where, keys in _PLACES if key in keys), "")

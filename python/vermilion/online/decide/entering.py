@@ -202,7 +202,8 @@ def refine(
         settled = turn.controller.senses.since(since_s)
     if turn.controller.traffic.fluctuation.lasts:
         # No model of one moment explains this; those of all that was met lately have to.
-        since_s = max(_applied_s(turn) + _MET_SETTLED_S, turn.now_s - _MET_S)
+        applied_s = turn.controller.budget.changes_s[-1:] or (0.0,)
+        since_s = max(applied_s[0] + _MET_SETTLED_S, turn.now_s - _MET_S)
         settled = turn.controller.senses.samples_since_silence(since_s)
         if not settled or settled[-1].time_s - settled[0].time_s < _MET_LEAST_S:
             settled = ()
@@ -223,11 +224,6 @@ def refine(
     number = turn.ask_search("refined", picture, settled)
     turn.become(Searching(number, turn.now_s, why, refining=True, unverified=unverified))
     return True
-
-
-def _applied_s(turn: Turn) -> float:
-    """Time of the last change of the router."""
-    return turn.controller.budget.changes_s[-1] if turn.controller.budget.changes_s else 0.0
 
 
 def fall_back_on_law(turn: Turn, why: str, cause: Mapping[str, object]) -> None:

@@ -71,7 +71,8 @@ def on_silent(turn: Turn, _state: object, event: Silent) -> None:
         because=event.reason,
     )
     number = None
-    setting = _for_blind_times(turn)
+    wanted = controller.policy.fall_back or controller.proven or controller.original
+    setting = controller.held.missed(wanted, controller.in_force)
     if setting and controller.policy.mode == "control" and not controller.paused_by_person:
         number = turn.ask_router(setting)
     turn.change(promise=None, conditions=None)
@@ -121,13 +122,6 @@ def on_observed_again(turn: Turn, state: Blind, _event: Observed) -> None:
     )
     turn.read_back()
     entering.wait_anew(turn, "the router answers again")
-
-
-def _for_blind_times(turn: Turn) -> Mapping[str, ParameterValue]:
-    """Fall-back values that differ from those in force."""
-    controller = turn.controller
-    wanted = controller.policy.fall_back or controller.proven or controller.original
-    return controller.held.missed(wanted, controller.in_force)
 
 
 _TELLING = frozenset({"busy", "unknown"})  # of the second nobody knows that it does not

@@ -362,13 +362,13 @@ def _why_worse(
             return "worse than the old setting would be, as the model has it"
         return ""
     far_more = _carries_far_more(after, before)
+    # Of a queue that was so much longer its few drops are no measure: a window of W packets needs
+    # about 1 / W^2 of them dropped.
+    was_bloated = before.queue.mean > _BLOATED * max(after.queue.mean, 1.0)
     bounds = [
         each
         for each in policy.bounds
-        if not (
-            each.of_harm
-            and (far_more or (each.path.metric == "drop_rate" and _was_bloated(after, before)))
-        )
+        if not each.of_harm or not (far_more or (was_bloated and each.path.metric == "drop_rate"))
     ]
     broken = list(all_broken(after, before, bounds, expected.first_beside_previous))
     broken_before = {each.bound for each in all_broken(before, None, policy.bounds)}
@@ -412,14 +412,6 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
         return too_little if surely else "it looks worse than before, but that may be chance"
     surely = _beyond(now, then, 0.0, up=up)
     return "" if surely else "it looks better than before, but that may be chance"
-
-
-def _was_bloated(after: Stretch, before: Stretch) -> bool:
-    """Check whether the queue was so much longer that its few drops are no measure.
-
-    A window of W packets needs about 1 / W^2 of them dropped.
-    """
-    return before.queue.mean > _BLOATED * max(after.queue.mean, 1.0)
 
 
 def _carries_far_more(after: Stretch, before: Stretch) -> bool:

@@ -26,6 +26,7 @@ from vermilion.online.plan.solve import solve as solve_task
 from vermilion.online.sense.sampler import SAMPLE_INTERVAL_S
 from vermilion.scenario.errors import ScenarioError
 from vermilion.scenario.plugins import load_plugins, loaded_files
+from vermilion.simulate import mean_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -139,7 +140,7 @@ class SearchWorker:
 def _work(connection: Connection, solve: Solve, plugins: Sequence[Path]) -> None:
     """Do tasks until nobody sends any."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the controller's to answer
-    _warm_up()
+    mean_interval((0.0, 1.0))  # which imports what the first search would otherwise wait for
     for each in plugins:
         # A file that has gone since is missed only by a search that needs it, which then says so.
         with contextlib.suppress(ScenarioError):
@@ -151,13 +152,6 @@ def _work(connection: Connection, solve: Solve, plugins: Sequence[Path]) -> None
                 connection.send((solve(task), ""))
             except Exception as error:  # noqa: BLE001 - whatever it is, the controller goes on
                 connection.send((None, f"{type(error).__name__}: {error}"))
-
-
-def _warm_up() -> None:
-    """Import what the first search would otherwise wait for."""
-    from vermilion.simulate import mean_interval
-
-    mean_interval((0.0, 1.0))
 
 
 class WallClockDriver(Driver):

@@ -50,11 +50,6 @@ if TYPE_CHECKING:
 _THERE: Final[Mapping[str, object]] = {"handshake": False, "ecn_fallback": False}
 
 
-def _mark_parameters(*, capable: bool) -> dict[str, object]:
-    """Parameters of a sender that is present from the start."""
-    return {"ecn": True, **_THERE} if capable else {"ecn": False}
-
-
 def come_anew(group: Mapping[str, Any]) -> dict[str, Any]:
     """A group of flows that were there, as flows that shake hands first."""
     sender = {name: value for name, value in group["sender"].items() if name not in _THERE}
@@ -188,7 +183,7 @@ def flow_groups(
                         "path": list(path),
                         # Estimates are noisy; no round trip is below the link's own delay.
                         "rtt": f"{max(base_s, delay_s):.9f} s",
-                        "sender": {**_sender_texts(senders_of), **_mark_parameters(capable=ecn)},
+                        "sender": _sender_texts(senders_of, ecn=ecn),
                         "packet_size": f"{max(1, round(size))} bytes",
                         "start": f"0 s .. {_FLOWS_START_WITHIN_S} s",
                     }
@@ -339,9 +334,11 @@ def _queue_texts(discipline: str, values: Mapping[str, ParameterValue]) -> dict[
     return {name: table[name].exact_text(value) for name, value in values.items()}
 
 
-def _sender_texts(kind: SenderModel) -> dict[str, object]:
+def _sender_texts(kind: SenderModel, *, ecn: bool) -> dict[str, object]:
+    """A sender that is present from the start."""
     table = senders()[kind.congestion_control].parameters
     given = {name: table[name].exact_text(value) for name, value in kind.parameters}
     if kind.option_set is not None:
         given["option_set"] = kind.option_set
-    return {"congestion_control": kind.congestion_control, **given}
+    there = _THERE if ecn else {}
+    return {"congestion_control": kind.congestion_control, **given, "ecn": ecn, **there}

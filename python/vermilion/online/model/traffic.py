@@ -97,7 +97,7 @@ class Traffic:
         """The same with what each of several queues and paths has."""
         queues: dict[str, Traffic] = {}
         for link, part in picture.queues:
-            if link in picture.known_queues:
+            if part.has_rate:
                 # Of a queue that nothing crosses now its rate is all that is needed.
                 seen = (
                     part

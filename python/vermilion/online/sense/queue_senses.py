@@ -38,6 +38,7 @@ from vermilion.online.sense.sampler import (
     is_a_reading,
     is_frozen,
     lengthened,
+    saw_packets,
     since,
 )
 from vermilion.online.sense.traffic_estimate import TrafficEstimate
@@ -305,7 +306,7 @@ class QueueSenses:
             return replace(self, reading=now, held=None), None
         observation = _join_reports(self.held, observation)
         if now.time_s == before.time_s or is_frozen(before, observation):
-            if now.time_s - before.time_s > _FLUSHED_S and not _saw_packets(observation):
+            if now.time_s - before.time_s > _FLUSHED_S and not saw_packets(observation):
                 # Nothing moves and nothing waits any more: what waited was thrown away uncounted.
                 return replace(self, reading=now, held=None), None
             return replace(self, held=observation), None
@@ -554,11 +555,6 @@ def _agree(fresh: Guess, standing: Guess) -> bool:
         abs(fresh.flows - standing.flows) <= _SAME_GUESS * standing.flows
         and abs(fresh.base_s - standing.base_s) <= _SAME_GUESS * standing.base_s
     )
-
-
-def _saw_packets(observation: Observation) -> bool:
-    """Check whether the monitor saw packets."""
-    return observation.traffic is not None and int(observation.traffic.packets.sum()) > 0
 
 
 def _join_reports(held: Observation | None, latest: Observation) -> Observation:

@@ -217,15 +217,19 @@ def began_anew(before: Reading, now: Reading) -> bool:
     return fell(before, now) or not packets <= forwarded <= packets * _LARGEST_PACKET
 
 
+def saw_packets(observation: Observation) -> bool:
+    """Check whether the monitor saw packets."""
+    return observation.traffic is not None and int(observation.traffic.packets.sum()) > 0
+
+
 def is_frozen(before: Reading, observation: Observation) -> bool:
     """Check whether the counters stand still though the queue cannot have.
 
     An agent that answers from a cache shows it: packets of flows passed, or the backlog fell, while
     nothing was forwarded or dropped. A link that really carries nothing shows neither.
     """
-    now, traffic = observation.reading, observation.traffic
+    now = observation.reading
     moved = now.forwarded_packets > before.forwarded_packets or now.drops > before.drops
     if moved:
         return False
-    seen = traffic is not None and int(traffic.packets.sum()) > 0
-    return seen or now.backlog_packets < before.backlog_packets
+    return saw_packets(observation) or now.backlog_packets < before.backlog_packets

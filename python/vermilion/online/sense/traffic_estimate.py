@@ -249,11 +249,6 @@ class SetEstimate(TrafficEstimate):
         """Estimate of each queue."""
         return tuple(picture for _, picture in self.queues)
 
-    @property
-    def known_queues(self) -> tuple[str, ...]:
-        """The links whose rate is known, so that they can be modelled."""
-        return tuple(link for link, picture in self.queues if picture.has_rate)
-
     def describe(self) -> str:
         """One phrase: "40 flows: 8 of 48 ms through first, second; ..."."""
         paths = "; ".join(path.describe() for path in self.paths)
