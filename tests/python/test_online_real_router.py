@@ -310,7 +310,7 @@ def test_nothing_begins_where_it_cannot_be_written_down(tmp_path, monkeypatch):
         message = "the journal cannot be written: database or disk is full"
         raise JournalError(message)
 
-    monkeypatch.setattr(Journal, "_decision", full)
+    monkeypatch.setattr(Journal, "keep", full)
     kernel = BusyKernel()
     with pytest.raises(JournalError, match="disk is full"):
         Online(kernel, tmp_path, Freedom(mode="control"))
