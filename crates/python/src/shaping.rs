@@ -72,6 +72,16 @@ impl RateLaw {
         facts.set_item("wait_here_s", state.wait_here)?;
         facts.set_item("wait_behind_s", state.wait_behind)?;
         facts.set_item("waiting", state.waiting.map(vermilion_shaping::Waiting::name))?;
+        if let Some(choice) = state.choice {
+            let chosen = PyDict::new(python);
+            chosen.set_item("target_s", choice.target)?;
+            chosen.set_item("share", choice.share)?;
+            chosen.set_item("gain", choice.gain)?;
+            chosen.set_item("excess_before_s", choice.excess_before)?;
+            chosen.set_item("excess_s", choice.excess)?;
+            chosen.set_item("goodput", choice.goodput)?;
+            facts.set_item("choice", chosen)?;
+        }
         Ok(facts)
     }
 }

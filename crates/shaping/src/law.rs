@@ -48,6 +48,23 @@ impl Waiting {
     }
 }
 
+/// Constants that a model of the line has chosen, with what it says of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Choice {
+    /// Wait in the line's queue that is aimed at while the rate varies, in seconds.
+    pub target: f64,
+    /// Part of the capacity that is let out then.
+    pub share: f64,
+    /// Part of a new slope that the capacity takes over.
+    pub gain: f64,
+    /// 95th percentile of the wait in the line's queue with the constants before, in seconds.
+    pub excess_before: f64,
+    /// With these.
+    pub excess: f64,
+    /// Goodput as a part of that with the constants before.
+    pub goodput: f64,
+}
+
 /// Facts about the line for people.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct State {
@@ -63,6 +80,8 @@ pub struct State {
     pub wait_behind: Option<f64>,
     /// Place where packets wait.
     pub waiting: Option<Waiting>,
+    /// The last change of the law's constants.
+    pub choice: Option<Choice>,
 }
 
 /// A law that sets the rate of a shaper.

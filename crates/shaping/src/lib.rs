@@ -10,12 +10,15 @@ mod base_delay;
 mod fixed;
 pub mod keeper;
 mod law;
+mod line_model;
 mod passed;
 pub mod registry;
 mod service_curve;
+mod tuned_service_curve;
 
 pub use autorate::{Autorate, AutorateSettings};
 pub use fixed::{Fixed, FixedSettings};
-pub use law::{Answer, Direction, RateLaw, State, Waiting};
+pub use law::{Answer, Choice, Direction, RateLaw, State, Waiting};
 pub use registry::AnyLaw;
 pub use service_curve::{ServiceCurve, ServiceCurveSettings};
+pub use tuned_service_curve::{TunedServiceCurve, TunedServiceCurveSettings};

@@ -4,7 +4,7 @@ use vermilion_parameters::{Algorithm, AlgorithmSettings, ParameterError, Setting
 
 use crate::{
     Answer, Autorate, AutorateSettings, Fixed, FixedSettings, RateLaw, ServiceCurve,
-    ServiceCurveSettings, State,
+    ServiceCurveSettings, State, TunedServiceCurve, TunedServiceCurveSettings,
 };
 
 macro_rules! registry {
@@ -50,6 +50,7 @@ macro_rules! registry {
 
 registry! {
     ServiceCurve: ServiceCurveSettings,
+    TunedServiceCurve: TunedServiceCurveSettings,
     Autorate: AutorateSettings,
     Fixed: FixedSettings,
 }

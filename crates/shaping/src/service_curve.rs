@@ -16,6 +16,10 @@ settings! {
     direction: Direction = Up, "ours";
     /// wait in the line's queue that is accepted while the line's rate varies; steady lines have next to none
     excess: Seconds = 0.03 in [0.001, 1] log [0.005, 0.1], "cake-autorate: owd_delta_delay_thr_ms";
+    /// part of the capacity that is let out while the line's rate varies; steady lines have all of it
+    share: f64 = 1.0 in [0.1, 1] linear [0.5, 1], "ours";
+    /// part of a new slope that the capacity takes over
+    gain: f64 = 0.4 in [0.01, 1] log [0.1, 1], "ours";
     /// least rate
     minimum: BitPerSecond = 3e5 in [1e3, 1e13] log [1e4, 1e9], "ours";
     /// largest rate; automatic: none
@@ -42,8 +46,6 @@ const JITTER: u64 = 3 * MS;
 const SPAN: u64 = 60 * MS;
 const SPAN_PACKETS: f64 = 20.0;
 const LONGEST_SPAN: u64 = 600 * MS;
-/// Part of a new slope that the capacity takes over.
-const GAIN: f64 = 0.4;
 /// Difference of a slope's logarithm that is no surprise, and packets more or less that are none.
 const SURPRISE: f64 = 0.1;
 const NOISE_PACKETS: f64 = 3.0;
@@ -53,7 +55,7 @@ const MOST_PATIENCE: u64 = 8 * SECOND;
 /// Patience of a line that is steady.
 const STEADY: u64 = 2 * SECOND;
 /// Load from which the shaper holds somebody back; with which a step upwards has been used on a steady line.
-const LOADED: f64 = 0.8;
+pub(crate) const LOADED: f64 = 0.8;
 const USED: f64 = 0.92;
 /// Time after which a probe shows what a step upwards has done.
 const TRIAL: u64 = 40 * MS;
@@ -64,12 +66,12 @@ const STUCK: u64 = 1_500 * MS;
 
 /// Point of the line's service curve: all bytes let out before a probe have been served when it comes through.
 #[derive(Clone, Copy, Debug, Default)]
-struct Point {
+pub(crate) struct Point {
     /// When the probe came through, less the way there.
-    served: u64,
-    bytes: f64,
+    pub(crate) served: u64,
+    pub(crate) bytes: f64,
     /// Its wait in the line's queue.
-    wait: u64,
+    pub(crate) wait: u64,
 }
 
 /// Search for more capacity than is known.
@@ -162,8 +164,23 @@ impl ServiceCurve {
         }
     }
 
+    /// Takes other settings, and keeps what is known of the line.
+    pub(crate) fn set(&mut self, set: ServiceCurveSettings) {
+        self.set = set;
+    }
+
+    /// Points of the curve, the oldest first.
+    pub(crate) fn points(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter()
+    }
+
+    /// Round trip without waits, in nanoseconds.
+    pub(crate) fn trip(&self) -> u64 {
+        self.trip
+    }
+
     /// A wait that is more than jitter and a packet before it, in nanoseconds.
-    fn noticed(&self) -> u64 {
+    pub(crate) fn noticed(&self) -> u64 {
         JITTER + (1.5 * self.packet_time() * 1e9) as u64
     }
 
@@ -188,7 +205,7 @@ impl ServiceCurve {
     }
 
     /// True while the shaper holds somebody back: that part of its rate is used.
-    fn is_loaded(&self, part: f64) -> bool {
+    pub(crate) fn is_loaded(&self, part: f64) -> bool {
         // Over a few packets at least, or their sizes decide.
         let span = (100 * MS).max((12.0 * PACKET / self.rate * 1e9) as u64).min(SECOND);
         self.passed.rate(span).is_some_and(|rate| rate > part * self.rate)
@@ -274,13 +291,13 @@ impl ServiceCurve {
                 self.patience /= 2;
             }
             self.patience = self.patience.clamp(self.trip.min(PATIENCE), MOST_PATIENCE);
-            self.capacity *= (GAIN * surprise).exp();
+            self.capacity *= (self.set.gain * surprise).exp();
             if !self.is_seen {
                 self.settles_until = end.served.saturating_add(SETTLING);
             }
             self.is_seen = true;
         } else if surprise > packet {
-            self.capacity += GAIN * (slope - self.capacity);
+            self.capacity += self.set.gain * (slope - self.capacity);
         }
     }
 
@@ -402,7 +419,8 @@ impl RateLaw for ServiceCurve {
         let target = excess * (1.0 - calm) + steady * calm;
         let most_part = if self.is_seen && now < self.settles_until { 0.85 } else { 1.6 };
         let part = (1.0 + (target - standing) / response).clamp(0.05, most_part);
-        self.rate = (self.capacity * part).clamp(least, most);
+        let share = self.set.share + (1.0 - self.set.share) * calm;
+        self.rate = (self.capacity * share * part).clamp(least, most);
         let accepted = (self.set.excess.0 * 1e9) as u64;
         self.waiting = Some(if self.last_wait() > self.noticed().max(accepted) {
             Waiting::Behind
@@ -423,6 +441,7 @@ impl RateLaw for ServiceCurve {
             wait_here: last.map(|_| self.own_wait as f64 / 1e9),
             wait_behind: last.map(|last| last.wait as f64 / 1e9),
             waiting: last.and(self.waiting),
+            choice: None,
         }
     }
 }
