@@ -59,13 +59,13 @@ const MOST_FACTOR: f64 = 1.1;
 #[derive(Clone, Debug)]
 pub struct TunedServiceCurve {
     set: TunedServiceCurveSettings,
-    law: ServiceCurve,
+    law: Box<ServiceCurve>,
     line: LineModel,
     noted: u64,
     bytes: f64,
     present: usize,
     choice: Option<Choice>,
-    found: [Outcome; CANDIDATES],
+    found: Vec<Outcome>,
     /// Searches that count in `found`, the older ones less.
     searches: f64,
     measured: f64,
@@ -78,14 +78,14 @@ impl TunedServiceCurve {
     #[must_use]
     pub fn new(set: TunedServiceCurveSettings) -> Self {
         Self {
-            law: ServiceCurve::new(settings_of(&set, DEFAULT)),
+            law: Box::new(ServiceCurve::new(settings_of(&set, DEFAULT))),
             set,
             line: LineModel::default(),
             noted: 0,
             bytes: 0.0,
             present: DEFAULT,
             choice: None,
-            found: [Outcome { carried: 0.0, excess: 0.0 }; CANDIDATES],
+            found: vec![Outcome { carried: 0.0, excess: 0.0 }; CANDIDATES],
             searches: 0.0,
             measured: 0.0,
             tried: Vec::new(),
@@ -158,16 +158,17 @@ impl TunedServiceCurve {
         let is_shorter = best.excess < present.excess - gained;
         let is_enough = within.is_some() && present.excess <= bound && is_cheap(&present);
         if is_more || is_shorter && !is_enough {
+            let set = settings_of(&self.set, at);
             self.choice = Some(Choice {
-                target: settings_of(&self.set, at).excess.0,
-                share: settings_of(&self.set, at).share,
-                gain: settings_of(&self.set, at).gain,
+                target: set.excess.0,
+                share: set.share,
+                gain: set.gain,
                 excess_before: (present.excess + factor).exp(),
                 excess: (best.excess + factor).exp(),
                 goodput: best.carried / present.carried,
             });
+            self.law.set(set);
             self.present = at;
-            self.law.set(settings_of(&self.set, at));
         }
     }
 }
