@@ -1,15 +1,20 @@
 """Laws that keep a shaper at the rate of its line, on lines drawn from seeds and on recorded ones.
 
     python benches/rate_laws.py [TRACE ...] [--seeds 3] [--threads 2] [--table FILE]
+    python benches/rate_laws.py --tuned [--seeds 3] [--threads 2] [--table FILE]
 
-`--table` writes what docs/scenario-language.md includes (docs/figures/rate_laws.txt). TRACE are
-files of Mahimahi's format to measure besides; none are kept here.
+`--table` writes what the documentation includes (docs/figures/rate_laws.txt and, with `--tuned`,
+docs/figures/rate_laws_tuned.txt). TRACE are files of Mahimahi's format to measure besides; none are
+kept here.
 
 CAKE and behind it (in a download before it) a modem with 700 packets of room. Four Linux CUBIC
 flows, round trips of 45 to 55 ms, and a call; six reflectors, a probe each 50 ms; 60 s, from 10 s
 on. Excess is the call's 95th percentile less that of the empty line. `service-curve` has its
 defaults, `autorate` is told the 5th, 25th and 99th percentile of the line's rate over windows of a
 second, `fixed` the 10th, and `oracle` takes 0.95 of what the line can in the next 0.1 s.
+
+With `--tuned`: constants of `service-curve` that stay, and those that a model of the last minutes
+chooses; 150 s, from 70 s on.
 """
 
 from __future__ import annotations
@@ -27,6 +32,8 @@ from vermilion.scenario.load import scenario_from_document
 from vermilion.simulate import run
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from vermilion.simulate import Result
 
 LAWS: Final = ("service-curve", "autorate", "fixed", "oracle")
@@ -83,10 +90,16 @@ Row = tuple[float, float, float]
 
 
 def simulated(
-    line: dict[str, Any], control: dict[str, Any] | None, direction: str, seed: int
+    line: dict[str, Any],
+    control: dict[str, Any] | None,
+    direction: str,
+    seed: int,
+    seconds: tuple[int, int] = (10, 60),
 ) -> Result:
     """A run of the network over a line; without a law only probes and the call are there."""
-    document = parse_scenario(NETWORK).document | {}
+    document = parse_scenario(NETWORK).document | {
+        key: f"{each} s" for key, each in zip(("warm_up", "duration"), seconds, strict=True)
+    }
     links = {name: dict(link) for name, link in document["links"].items()}
     flows = {name: dict(group) for name, group in document["flows"].items()}
     links["modem"] = {key: links["modem"][key] for key in ("delay", "queue")} | line
@@ -127,6 +140,40 @@ def measured(line: dict[str, Any], seed: int) -> dict[tuple[str, str], Row]:
                 call_p95_ms(result) - call_p95_ms(empty),
             )
     return rows
+
+
+def with_models(names: Iterable[str], seeds: int, threads: int) -> str:
+    """The table of constants that stay, and of those that a model chooses."""
+    span = (70, 150)
+    told = (10, 30)
+    ways = [(law, excess) for excess in told for law in ("service-curve", "tuned-service-curve")]
+
+    def row(name: str, direction: str, seed: int) -> list[tuple[float, float]]:
+        line = LINES[name]
+        base = call_p95_ms(simulated(line, None, "up", seed, span))
+        found = []
+        for law, excess in ways:
+            control = {"law": law, "excess": f"{excess} ms"}
+            result = simulated(line, control, direction, seed, span)
+            used = float(result.link("modem").total["utilization"] or 0.0)
+            found.append((used, call_p95_ms(result) - base))
+        return found
+
+    heads = " | ".join(f"{each} ms | {each} ms, model" for each in told)
+    text = [f"| line, mean in Mbit/s | {heads} |", "|" + " --- |" * (len(ways) + 1)]
+    with ThreadPoolExecutor(threads) as pool:
+        jobs = {
+            (name, direction): [
+                pool.submit(row, name, direction, seed) for seed in range(1, seeds + 1)
+            ]
+            for name in names
+            for direction in ("up", "down")
+        }
+        for (name, direction), those in jobs.items():
+            means = np.mean([each.result() for each in those], axis=0)
+            cells = [f"{100 * used:.0f} %, {excess:.0f}" for used, excess in means]
+            text.append(f"| {name}, {direction} | {' | '.join(cells)} |")
+    return "\n".join(text)
 
 
 def geometric(ratios: list[float]) -> float:
@@ -171,16 +218,20 @@ def main() -> None:
     parser.add_argument("traces", nargs="*", type=Path)
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--tuned", action="store_true", help="constants that a model chooses")
     parser.add_argument("--table", type=Path)
     options = parser.parse_args()
     lines = LINES | {path.name: {"trace": str(path.resolve())} for path in options.traces}
-    with ThreadPoolExecutor(options.threads) as pool:
-        jobs = {
-            name: [pool.submit(measured, line, seed) for seed in range(1, options.seeds + 1)]
-            for name, line in lines.items()
-        }
-        found = {name: [job.result() for job in each] for name, each in jobs.items()}
-    text = tables(found)
+    if options.tuned:
+        text = with_models(LINES, options.seeds, options.threads)
+    else:
+        with ThreadPoolExecutor(options.threads) as pool:
+            jobs = {
+                name: [pool.submit(measured, line, seed) for seed in range(1, options.seeds + 1)]
+                for name, line in lines.items()
+            }
+            found = {name: [job.result() for job in each] for name, each in jobs.items()}
+        text = tables(found)
     print(text)
     if options.table is not None:
         options.table.write_text(f"{text}\n{made_by('benches/rate_laws.py')}\n", encoding="utf-8")

@@ -331,12 +331,13 @@ class Kept:
     """A side of a line that carries 10 Mbit/s, and the time of its process."""
 
     def __init__(self, monkeypatch, mode="control"):
-        self.now, self.wanted = SECOND, 10e6
+        self.now, self.wanted, self.choice = SECOND, 10e6, None
         monkeypatch.setattr("vermilion.line.side.time", self)
         self.shaper, self.log, self.proposals, self.told = FakeShaper(), Noted(), [], []
         self.prober = SimpleNamespace(answered=100, last_answer=SECOND, base_fell=0, trip=20 * MS)
         law = SimpleNamespace(
-            rate=lambda _, __: self.wanted, state=lambda: {"capacity_bit_per_s": 10e6}
+            rate=lambda _, __: self.wanted,
+            state=lambda: {"capacity_bit_per_s": 10e6, "choice": self.choice},
         )
         keeper = _core.RateKeeper(5e6, mode, 300e3)
         guardian = SimpleNamespace(tell=lambda word: self.told.append(word) or True)
@@ -375,6 +376,17 @@ def test_the_rate_follows_the_law_and_is_left_safe(monkeypatch):
     assert kept.shaper.rate == 10e6
     assert kept.log.kinds == ["applied", "end"]
     assert kept.log[0].reason == "up: 10.0 Mbit/s; the line carries about 10.0 Mbit/s"
+
+
+def test_constants_that_a_model_has_chosen_are_told_once_and_not_to_who_only_looks(monkeypatch):
+    choice = {"target_s": 0.009, "share": 0.9, "gain": 1.0}
+    choice |= {"excess_before_s": 0.038, "excess_s": 0.024, "goodput": 0.97}
+    for mode, kinds in (("control", ["applied", "tuned"]), ("observe", [])):
+        kept = Kept(monkeypatch, mode)
+        kept.go(5)
+        kept.choice = choice
+        kept.go(5)
+        assert kept.log.kinds == kinds
 
 
 def test_rates_of_one_day_are_kept_in_memory(monkeypatch):

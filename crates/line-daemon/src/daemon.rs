@@ -112,7 +112,11 @@ impl Side {
             (Some(Waiting::Nowhere), _) => format!("packets wait nowhere: {waits}"),
         };
         let (name, rate) = (self.name(), shown(self.keeper.in_force));
-        format!("{name}: {rate}{line}; {place}")
+        let constants = state.choice.map_or_else(String::new, |it| {
+            let (share, target) = (100.0 * it.share, 1e3 * it.target);
+            format!("; {share:.0} % of it and {target:.0} ms on it did best in a model of it")
+        });
+        format!("{name}: {rate}{line}{constants}; {place}")
     }
 
     /// What there is to say of an event: rates are in the reports.
@@ -174,7 +178,7 @@ fn law(direction: Direction, set: &Settings, start: f64) -> Result<AnyLaw, Strin
     if start > 0.0 {
         values.insert("start".to_owned(), Value::Number(start));
     }
-    AnyLaw::from_values("service-curve", &values).map_err(|error| error.to_string())
+    AnyLaw::from_values("tuned-service-curve", &values).map_err(|error| error.to_string())
 }
 
 /// Opens the shapers; what stands there is written down before anything is changed.

@@ -45,7 +45,7 @@ def service_curve(direction: Direction, excess_s: float, start_bit_per_s: float)
 
     Args:
         direction: of the packets that are held back.
-        excess_s: wait in the line's own queue that is accepted.
+        excess_s: 95th percentile of the wait in the line's own queue that is accepted.
         start_bit_per_s: rate found.
     """
     from vermilion import _core
@@ -53,7 +53,7 @@ def service_curve(direction: Direction, excess_s: float, start_bit_per_s: float)
     settings: dict[str, object] = {"direction": direction, "excess": excess_s}
     if start_bit_per_s:
         settings["start"] = start_bit_per_s
-    law: Law = _core.RateLaw("service-curve", json.dumps(settings))
+    law: Law = _core.RateLaw("tuned-service-curve", json.dumps(settings))
     return law
 
 

@@ -99,6 +99,7 @@ class Side:
         self._place = ("nowhere", 0)
         self._told_place = "nowhere"
         self._told_safe, self._told_at = 0.0, 0
+        self._told_choice: dict[str, float] | None = None
         self._backlog_s = 0.0
 
     def note(
@@ -148,7 +149,9 @@ class Side:
         passed = 8.0 * (self.bytes_of(traffic) - self.bytes_of(before))
         self.wanted = self.law.rate(now, self.bytes_of(traffic))
         self._sum, self._steps = self._sum + self.wanted, self._steps + 1
-        self.capacity = self.law.state().get("capacity_bit_per_s")
+        state = self.law.state()
+        self.capacity = state.get("capacity_bit_per_s")
+        self._tell_choice(state.get("choice"))
         self._carries = carries
         rate, events = self.keeper.step(
             now,
@@ -189,6 +192,22 @@ class Side:
             self.note(DecisionKind(name), reason, details)
             if name == DecisionKind.PROPOSED and rate is not None:
                 self._on_proposal(Propose(self.number, {PARAMETER: rate}, reason))
+
+    def _tell_choice(self, choice: dict[str, float] | None) -> None:
+        """Write down that a model of the line has chosen other constants of the law."""
+        if choice == self._told_choice or choice is None:
+            return
+        self._told_choice = choice
+        if not self.keeper.acts:
+            return
+        before, after = (1e3 * choice[name] for name in ("excess_before_s", "excess_s"))
+        share, stands = 100 * choice["share"], 1e3 * choice["target_s"]
+        words = (
+            f"{self.direction}: while the line varies, {share:.0f} % of it are used and "
+            f"{stands:.2g} ms stand on it. In a model of the last minutes 95 % wait less "
+            f"than {after:.0f} ms then ({before:.0f} ms before), with {choice['goodput']:.2f} of the goodput"
+        )
+        self.note(DecisionKind.TUNED, words, {"constants": choice})
 
     def _look(self) -> ShaperState:
         """Read the shaper; the keeper hears whether somebody else has set it.

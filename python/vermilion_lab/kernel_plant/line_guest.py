@@ -426,7 +426,7 @@ def keep(case: dict[str, Any], until: int) -> dict[str, Any]:
         if case["law"] == "oracle":
             return Oracle(case, until - round(1e9 * case["duration_s"]))
         settings = case.get("settings", {})
-        if case["law"] == "service-curve":
+        if case["law"].endswith("service-curve"):
             known = {"start": start} if start else {}
             settings = {"direction": direction, "excess": excess_s, **known, **settings}
         laws.append(Timed(_core.RateLaw(case["law"], json.dumps(settings))))
