@@ -10,6 +10,8 @@ pub(crate) const CELLS: usize = 1200;
 const SETTLING: usize = 100;
 /// Steps of a replay in a cell.
 const STEPS: usize = 2;
+/// Growth of what senders send in a step, at the most: they double it within a second.
+const GROWTH: f64 = 1.0175;
 /// A full packet, in bits.
 const PACKET: f64 = 8.0 * 1514.0;
 /// Room of the line's queue, in seconds of its mean capacity.
@@ -144,6 +146,7 @@ impl LineModel {
             Direction::Up => 0,
             Direction::Down => (self.trip / step).max(1) as usize,
         };
+        let mut flow = mean;
         let mut rates = VecDeque::from(vec![mean; lag + 1]);
         let (mut let_out, mut served, mut lost) = (0.0_f64, 0.0_f64, 0.0_f64);
         let (mut could, mut carried) = (0.0, 0.0);
@@ -168,12 +171,13 @@ impl LineModel {
             };
             rates.push_back(law.rate(now, bytes as u64));
             let rate = rates.pop_front().unwrap_or(mean);
+            flow = if matches!(direction, Direction::Up) { rate } else { rate.min(flow * GROWTH) };
             if at % STEPS == 0 {
                 let sent = if matches!(direction, Direction::Up) { now } else { now - self.trip };
                 law.probe_sent(sent, bytes as u64);
                 probes.push_back((now, let_out - lost));
             }
-            let_out += wanted.min(rate * step as f64 / 1e9);
+            let_out += wanted.min(flow * step as f64 / 1e9);
             let sent = room.min(let_out - lost - served);
             let (before, ends) = (served, now + step);
             served += sent;

@@ -38,10 +38,12 @@ const GAINED: f64 = 0.1;
 const GAINED_IN_VAIN: f64 = 0.3;
 const GAINED_GOODPUT: f64 = 0.02;
 /// Targets as parts of the excess, parts of the capacity, and gains that are tried.
-const TARGETS: [f64; 4] = [1.0, 0.3, 0.1, 2.0];
-const SHARES: [f64; 4] = [1.0, 0.9, 0.8, 0.7];
+const TARGETS: [f64; 4] = [1.0, 2.0, 0.3, 0.1];
+const SHARES: [f64; 2] = [1.0, 0.9];
 const GAINS: [f64; 2] = [0.4, 1.0];
-const CANDIDATES: usize = TARGETS.len() * SHARES.len() * GAINS.len();
+/// Sets of them upwards, and downwards, where a shorter target costs much more than a model of senders says.
+const UP: usize = TARGETS.len() * SHARES.len() * GAINS.len();
+const DOWN: usize = UP / 2;
 /// The first: what the law has by itself.
 const DEFAULT: usize = 0;
 /// Least wait that counts, in seconds.
@@ -77,6 +79,10 @@ impl TunedServiceCurve {
     /// The law of these settings.
     #[must_use]
     pub fn new(set: TunedServiceCurveSettings) -> Self {
+        let candidates = match set.direction {
+            Direction::Up => UP,
+            Direction::Down => DOWN,
+        };
         Self {
             law: Box::new(ServiceCurve::new(settings_of(&set, DEFAULT))),
             set,
@@ -85,7 +91,7 @@ impl TunedServiceCurve {
             bytes: 0.0,
             present: DEFAULT,
             choice: None,
-            found: vec![Outcome { carried: 0.0, excess: 0.0 }; CANDIDATES],
+            found: vec![Outcome { carried: 0.0, excess: 0.0 }; candidates],
             searches: 0.0,
             measured: 0.0,
             tried: Vec::new(),
@@ -116,7 +122,7 @@ impl TunedServiceCurve {
         }
         let mut law = ServiceCurve::new(settings_of(&self.set, self.tried.len()));
         self.tried.push(self.line.replay(&mut law, self.set.direction));
-        if self.tried.len() == CANDIDATES {
+        if self.tried.len() == self.found.len() {
             self.remember();
             self.decide();
             self.next = now + REST;
@@ -145,7 +151,7 @@ impl TunedServiceCurve {
         let bound = self.set.excess.0.ln() - factor;
         let most = self.found.iter().map(|it| it.carried).fold(0.0, f64::max);
         let is_cheap = |it: &Outcome| it.carried >= (1.0 - self.set.price) * most;
-        let cheap = || (0..CANDIDATES).filter(|&at| is_cheap(&self.found[at]));
+        let cheap = || (0..self.found.len()).filter(|&at| is_cheap(&self.found[at]));
         let within = cheap()
             .filter(|&at| self.found[at].excess <= bound)
             .max_by(|&a, &b| self.found[a].carried.total_cmp(&self.found[b].carried));

@@ -205,7 +205,8 @@ class Side:
         words = (
             f"{self.direction}: while the line varies, {share:.0f} % of it are used and "
             f"{stands:.2g} ms stand on it. In a model of the last minutes 95 % wait less "
-            f"than {after:.0f} ms then ({before:.0f} ms before), with {choice['goodput']:.2f} of the goodput"
+            f"than {after:.0f} ms then ({before:.0f} ms before), with "
+            f"{choice['goodput']:.2f} of the goodput"
         )
         self.note(DecisionKind.TUNED, words, {"constants": choice})
 
