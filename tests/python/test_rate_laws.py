@@ -11,7 +11,7 @@ from vermilion._core import ParameterError, RateLaw, rate_laws
 
 def test_every_law_is_listed_and_can_be_made():
     names = [law["name"] for law in json.loads(rate_laws())]
-    assert names == ["service-curve", "autorate", "fixed"]
+    assert names == ["service-curve", "tuned-service-curve", "autorate", "fixed"]
     for name in names:
         law = RateLaw(name)
         law.probe_sent(1_000_000_000, 0)
