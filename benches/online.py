@@ -1,12 +1,12 @@
 """The on-line controller on networks that nobody made for it.
 
-    python benches/online.py --label before [--networks PATTERN] [--seeds N] [--results FILE]
+    python benches/online.py [--label fresh] [--networks PATTERN] [--seeds N] [--results FILE]
     python benches/online.py --label placebo --placebo [--networks PATTERN] [--seeds N]
     python benches/online.py --table [--results BEFORE [AFTER]]
     python benches/online.py --findings --results BEFORE AFTER
 
-Runs `vermilion.online.run_online` on each network of `online_networks/` with seeds 1, 2, ..., N, or
-from another one on (`--first-seed`), all networks with the first seed before any with another, and
+Runs `vermilion.online.run_online` on each network of `online_networks/` with N seeds, those that
+nobody had used or from another one on (`--first-seed`), all networks with the first seed before any with another, and
 adds a line to the results for each run. What the results hold already is not run again, so an
 interrupted benchmark goes on where it stood. With `--table` it prints what one or two files of
 results say, beside each other, of two files only the runs that both have; with `--findings` only
@@ -43,13 +43,13 @@ LONGEST_CPU_S = 600.0
 def main() -> None:
     """Runs what is missing, or prints the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--label", default="before", help="of the controller: before, after")
+    parser.add_argument("--label", default="fresh", help="of the controller and its seeds")
     parser.add_argument(
         "--results", type=Path, nargs="*", help="default: results/online-LABEL.jsonl"
     )
     parser.add_argument("--networks", default="*", help="a pattern of names")
     parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--first-seed", type=int, default=1, help="of networks nobody has seen")
+    parser.add_argument("--first-seed", type=int, default=9001, help="nobody had used these")
     parser.add_argument("--evaluations", type=int, default=EVALUATIONS)
     parser.add_argument("--longest-cpu-s", type=float, default=LONGEST_CPU_S)
     parser.add_argument("--placebo", action="store_true", help="a change that does not matter")
@@ -58,7 +58,7 @@ def main() -> None:
     given = parser.parse_args()
     if given.table or given.findings:
         files = given.results or [
-            file for label in ("before", "after") if (file := default_file(label)).exists()
+            file for label in ("placebo", "fresh") if (file := default_file(label)).exists()
         ]
         shared = common({file.stem.rpartition("-")[2]: load(file) for file in files})
         print(summary_of_findings(shared) if given.findings else table(shared))
