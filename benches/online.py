@@ -8,9 +8,9 @@
 Runs `vermilion.online.run_online` on each network of `online_networks/` with N seeds, those that
 nobody had used or from another one on (`--first-seed`), all networks with the first seed before any
 with another, and adds a line to the results for each run. What the results hold already is not run
-again, so an interrupted benchmark goes on where it stood. With `--table` it prints what one or two files of
-results say, beside each other, of two files only the runs that both have; with `--findings` only
-the part on nine faults.
+again, so an interrupted benchmark goes on where it stood. With `--table` it prints what one or two
+files of results say, beside each other, of two files only the runs that both have; with
+`--findings` only the part on nine faults.
 
 With `--placebo` there is no controller, but a change that does not matter: how often bounds of harm
 are broken by chance (`online_networks/placebo.py`).

@@ -1,11 +1,11 @@
 """What it spares to let two settings meet the same seed, or to fork one warmed-up network for both.
 
-    python benches/pairs.py [--seeds 40] > docs/figures/pairs.txt
+    python benches/pairs.py [--seeds 200] > docs/figures/pairs.txt
 
 Two REDs on `varying-load`, from the 13th second on: the 95th percentile of the queueing delay over
-windows of some length. *Forks* begin as one network of 12 s, and settle for a second. With the *same seed*
-each setting runs from the beginning. If pairs say no more than two runs that know nothing of each
-other, the variance of their difference is the sum of both variances, and its part of it is 1.
+windows of some length. *Forks* begin as one network of 12 s, and settle for a second. With the *same
+seed* each setting runs from the beginning. If pairs say no more than two runs that know nothing of
+each other, the variance of their difference is the sum of both variances, and its part of it is 1.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def pair(seed: int, *, forks: bool) -> NDArray[np.float64]:
 def main() -> None:
     """Prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--seeds", type=int, default=40)
+    parser.add_argument("--seeds", type=int, default=200)
     seeds = range(1, parser.parse_args().seeds + 1)
     found = {
         name: np.array([pair(seed, forks=forks) for seed in seeds])
