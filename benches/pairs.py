@@ -5,7 +5,8 @@
 Two REDs on `varying-load`, from the 13th second on: the 95th percentile of the queueing delay over
 windows of some length. *Forks* begin as one network of 12 s, and settle for a second. With the
 *same seed* each setting runs from the beginning. If pairs say no more than two runs that know
-nothing of each other, the variance of their difference is the sum of both variances, and its part of it is 1.
+nothing of each other, the variance of their difference is the sum of both, and its part of that is
+1.
 """
 
 from __future__ import annotations
