@@ -445,7 +445,14 @@ class ChaosRun:
             > MOST_IN_THE_END
         ):
             unsafe("a flood of decisions when all is well")
-        foreign = any(each.kind == "hand" for each in self.router.begun)
+        # Counters that stand still hide a reboot, which then looks like somebody's hand.
+        frozen = [each for each in self.router.begun if each.kind == "freeze"]
+        foreign = any(
+            each.kind == "hand"
+            or each.kind == "reboot"
+            and any(it.begins_s <= each.begins_s < it.ends_s for it in frozen)
+            for each in self.router.begun
+        )
         if not foreign and any(each.kind == "hands-off" for each in self.decided):
             unsafe("somebody else is suspected, and nobody else was there")
         self._check_outcome()
