@@ -449,8 +449,10 @@ class ChaosRun:
         frozen = [each for each in self.router.begun if each.kind == "freeze"]
         foreign = any(
             each.kind == "hand"
-            or each.kind == "reboot"
-            and any(it.begins_s <= each.begins_s < it.ends_s for it in frozen)
+            or (
+                each.kind == "reboot"
+                and any(it.begins_s <= each.begins_s < it.ends_s for it in frozen)
+            )
             for each in self.router.begun
         )
         if not foreign and any(each.kind == "hands-off" for each in self.decided):
