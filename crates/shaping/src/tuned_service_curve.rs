@@ -37,13 +37,15 @@ const LEAST_SEARCHES: f64 = 1.5;
 const GAINED: f64 = 0.1;
 const GAINED_IN_VAIN: f64 = 0.3;
 const GAINED_GOODPUT: f64 = 0.02;
+/// How many times more goodput is given or gained than the model says: it has no senders that must find what is free.
+const COST: f64 = 2.5;
 /// Targets as parts of the excess, parts of the capacity, and gains that are tried.
-const TARGETS: [f64; 4] = [1.0, 2.0, 0.3, 0.1];
+const TARGETS: [f64; 3] = [1.0, 2.0, 0.3];
 const SHARES: [f64; 2] = [1.0, 0.9];
 const GAINS: [f64; 2] = [0.4, 1.0];
 /// Sets of them upwards, and downwards, where a shorter target costs much more than a model of senders says.
 const UP: usize = TARGETS.len() * SHARES.len() * GAINS.len();
-const DOWN: usize = UP / 2;
+const DOWN: usize = 2 * SHARES.len() * GAINS.len();
 /// The first: what the law has by itself.
 const DEFAULT: usize = 0;
 /// Least wait that counts, in seconds.
@@ -150,7 +152,7 @@ impl TunedServiceCurve {
         let factor = (self.measured - present.excess).clamp(-MOST_FACTOR, MOST_FACTOR);
         let bound = self.set.excess.0.ln() - factor;
         let most = self.found.iter().map(|it| it.carried).fold(0.0, f64::max);
-        let is_cheap = |it: &Outcome| it.carried >= (1.0 - self.set.price) * most;
+        let is_cheap = |it: &Outcome| it.carried >= (1.0 - self.set.price / COST) * most;
         let cheap = || (0..self.found.len()).filter(|&at| is_cheap(&self.found[at]));
         let within = cheap()
             .filter(|&at| self.found[at].excess <= bound)
@@ -159,7 +161,7 @@ impl TunedServiceCurve {
             cheap().min_by(|&a, &b| self.found[a].excess.total_cmp(&self.found[b].excess));
         let Some(at) = within.or(shortest) else { return };
         let best = self.found[at];
-        let is_more = best.carried > (1.0 + GAINED_GOODPUT) * present.carried;
+        let is_more = best.carried > (1.0 + GAINED_GOODPUT / COST) * present.carried;
         let gained = if within.is_some() { GAINED } else { GAINED_IN_VAIN };
         let is_shorter = best.excess < present.excess - gained;
         let is_enough = within.is_some() && present.excess <= bound && is_cheap(&present);
@@ -171,7 +173,7 @@ impl TunedServiceCurve {
                 gain: set.gain,
                 excess_before: (present.excess + factor).exp(),
                 excess: (best.excess + factor).exp(),
-                goodput: best.carried / present.carried,
+                goodput: (best.carried / present.carried).powf(COST),
             });
             self.law.set(set);
             self.present = at;
