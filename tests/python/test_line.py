@@ -77,7 +77,7 @@ class World:
                     there = self.now + round(wait * MS) + self.trips[probe.address] * MS // 2
                     back = there + self.trips[probe.address] * MS // 2
                     stamp = (there // MS + self.clock_ms) % DAY
-                    stamps = (stamp, stamp) if probe.kind == "timestamp" else None
+                    stamps = (stamp * MS, stamp * MS) if probe.kind == "timestamp" else None
                     pending.append(
                         (back, Heard(probe.sequence, ANSWER, probe.kind, probe.address, stamps))
                     )
@@ -110,7 +110,7 @@ def test_answers_are_read_and_strange_packets_are_not():
     heard = parse_packet(packet_of(request("echo", 0x1234, 7, 0)), 0x1234)
     assert (heard.sequence, heard.is_answer, heard.source) == (7, True, "192.0.2.1")
     stamps = request("timestamp", 1, 2, 0)[:12] + struct.pack("!II", 11, 12)
-    assert parse_packet(packet_of(stamps, kind=14), 1).stamps == (11, 12)
+    assert parse_packet(packet_of(stamps, kind=14), 1).stamps == (11 * MS, 12 * MS)
     assert parse_packet(packet_of(request("echo", 0x1234, 7, 0)), 0x1235) is None
     noise = random.Random(1)
     for _ in range(500):

@@ -133,7 +133,8 @@ def online(
         typer.Option(
             "--reflector",
             metavar="ADDRESS",
-            help="With --line: host to probe, instead of public ones. Repeatable.",
+            help="With --line: host to probe, or irtt://ADDRESS[:PORT] of an IRTT server, "
+            "instead of public ones. Repeatable.",
             show_default=False,
         ),
     ] = None,

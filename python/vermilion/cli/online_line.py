@@ -17,6 +17,7 @@ from vermilion.cli.online_router import Attendance, default_journal
 from vermilion.cli.online_surroundings import show_as_json
 from vermilion.cli.output import STANDARD_OUTPUT, check_outputs, output_file, say
 from vermilion.cli.real_routers import check_privileges
+from vermilion.line.irtt import SCHEME, server_of
 from vermilion.scenario.errors import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class LineRequest:
     Attributes:
         direction: of the packets that are held back.
         excess_s: wait in the line's own queue that is accepted.
-        reflectors: addresses to probe; empty: public ones.
+        reflectors: addresses to probe, or ``irtt://ADDRESS:PORT``; empty: public ones.
     """
 
     direction: Literal["up", "down", "both"]
@@ -62,6 +63,7 @@ def online_line(request: RouterRequest, line: LineRequest) -> None:
     from vermilion.routers import RouterError
 
     address = _checked(request, line)
+    reflectors = list(dict.fromkeys(map(_reflector, line.reflectors)))
     wish = Wish(line.excess_s, request.mode or "observe", request.at_exit or "keep")
     service = request.service
     with ExitStack() as opened:
@@ -97,7 +99,7 @@ def online_line(request: RouterRequest, line: LineRequest) -> None:
                 interface,
                 shapers,
                 wish,
-                line.reflectors or REFLECTORS,
+                reflectors or REFLECTORS,
                 journal_path=journal,
                 on_event=decided,
                 on_proposal=attendance.ask,
@@ -128,8 +130,6 @@ def _checked(request: RouterRequest, line: LineRequest) -> str:
     if not _LEAST_EXCESS_S <= line.excess_s <= _LARGEST_EXCESS_S:
         message = f"--excess: {1e3 * line.excess_s:g} ms; expected 1 ms to 1 s"
         raise UserError(message)
-    for each in line.reflectors:
-        _check_address(each)
     return request.addresses[0]
 
 
@@ -173,9 +173,20 @@ def _shapers(
     return interface, found
 
 
-def _check_address(text: str) -> None:
+def _reflector(text: str) -> str:
+    """Return a reflector's address, in one form.
+
+    Raises:
+        UserError: it is none.
+    """
     try:
-        ipaddress.IPv4Address(text)
+        if text.startswith(SCHEME):
+            host, port = server_of(text)
+            return f"{SCHEME}{host}:{port}"
+        return str(ipaddress.IPv4Address(text))
     except ValueError:
-        message = f'--reflector: "{printable(text)}" is not accepted; expected an IPv4 address'
+        message = (
+            f'--reflector: "{printable(text)}" is not accepted; '
+            "expected an IPv4 address or irtt://ADDRESS[:PORT]"
+        )
         raise UserError(message) from None

@@ -101,6 +101,7 @@ class LineDriver:
             probe = self._prober.due(now)
             if probe is not None:
                 self._send(probe)
+            self._post()
             wake = min(tick, self._prober.next)
             self._hear(max(0, wake - time.monotonic_ns()) / SECOND)
             now = time.monotonic_ns()
@@ -137,6 +138,16 @@ class LineDriver:
         self._sockets.send(probe)
         if not self._sockets.hears_departures:
             self._left(time.monotonic_ns(), self._traffic())
+
+    def _post(self) -> None:
+        for letter in self._prober.letters:
+            self._sockets.post(*letter)
+        self._prober.letters.clear()
+
+    def close(self) -> None:
+        """End what servers of IRTT have opened."""
+        self._prober.close()
+        self._post()
 
     def _left(self, at: int, traffic: Traffic) -> None:
         for side in self._sides:
@@ -262,6 +273,7 @@ def keep_line(
             try:
                 driver.run(for_s)
             finally:
+                driver.close()
                 for side in sides:
                     side.end(wish.at_exit)
         return LineRun(

@@ -2,7 +2,8 @@
 
 ICMP echo (RFC 792) gives round trips; ICMP timestamps give either direction alone, to a millisecond
 and but for the difference of two clocks, which a minimum over time removes. A reflector is asked
-for both first. Times are nanoseconds of one clock that never goes back.
+for both first. A server of IRTT gives both at once, on clocks that do not jump. Times are
+nanoseconds of one clock that never goes back.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ import ipaddress
 import math
 import struct
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import TYPE_CHECKING, Final, Literal
+
+from vermilion.line import irtt
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +27,7 @@ REFLECTORS: Final = (
 )
 """Public resolvers that many people ask already."""
 
-Kind = Literal["echo", "timestamp"]
+Kind = Literal["echo", "timestamp", "irtt"]
 
 _ECHO, _ECHO_REPLY, _STAMP, _STAMP_REPLY = 8, 0, 13, 14
 _HEADER: Final = struct.Struct("!BBHHH")
@@ -56,6 +59,10 @@ _STRANGE: Final = 3
 _SUSPECTED_S: Final = 5
 _AGAIN_AFTER: Final = 600 * SECOND
 _CLOCK_JUMP: Final = 60 * SECOND
+_RESTARTED: Final = 2 * SECOND
+"""More than delays of answers that count can differ by: the server's clock is another one."""
+
+_ICMP, _UDP = 1, 17
 
 
 def checksum(data: bytes) -> int:
@@ -91,7 +98,8 @@ class Heard:
         is_answer: whether it comes back.
         kind: of the probe.
         source: address of the sender.
-        stamps: milliseconds of the day when it came to the reflector, and when it left there.
+        stamps: when it came to the reflector, and when it left there, in nanoseconds of the day.
+        message: what a server of IRTT says.
     """
 
     sequence: int
@@ -99,13 +107,36 @@ class Heard:
     kind: Kind
     source: str
     stamps: tuple[int, int] | None = None
+    message: irtt.Message | None = None
 
 
-def parse_packet(packet: bytes, identifier: int) -> Heard | None:
-    """Return the probe or answer in an IPv4 packet; ``None``: it is none of ours."""
-    if len(packet) < 28 or packet[0] >> 4 != 4 or packet[9] != 1:  # noqa: PLR2004 - as RFC 791 has it
+def parse_packet(packet: bytes, identifier: int, port: int = 0) -> Heard | None:
+    """Return the probe or answer in an IPv4 packet; ``None``: it is none of ours.
+
+    Args:
+        packet: from its IPv4 header on.
+        identifier: of ICMP.
+        port: of IRTT, here.
+    """
+    if len(packet) < 28 or packet[0] >> 4 != 4:  # noqa: PLR2004 - as RFC 791 has it
         return None
-    return parse_icmp(packet[4 * (packet[0] & 15) :], identifier, packet[12:16])
+    body, source = packet[4 * (packet[0] & 15) :], packet[12:16]
+    if packet[9] == _ICMP:
+        return parse_icmp(body, identifier, source)
+    if packet[9] != _UDP or len(body) < _HEADER.size:
+        return None
+    sender, receiver = struct.unpack_from("!HH", body)
+    heard = parse_irtt(body[_HEADER.size :], source, sender)
+    return heard if heard and (receiver if heard.is_answer else sender) == port else None
+
+
+def parse_irtt(payload: bytes, source: bytes, port: int) -> Heard | None:
+    """Return the echo, or what a server says, in a datagram of IRTT."""
+    message = irtt.parse(payload)
+    if message is None or not (message.is_reply or message.is_echo):
+        return None
+    address = f"{irtt.SCHEME}{ipaddress.IPv4Address(source)}:{port}"
+    return Heard(message.sequence & 0xFFFF, message.is_reply, "irtt", address, message=message)
 
 
 def parse_icmp(message: bytes, identifier: int, source: bytes) -> Heard | None:
@@ -120,18 +151,26 @@ def parse_icmp(message: bytes, identifier: int, source: bytes) -> Heard | None:
     if number == _STAMP_REPLY and len(message) >= _HEADER.size + _STAMPS.size:
         _, came, went = _STAMPS.unpack_from(message, _HEADER.size)
         if came < _DAY_MS and went < _DAY_MS:  # else the reflector has no clock of that kind
-            stamps = came, went
+            stamps = came * _MS, went * _MS
     address = str(ipaddress.IPv4Address(source))
     return Heard(sequence, number in {_ECHO_REPLY, _STAMP_REPLY}, kind, address, stamps)
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """A probe to be sent now."""
+    """A probe to be sent now.
+
+    Attributes:
+        sequence: of it.
+        address: of the reflector.
+        kind: of it.
+        payload: for a server of IRTT.
+    """
 
     sequence: int
     address: str
     kind: Kind
+    payload: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +225,33 @@ class _Reflector:
     offset: int | None = None
     first: int | None = None
     dropped_at: int | None = None
-    why: str = ""
+    session: irtt.Session | None = None
+    clocks: int = 0
+
+    def __post_init__(self) -> None:
+        if self.address.startswith(irtt.SCHEME):
+            self.kind, self.session = "irtt", irtt.Session()
+
+    def silence(self) -> str:
+        """Return what its silence means."""
+        if self.session is None or self.session.has_opened:
+            return "does not answer"
+        return "opens no session: no IRTT server is there, or it wants a key, which is not possible"
+
+    def one_way(self, up: int, down: int) -> tuple[int | None, int | None]:
+        """Return delays there and back, but for the difference of the clocks; it does not jump."""
+        up, down = _of_day(up), _of_day(down)
+        jump = _CLOCK_JUMP if self.session is None else _RESTARTED
+        if self.offset is not None and abs(up - self.offset) > jump:
+            self.strange += 1
+            if self.session is None:
+                return None, None
+            self.clocks += 1  # it has another one from now on
+        self.offset = up
+        return up, down
+
+    def is_ready(self, now: int) -> bool:
+        return self.session is None or self.session.is_ready(now)
 
     def next_kind(self) -> Kind:
         if self.kind is None and self.sent >= _TRIALS:
@@ -228,6 +293,8 @@ class Prober:
         self._newest = (0, 0)  # when the latest probe that was answered had left, and its wait
         self.sent = self.answered = 0
         self.said: list[str] = []
+        self.letters: list[tuple[str, bytes]] = []
+        """What else is to be sent to servers of IRTT. Whoever sends it takes it out."""
 
     @property
     def next(self) -> int:
@@ -250,13 +317,18 @@ class Prober:
 
     def due(self, now: int) -> Probe | None:
         """Return the probe to be sent now; ``None``: none yet."""
-        active = self._active()
-        if now < self._next or not active:
+        if now < self._next:
             return None
         self._next = max(self._next + self.interval, now + self.interval // 2)
+        active = [n for n in self._active() if self._all[n].is_ready(now)]
+        if not active:
+            return None
         self._turn += 1
         index = active[self._turn % len(active)]
         own = self._all[index]
+        if own.session is not None and own.session.wants_opening(now, own.unanswered):
+            self._open(own, own.session, now)
+            return None
         kind = own.next_kind()
         own.sent += 1
         self.sent += 1
@@ -264,7 +336,49 @@ class Prober:
         self._late.pop(self._sequence, None)
         left = None if self._hears else now
         self._out[self._sequence] = _Outstanding(index, kind, now, left)
-        return Probe(self._sequence, own.address, kind)
+        payload = own.session.echo(self._sequence, now) if own.session is not None else b""
+        return Probe(self._sequence, own.address, kind, payload)
+
+    def _open(self, own: _Reflector, session: irtt.Session, now: int) -> None:
+        own.unanswered += session.is_opening
+        if own.unanswered == _DEAD_AFTER and not session.has_opened and self.last_answer is None:
+            self.said.append(f"{own.address} {own.silence()}")  # it is not dropped: nobody answers
+        self.letters.append((own.address, session.open(now)))
+
+    def close(self) -> None:
+        """End all sessions."""
+        for each in self._all:
+            self._end(each)
+
+    def _end(self, own: _Reflector) -> None:
+        if own.session is not None and own.session.token is not None:
+            self.letters.append((own.address, irtt.end(own.session.token)))
+            own.session.token = None
+
+    def _of_session(self, heard: Heard, message: irtt.Message, now: int) -> Heard | None:
+        """Return the answer to an echo with the server's times; ``None``: it is something else."""
+        own = next((each for each in self._all if each.address == heard.source), None)
+        if own is None or own.session is None:
+            return None
+        if message.is_opening:
+            token, why = own.session.opened(message)
+            if token is not None:
+                self.letters.append((own.address, irtt.end(token)))
+            own.unanswered = 0
+            if why:
+                self._drop(own, why, now)
+            return None
+        if not own.session.knows(message):
+            return None  # who does not know the token cannot speak for the server
+        times = own.session.times(message)
+        own.session.answered(message)
+        return replace(heard, stamps=times)
+
+    def _drop(self, own: _Reflector, why: str, now: int) -> None:
+        if own.dropped_at is None:  # else it is asked since there is nobody else
+            self.said.append(f"{own.address} {why}, and is not asked any more")
+        own.dropped_at = now
+        self._end(own)
 
     def left(self, heard: Heard, at: int) -> int | None:
         """Take in that a probe left the interface; when, or ``None`` if it is not known."""
@@ -282,6 +396,11 @@ class Prober:
             at: when.
             wall_offset: the wall clock less the clock of ``at``.
         """
+        if heard.message is not None:
+            answer = self._of_session(heard, heard.message, at)
+            if answer is None:
+                return None
+            heard, wall_offset = answer, 0  # neither clock is one of the wall
         probe = self._out.get(heard.sequence)
         own = None if probe is None else self._all[probe.reflector]
         if probe is None or own is None or own.address != heard.source or probe.kind != heard.kind:
@@ -300,13 +419,8 @@ class Prober:
         own.first = at if own.first is None else own.first
         up = down = None
         if heard.stamps is not None:
-            up = _of_day(heard.stamps[0] * _MS - (sent + wall_offset))
-            down = _of_day(at + wall_offset - heard.stamps[1] * _MS)
-            if own.offset is not None and abs(up - own.offset) > _CLOCK_JUMP:
-                own.strange += 1
-                up = down = None
-            else:
-                own.offset = up
+            came, went = heard.stamps
+            up, down = own.one_way(came - sent - wall_offset, at + wall_offset - went)
         if probe.kind == "echo" or up is not None:
             own.answered_kinds.add(probe.kind)
         self.trip = trip
@@ -319,7 +433,8 @@ class Prober:
         self._newest = max(self._newest, (sent, wait))
         self.last_answer = at
         self.answered += 1
-        number = 2 * probe.reflector + (probe.kind == "timestamp")
+        number = probe.reflector + own.clocks * len(self._all)
+        number = 2 * number + (probe.kind == "timestamp" or (up is not None))
         return Answer(number, sent, at, up, down, wait, sent - probe.handed)
 
     def expire(self, now: int) -> list[int]:
@@ -335,7 +450,7 @@ class Prober:
             if now - since > _GIVEN_UP:
                 del self._out[sequence]
                 self._late[sequence] = probe.reflector
-                own.unanswered += 1
+                own.unanswered += own.session is None or not own.session.is_opening
                 self._loss += _LOSS_WEIGHT * (1.0 - self._loss)
             if probe.given_up or probe.left is None:
                 continue
@@ -366,7 +481,7 @@ class Prober:
             others = [wait for index, wait in waits.items() if index != each]
             why = ""
             if fresh and own.unanswered >= self._dead_after():
-                why = "does not answer"
+                why = own.silence()
             elif own.strange >= _STRANGE:
                 why = "answers what nobody asked"
             elif each in waits and len(others) >= 2:  # noqa: PLR2004 - one other may be wrong itself
@@ -379,8 +494,7 @@ class Prober:
                 own.suspected = own.suspected + 1 if why else 0
                 why = why if own.suspected > _SUSPECTED_S else ""
             if why:
-                own.dropped_at, own.why = now, why
-                self.said.append(f"{own.address} {why}, and is not asked any more")
+                self._drop(own, why, now)
 
         for index, own in enumerate(self._all):
             if own.dropped_at is not None and now - own.dropped_at > _AGAIN_AFTER:
