@@ -28,9 +28,9 @@ NAMES = ("version", "duration", "interval", "length", "statistics", "stamp_at", 
 BOTH, MIDPOINT, NOWHERE = 3, 4, 0
 
 # Said by irtt 0.9.0, as Debian has it.
-OPENED = bytes.fromhex("14a75b0336196a352ccafffe0102028080f89492a5270380c2d72f044006060704")
-ECHOED = bytes.fromhex("14a75b0236196a352ccafffe46000000d03eab29000000008652ab2900000000")
-TOKEN = 0xFEFFCA2C356A1936
+OPENED = bytes.fromhex("14a75b032033b606fc70e6fb0102028080f89492a5270380e1eb17044006060704")
+ECHOED = bytes.fromhex("14a75b022033b606fc70e6fb460000007ae4192a0000000024fa192a00000000")
+TOKEN = 0xFBE670FC06B63320
 
 
 def varint(value):
@@ -165,18 +165,18 @@ class Line:
 
 
 def test_packets_are_those_of_irtt():
-    assert irtt.opening().hex() == "14a75b010102028080f89492a5270380c2d72f044006060704"
+    assert irtt.opening().hex() == "14a75b010102028080f89492a5270380e1eb17044006060704"
     session = irtt.Session()
     assert session.opened(irtt.parse(OPENED)) == (None, "")
     assert session.token is None  # nobody had asked
     session.open(0)
     assert session.opened(irtt.parse(OPENED)) == (None, "")
     assert session.token == TOKEN
-    assert session.echo(70, 0).hex() == "14a75b0036196a352ccafffe46000000" + 16 * "00"
+    assert session.echo(70, 0).hex() == "14a75b002033b606fc70e6fb46000000" + 16 * "00"
     echoed = irtt.parse(ECHOED)
     assert (echoed.sequence, session.knows(echoed)) == (70, True)
-    assert session.times(echoed) == (699_088_592, 699_093_638)
-    assert irtt.end(TOKEN).hex() == "14a75b0436196a352ccafffe"
+    assert session.times(echoed) == (706_339_962, 706_345_508)
+    assert irtt.end(TOKEN).hex() == "14a75b042033b606fc70e6fb"
     keyed = bytes([*ECHOED[:3], ECHOED[3] | 8, *ECHOED[4:]])
     assert irtt.parse(keyed) is None
 

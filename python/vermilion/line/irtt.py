@@ -42,7 +42,7 @@ _SECOND: Final = 1_000_000_000
 _ASKED: Final = {
     _VERSION: 1,
     _DURATION: 86_400 * _SECOND,
-    _INTERVAL: _SECOND // 20,
+    _INTERVAL: _SECOND // 40,  # what ``Prober`` keeps to, even where it is late
     _LENGTH: _ECHO_BYTES,
     _STAMP_AT: _AT_BOTH,
     _CLOCK: _MONOTONIC,

@@ -236,7 +236,7 @@ class _Reflector:
         """Return what its silence means."""
         if self.session is None or self.session.has_opened:
             return "does not answer"
-        return "opens no session: no IRTT server is there, or it wants a key, which is not possible"
+        return "opens no session: no IRTT server is there, or it wants a key (not supported)"
 
     def one_way(self, up: int, down: int) -> tuple[int | None, int | None]:
         """Return delays there and back, but for the difference of the clocks; it does not jump."""
@@ -364,7 +364,8 @@ class Prober:
             token, why = own.session.opened(message)
             if token is not None:
                 self.letters.append((own.address, irtt.end(token)))
-            own.unanswered = 0
+            if why or message.token == own.session.token:
+                own.unanswered = 0
             if why:
                 self._drop(own, why, now)
             return None
