@@ -15,6 +15,7 @@ from vermilion.online.plan import search
 from vermilion.online.plan.correction import Correction
 from vermilion.online.plan.examination import watch
 from vermilion.online.plan.judgement import HeldQueue
+from vermilion.online.plan.laws import Law
 from vermilion.online.plan.search import ModelCase
 from vermilion.online.plan.solve import solve
 from vermilion.online.plan.task import FIRST_MODEL_SEED, Task
@@ -80,6 +81,14 @@ def test_a_task_done_twice_and_anywhere_gives_the_same_finding():
     there = travelled(solve(travelled(asked)))
     assert there == solve(asked)
     assert there.answer.setting.keys() == set(POLICY.parameters)
+
+
+def test_a_law_that_would_do_harm_does_not_stand_in_the_way_of_a_search():
+    """A wall at 15 packets drops more than the setting in force may be exceeded by."""
+    harmful = {"min_threshold": 14.0, "max_threshold": 15.0, "max_probability": 1.0, "weight": 1.0}
+    answer = solve(task(laws=(Law("a wall", harmful),))).answer
+    assert answer.law == ""
+    assert answer.evaluations > 2
 
 
 def test_a_quick_finding_teaches_nothing():

@@ -75,6 +75,18 @@ def test_flows_that_come_and_go_more_than_once_will_do_so_again():
     assert watched.activity.turnover() == (0, 0)  # nobody counts them
 
 
+def test_of_those_that_come_at_once_a_few_may_be_late():
+    """16 flows, and 20 more of which one has lost its first packets."""
+    few = dict.fromkeys(range(16), 8)
+    watched = Watched()
+    watched.go_on(100, few, open_flows=16)
+    watched.go_on(60, few | dict.fromkeys(range(16, 35), 8), open_flows=36)
+    watched.go_on(100, few | dict.fromkeys(range(16, 36), 8), open_flows=36)
+    assert watched.activity.turnover() == (0, 0)
+    watched.go_on(100, few | dict.fromkeys(range(16, 40), 8), open_flows=40)
+    assert watched.activity.turnover() == (24, 0)
+
+
 def test_what_flows_get_in_each_second_has_those_that_get_nothing():
     watched = Watched()
     watched.go_on(40, dict.fromkeys(range(16), 8), open_flows=16)

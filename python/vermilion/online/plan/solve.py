@@ -153,7 +153,9 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
     law = task.laws[0] if task.laws and task.laws[0].adapts else None
     if law is not None and task.kind == "quick":
         answer = _law_answer(models, cases, law, internal, None)
-        if not _breaks(policy.absolute_bounds, answer.candidate):
+        # A law that would do harm is no answer, and waiting for the next search would do some too.
+        answers = answer.verdict.apply or law.stands(task.in_force)
+        if answers and not _breaks(policy.absolute_bounds, answer.candidate):
             return answer, None
     known = searched_values(policy.parameters, task.static)
     starts = [

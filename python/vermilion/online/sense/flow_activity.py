@@ -88,6 +88,7 @@ _SAME_S = 1e-6  # times are sums of tenths
 _FALL = 0.05  # of the open flows: fewer that end than these are nobody in particular
 _REMEMBERED_S = 60.0  # so long a flow that comes back is not a new one
 _AT_ONCE_S = 5.0  # flows that come or go further apart do so again and again
+_MOST_AT_ONCE = 0.9  # of them: the others are late
 _MOST_REMEMBERED = 20_000
 _MOST_ENTRIES = 50_000  # of intervals before lately, where so many flows come and go
 _MOST_SIZES = 4
@@ -378,7 +379,8 @@ class FlowActivity(ByFlow):
         """Flows that have come and that have gone within a minute; none where only once.
 
         Those of the first seconds were there before anybody looked, and who has gone is told by the
-        number of open flows. Flows that come at once and stay are a change that is over.
+        number of open flows. Flows that come at once and stay are a change that is over; some are
+        late, because their first packets were lost.
         """
         counts = self.responsive & (self.flows >= 0)
         if self.open_flows is None or not counts.any():
@@ -388,7 +390,8 @@ class FlowActivity(ByFlow):
         last = np.sort(self.last_s[counts & (self.last_s > self.now_s - _REMEMBERED_S)])
         went = max(0, len(last) - max(0, self.open_flows - self._unresponsive()))
         times = np.sort(np.concatenate((came, last[:went])))
-        if (np.diff(times) <= _AT_ONCE_S).all():
+        bursts = np.split(times, np.flatnonzero(np.diff(times) > _AT_ONCE_S) + 1)
+        if max(map(len, bursts)) >= _MOST_AT_ONCE * len(times):
             return 0, 0
         return len(came), went
 
