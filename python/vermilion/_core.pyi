@@ -24,6 +24,7 @@ __all__ = [
     "ParameterError",
     "PassingPacket",
     "Queue",
+    "RateKeeper",
     "RateLaw",
     "Reduction",
     "Sent",
