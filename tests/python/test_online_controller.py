@@ -3,6 +3,7 @@
 import math
 import random
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -414,6 +415,19 @@ def test_a_refused_setting_is_reported_and_nothing_changes():
     controller = controlled(router, Oracle(), 10)
     assert "level: too low" in of_kind(controller, "refused")[0].reason
     assert len(controller.log.settings) == 1
+
+
+def test_a_router_that_was_busy_is_asked_again_and_one_that_never_lets_ever_more_rarely():
+    busy = ObedientRouter(level=45)
+    busy.refuses = True
+    busy.at(10, lambda router: setattr(router, "refuses", False))
+    assert len(controlled(busy, Oracle(), 60).log.settings) == 2
+    never = ObedientRouter(level=45)
+    never.refuses = True
+    times = [each.time_s for each in of_kind(controlled(never, Oracle(), 600), "refused")]
+    pauses = [after - before for before, after in pairwise(times)]
+    assert 3 <= len(pauses) <= 6
+    assert all(after > 1.5 * before for before, after in pairwise(pauses[1:]))
 
 
 def test_a_constant_load_gets_a_quick_and_a_refined_answer_and_no_more_in_ten_minutes():

@@ -8,6 +8,7 @@ Proposing: a person has been asked whether to make a change.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,8 @@ ANSWER_WITHIN_S = 5.0
 """How long a router may take to answer a change before the answer counts as lost."""
 
 _BACK_OFF_S = (2.0, 300.0)
-_ASK_AGAIN_S = 30.0  # after a change that never arrived
+_ASK_AGAIN_S = 30.0  # after a change that never arrived, or was refused
+_LONGEST_AGAIN_S = 3600.0
 _MOST_RESTORES = 3  # so often the first setting is put back at the end, where it does not arrive
 
 
@@ -164,6 +166,7 @@ def _changed(
     unwritten: str = "",
 ) -> None:
     """The change is in force."""
+    turn.change(refusals=0)
     turn.believe_in_force(in_force)
     change = state.change
     untold = f"; the change is not in the journal, because {unwritten}" if unwritten else ""
@@ -237,8 +240,13 @@ def _not_changed(turn: Turn, state: Applying) -> None:
     if change.stale and turn.controller.traffic.modelled is None:  # the law told at once
         entering.wait_anew(turn, "the law is not in force")
         return
-    # A setting that was refused once would be refused again: only new conditions lead to another.
-    entering.watch_without_model(turn)
+    again_s = math.inf
+    if change.purpose == "answer":
+        # What was refused may be refused again, or the router was only busy: ever more rarely.
+        refusals = turn.controller.router.refusals
+        turn.change(refusals=refusals + 1)
+        again_s = turn.now_s + min(_ASK_AGAIN_S * 2.0**refusals, _LONGEST_AGAIN_S)
+    entering.watch_without_model(turn, again_s)
 
 
 def _not_arrived(turn: Turn, state: Applying) -> None:

@@ -246,6 +246,7 @@ class RouterBook:
         reopening: what of the first setting had to be changed so that queues let packets through.
         blackout_again_s: from when on a queue that drops everything is given a setting (again).
         unheard_since_s: since when the router has not answered; ``None`` while it does.
+        refusals: settings in a row that it has refused.
     """
 
     unanswered: tuple[Mapping[str, ParameterValue], ...] = ()
@@ -255,6 +256,7 @@ class RouterBook:
     reopening: Mapping[str, ParameterValue] = field(default_factory=dict)
     blackout_again_s: float = 0.0
     unheard_since_s: float | None = None
+    refusals: int = 0
 
 
 @dataclass(frozen=True, slots=True)
