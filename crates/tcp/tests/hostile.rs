@@ -299,6 +299,22 @@ proptest! {
 }
 
 #[test]
+fn an_old_segment_that_is_acknowledged_after_a_timeout_leaves_every_sender_that_adds_up() {
+    let answer =
+        |next| Step::Answer { next, blocks: Vec::new(), echo: None, marked: 0, echoed: false };
+    for (_, profile) in PROFILES.iter() {
+        let mut watched = Watched::new(profile);
+        watched.send(u32::MAX);
+        for step in
+            [answer(Place::First(1)), Step::Send(10), Step::Wait(207_000), answer(Place::Last(-10))]
+        {
+            watched.take(&step);
+        }
+        watched.finish_honestly();
+    }
+}
+
+#[test]
 fn every_sender_and_every_recovery_takes_part() {
     for sender in SENDERS {
         let name = format!("{} ", sender.algorithm.name);

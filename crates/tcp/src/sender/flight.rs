@@ -182,7 +182,7 @@ impl Flight {
         if let Some(pending) = self.repair.take()
             && pending + 1 == self.next
         {
-            self.next = pending;
+            self.next = pending.max(self.unacknowledged); // what was to be sent anew may have arrived meanwhile
         }
     }
 
