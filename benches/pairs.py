@@ -1,4 +1,4 @@
-"""What it spares to let two settings meet the same seed, or to fork one warmed-up network for both.
+"""Savings by letting two settings meet the same seed, or by forking one warmed-up network.
 
     python benches/pairs.py [--seeds 200] > docs/figures/pairs.txt
 

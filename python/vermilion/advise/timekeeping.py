@@ -75,7 +75,7 @@ class Timekeeper:
         return max(self.until - self.clock(), 0.0)
 
     def simulated(self, simulate: Callable[[float | None], AnyResults]) -> AnyResults:
-        """What a batch of simulations comes to until the present stage stops.
+        """Results of a batch of simulations until the present stage stops.
 
         At the first Ctrl-C it begins anew: what fits into the moment that is left is an answer, and
         half a batch is none.

@@ -33,7 +33,7 @@ _TOKEN: Final = struct.Struct("<3xBQ")
 _ECHO: Final = struct.Struct("<3sBQI")
 _TIME: Final = struct.Struct("<q")
 _ECHO_BYTES: Final = 32
-"""Of an echo with two times. With the headers of UDP and IPv4 that is ``PROBE_BYTES``."""
+"""Length of an echo with two times. With the headers of UDP and IPv4 that is ``PROBE_BYTES``."""
 
 _VERSION, _DURATION, _INTERVAL, _LENGTH, _STATISTICS, _STAMP_AT, _CLOCK, _DSCP, _FILL = range(1, 10)
 _NOWHERE, _AT_BOTH, _MIDPOINT = 0, 3, 4
@@ -85,22 +85,22 @@ class Message:
 
     @property
     def is_reply(self) -> bool:
-        """Whether it is a server's."""
+        """True for a server's."""
         return bool(self.flags & _REPLY)
 
     @property
     def is_opening(self) -> bool:
-        """Whether it belongs to the opening of a session."""
+        """True for the opening of a session."""
         return bool(self.flags & _OPEN)
 
     @property
     def is_echo(self) -> bool:
-        """Whether it is a client's echo."""
+        """True for a client's echo."""
         return not self.flags
 
     @property
     def is_end(self) -> bool:
-        """Whether there is no session, or none any more."""
+        """True if there is no session, or none any more."""
         return bool(self.flags & _CLOSE)
 
 
@@ -176,11 +176,11 @@ class Session:
         self._stamp_at = _NOWHERE
 
     def is_ready(self, now: int) -> bool:
-        """Whether the server may be sent something: not more often than it allows."""
+        """Return True if the server may be sent something: not more often than it allows."""
         return now >= self._next
 
     def wants_opening(self, now: int, unanswered: int) -> bool:
-        """Whether there is no session, or the server seems to have forgotten it."""
+        """Return True if there is no session, or the server seems to have forgotten it."""
         return self.token is None or (unanswered >= _FORGOTTEN and now >= self._again)
 
     def open(self, now: int) -> bytes:
@@ -231,7 +231,7 @@ class Session:
         return self._former, ""
 
     def knows(self, answer: Message) -> bool:
-        """Whether an answer to an echo has the session's token, or that of the one before."""
+        """Check that an answer to an echo has the session's token, or that of the one before."""
         return answer.token in {self.token, self._former}
 
     def times(self, answer: Message) -> tuple[int, int] | None:
