@@ -235,7 +235,7 @@ def test_a_tuning_asks_for_what_its_objective_or_a_constraint_needs(
 
     measure, kept_with_it = judged(objective), [kept(text) for text in watched]
     path = "links.bottleneck.queue.max_probability"
-    condition = Condition.of(scenario.core_json(), [path], measure, [])
+    condition = Condition.of(scenario.core_json(), {path: None}, measure, [])
     simulations = Simulations([replace(condition, besides=tuple(kept_with_it))])
     evaluation = Evaluation({path: 0.1})
     [[result]] = simulations.run([evaluation], [1])

@@ -1,5 +1,7 @@
 """Batches: networks meet whole seeds, whatever the time; what a condition adds is left out."""
 
+from dataclasses import replace
+
 import pytest
 
 from vermilion.objectives import Constraint, objective_from_text
@@ -69,8 +71,8 @@ def test_flows_that_belong_to_a_condition_are_not_measured():
     scenario = parse_scenario(NETWORK)
     goal, _ = objective_from_text("minimise flows.*.goodput_bit_per_s.total", scenario)
     fair = Constraint.parse("flows.*.jain_index >= 0.1", scenario=scenario)
-    given = Condition.of(scenario.core_json(), [LIMIT], goal, [fair])
-    other = Condition.of(scenario.core_json(), [LIMIT], goal, [fair], ("added",))
+    given = Condition.of(scenario.core_json(), {LIMIT: None}, goal, [fair])
+    other = replace(given, added=("added",))
     found = []
     for condition in (given, other):
         evaluation = Evaluation({LIMIT: 20.0})

@@ -3,6 +3,7 @@
 import json
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,6 +18,7 @@ from vermilion.tuning.checks import box_warnings
 from vermilion.tuning.evaluation import Evaluation
 from vermilion.tuning.horizon import Horizon
 from vermilion.tuning.neighbourhood import constraints_around, judge_condition
+from vermilion.tuning.simulations import Condition
 
 QUEUE = "links.bottleneck.queue"
 OBJECTIVE = QueueDeviation("bottleneck", 30.0)
@@ -54,7 +56,8 @@ def evaluation(objectives, *constrained, name=0.0):
 
 
 def judged(best, incumbent, constraints=()):
-    return judge_condition("web", "web traffic", OBJECTIVE, constraints, best, incumbent)
+    condition = Condition("", {}, None, OBJECTIVE, constraints, key="web", label="web traffic")
+    return judge_condition(condition, best, incumbent)
 
 
 def test_a_condition_is_lost_beyond_the_margin_and_chance():
@@ -90,7 +93,7 @@ def test_a_constraint_that_is_broken_already_may_not_be_broken_worse():
 
 def test_the_value_of_a_setting_is_the_weighted_mean_relative_to_now():
     def horizon(objective, **own):
-        made = Horizon(None, [], evaluation([objective]), **own)
+        made = Horizon(Runs(None, **own), [], evaluation([objective]))
         made.scale = objective
         return made
 
@@ -126,9 +129,9 @@ def test_no_wall_where_a_fairer_setting_is_nearly_as_good():
 class Runs:
     """Simulations whose objective is a formula of the setting, by condition."""
 
-    def __init__(self, formula):
+    def __init__(self, formula, **own):
         self.formula = formula
-        self.conditions = [type("Condition", (), {"objective": OBJECTIVE})]
+        self.conditions = [Condition("", {}, None, OBJECTIVE, [], **own)]
 
     def run(self, evaluations, seeds, **_):
         for each in evaluations:
@@ -143,16 +146,13 @@ class Tuned:
         self.full = Horizon(Runs(lambda a: a), [], evaluation([100.0]))
         self.full.around = [
             Horizon(
-                Runs(each),
+                Runs(each, key=key, label=key, weight=0.5 / len(formulas)),
                 [],
                 Evaluation({"a": 100.0}),
-                key=key,
-                label=key,
-                weight=0.5 / len(formulas),
             )
             for key, each in formulas.items()
         ]
-        self.seeds = Seeds((1,), (), (2, 3, 4))
+        self.question = SimpleNamespace(seeds=Seeds((1,), (), (2, 3, 4)))
         self.raced = [Evaluation({"a": a}) for a in raced]
         self.best = self.raced[0]
         self.compared = Evaluation({"a": raced[0]}), Evaluation({"a": 100.0}, [2, 3, 4])

@@ -468,7 +468,9 @@ def test_long_batches_are_kept_in_portions(monkeypatch):
     core = Slow(clock, 2.0, 2.0)  # seconds for a simulation: five in ten seconds
     monkeypatch.setattr("vermilion.tuning.simulations.run_many", core)
     kept, told = Kept(), []
-    simulations = Simulations([Condition.of(MODEL, SPACE.names, OBJECTIVE, [])], 1, memory=kept)
+    simulations = Simulations(
+        [Condition.of(MODEL, dict.fromkeys(SPACE.names), OBJECTIVE, [])], 1, memory=kept
+    )
     simulations.run([Evaluation(STANDARD)], [1])
     others = [Evaluation({LEVEL: float(level), OTHER: 0.5}) for level in range(12)]
     simulations.run(others, [1], progress=told.append)

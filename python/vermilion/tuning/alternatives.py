@@ -146,7 +146,7 @@ def front_of_distance(tuning: TuningState) -> list[Distant]:
     known = [
         each
         for _, _, each in tuning.ranking
-        if each.is_complete(tuning.seeds.search) and horizon.value(each) < BROKEN
+        if each.is_complete(tuning.question.seeds.search) and horizon.value(each) < BROKEN
     ]
     now, *margins = [
         [each for row in mean_margins(horizon.constraints, one, horizon.incumbent) for each in row]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.horizon import Horizon
     from vermilion.tuning.neighbourhood import ConditionOutcome
-    from vermilion.tuning.state import Compare, TuningState
+    from vermilion.tuning.question import Compare
+    from vermilion.tuning.state import TuningState
 
 AROUND_SEEDS: Final = 5
 """Fresh seeds that the recommended setting and the incumbent meet under each condition."""
@@ -43,7 +44,9 @@ class Neighbourhood:
         self._tuning = tuning
         self._compare = compare
         self._conditions = tuning.full.around
-        self._seeds = tuning.seeds.comparison[:AROUND_SEEDS]
+        conditions = (each.condition for each in self._conditions)
+        self._weights = {each.key: each.weight for each in conditions}
+        self._seeds = tuning.question.seeds.comparison[:AROUND_SEEDS]
         self._now: dict[str, Evaluation] = {}
         self._done = 0
 
@@ -59,14 +62,14 @@ class Neighbourhood:
             if not any(each.verdict == "worse" for each in found):
                 break
             worse = {each.key for each in found if each.verdict == "worse"}
-            order = sorted(order, key=lambda each: each.key not in worse)
+            order = sorted(order, key=lambda each: each.condition.key not in worse)
             most = self._lost(found)
             other = self._outcomes(evaluation, order, most)
             if self._lost(other) < most and self._takes(evaluation):
                 found = other
         known = {each.key: each for each in found}
-        outcomes = tuple(known[each.key] for each in self._conditions if each.key in known)
-        unit = tuning.full.objective.unit
+        outcomes = tuple(known[key] for key in self._weights if key in known)
+        unit = tuning.full.condition.objective.unit
         tuning.around = Around(unit, tuple(self._seeds), outcomes)
 
     def _outcomes(
@@ -78,7 +81,8 @@ class Neighbourhood:
         """A setting under the conditions, until it has lost so much."""
         found: list[ConditionOutcome] = []
         for own in order or self._conditions:
-            now = self._now.get(own.key) or own.incumbent.fresh()
+            condition = own.condition
+            now = self._now.get(condition.key) or own.incumbent.fresh()
             other = own.incumbent.another(best.setting)
             new = [each for each in (now, other) if not each.is_complete(self._seeds)]
             total = 2 * len(self._conditions) * len(self._seeds)
@@ -87,18 +91,15 @@ class Neighbourhood:
             self._done += len(new) * len(self._seeds)
             if not all(each.is_complete(self._seeds) for each in (now, other)) or other.refusal:
                 break
-            self._now[own.key] = now
-            found.append(
-                judge_condition(own.key, own.label, own.objective, own.constraints, other, now)
-            )
+            self._now[condition.key] = now
+            found.append(judge_condition(condition, other, now))
             if self._lost(found) >= most:
                 break
         return found
 
     def _lost(self, outcomes: Sequence[ConditionOutcome]) -> float:
         """Weight of the conditions under which a setting is worse."""
-        weights = {each.key: each.weight for each in self._conditions}
-        return math.fsum(weights[each.key] for each in outcomes if each.verdict == "worse")
+        return math.fsum(self._weights[each.key] for each in outcomes if each.verdict == "worse")
 
     def _others(self) -> list[Evaluation]:
         """The settings that raced with the best, the likely best first."""

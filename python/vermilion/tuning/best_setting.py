@@ -57,7 +57,7 @@ def best_setting(tuning: PreparedTuning, session: TuningSession) -> Recommendati
         case.objective,
         case.constraints,
         incumbent=case.incumbent,
-        in_force=case.in_force(),
+        standing=case.before,
         seeds=tuning.seeds,
         budget=plan.budget,
         deadline_s=search_seconds(tuning.seconds_left(session.deadline_s)),
@@ -148,7 +148,7 @@ def _final_setting(case: Case, outcome: SearchOutcome) -> Setting:
     """The best setting, or the incumbent if it stays; of another discipline no values are known."""
     if outcome.accepted and outcome.best is not None:
         return outcome.best
-    return case.in_force().setting
+    return case.condition.standing_evaluation().setting
 
 
 def _warnings(tuning: PreparedTuning, outcome: SearchOutcome) -> tuple[str, ...]:

@@ -47,15 +47,12 @@ if TYPE_CHECKING:
     from vermilion.search import Point
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.evaluation import Evaluation, Seeds
+    from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.fidelity import FidelityReport
 
 RESERVE = 1.2
 """Seconds set aside for the later stages per second that they are expected to take: they
 simulate good settings, whose full queues and busy links cost a little more than the average."""
-
-RACE_SEEDS = 6
-"""Seeds that each of the shortlist can meet on average, if the race may use as many."""
 
 LEAST_SEARCH = 0.25
 """The fraction of the time that the search gets in any case: what the first simulations say
@@ -104,36 +101,25 @@ def _setting_progress(
     return report
 
 
-def race_budget_of(shortlist: int, seeds: Seeds, given: int | None = None) -> int:
-    """Simulations of the race: as given, or see :data:`RACE_SEEDS`."""
-    usual = (shortlist + 1) * min(RACE_SEEDS, len(seeds.re_evaluation))
-    return usual if given is None else given
-
-
 class Tuning(TuningState):
     """One tuning, from the incumbent's first simulation to the comparison."""
 
     __slots__ = ()
 
-    def run(self, budget: int, pilot_seed: int | None = None) -> None:
+    def run(self) -> None:
         """Run all stages until done, out of time, or interrupted by Ctrl-C.
-
-        Args:
-            budget: settings of the search.
-            pilot_seed: of the settings that tell whether short simulations would do; ``None``
-                for the full length without asking.
 
         Raises:
             NotMeasuredError: the incumbent lacks what the objective measures.
             ScenarioError: the core refuses the incumbent.
         """
         try:
-            self._run(budget, pilot_seed)
+            self._run()
         except KeyboardInterrupt:
             self.end = "interrupted"
 
-    def _run(self, budget: int, pilot_seed: int | None) -> None:
-        seeds = self.seeds
+    def _run(self) -> None:
+        seeds, pilot_seed = self.question.seeds, self.question.pilot_seed
         incumbent = self.full.incumbent
         met = self.full.meet(seeds.search, self.until)
         if incumbent.refusal is not None:
@@ -152,7 +138,7 @@ class Tuning(TuningState):
         self.horizon.meet_conditions([], seeds.search[:1], self.until, SEARCHED_CONDITIONS)
         self.search_start = time.monotonic()
         self._try_earlier()
-        self._search(budget)
+        self._search()
         if self.best is None:
             return
         leaders = self._leaders()
@@ -162,9 +148,10 @@ class Tuning(TuningState):
         self.meet(seeds.comparison, self.compared)
         if len(self.compared[0].seeds) < len(seeds.comparison):
             self.end = "deadline"
-        if self.compare is not None and len(self.compared[0].seeds) > 1:
-            Proof(self, self.compare).run()
-            Neighbourhood(self, self.compare).run()
+        compare = self.question.compare
+        if compare is not None and len(self.compared[0].seeds) > 1:
+            Proof(self, compare).run()
+            Neighbourhood(self, compare).run()
 
     def _try_earlier(self) -> None:
         """Simulates the leaders of the search that is gone on with: its values are not known here.
@@ -173,21 +160,28 @@ class Tuning(TuningState):
         """
         own = self._incumbent_setting()
         again = [
-            self.horizon.incumbent.another(setting) for setting in self.earlier if setting != own
+            self.horizon.incumbent.another(setting)
+            for setting in self.question.earlier
+            if setting != own
         ]
         self._rank_extra(self._meet_search(again, self.until))
 
     def _use_noise_estimate(self) -> None:
         """Lets the search keep its distance from bounds, if it has the seeds to know how much."""
-        if len(self.seeds.search) > 1:
-            comparison, length = len(self.seeds.comparison), self.horizon.simulations.length
-            noise = MarginNoise(self.full.constraints, comparison, length, len(self.seeds.search))
+        if len(self.question.seeds.search) > 1:
+            comparison, length = (
+                len(self.question.seeds.comparison),
+                self.horizon.simulations.length,
+            )
+            noise = MarginNoise(
+                self.full.constraints, comparison, length, len(self.question.seeds.search)
+            )
             for horizon in (self.full, *self.shorter.rungs):
                 horizon.noise = noise
 
     def _fidelity(self, first: Sequence[Result], pilot_seed: int) -> FidelityReport:
         """Decide if the search may use short simulations; a study keeps its first decision."""
-        report = self.shorter.measure(first, self.seeds.search, pilot_seed, self.until)
+        report = self.shorter.measure(first, self.question.seeds.search, pilot_seed, self.until)
         known = None if self.memory is None else self.memory.fidelity()
         if known is not None and not known.used:
             return known  # there may have been no time to measure it, and there is now
@@ -195,13 +189,9 @@ class Tuning(TuningState):
             self.memory.keep_fidelity(report)
         return report
 
-    def _search(self, budget: int) -> None:
-        """Asks, simulates and tells until the budget or the time is spent.
-
-        Args:
-            budget: settings.
-        """
-        seeds = self.seeds.search
+    def _search(self) -> None:
+        """Asks, simulates and tells until the budget or the time is spent."""
+        seeds, budget = self.question.seeds.search, self.question.budget
         simulations = self.horizon.simulations
         first = seeds[:1] if len(seeds) > 1 else seeds
         fewest = simulations.batch_size(len(first))
@@ -212,10 +202,10 @@ class Tuning(TuningState):
         known: dict[tuple[float | None, ...], Evaluation] = {
             tuple(each.setting.values()): each
             for _, _, each in self.ranking
-            if any(each.setting == setting for setting in self.earlier)
+            if any(each.setting == setting for setting in self.question.earlier)
         }
         # Of a search that is gone on with, the first points have been asked for already.
-        points = self.search.outstanding()
+        points = self.question.search.outstanding()
         while points or self.evaluations < budget:
             until = self._search_deadline()
             # Something is tried in any case: the first simulations may have met a busy machine.
@@ -223,15 +213,15 @@ class Tuning(TuningState):
             each = 0.0 if self.best is None else simulations.least_seconds_each * runs
             left = math.inf if until is None else until - time.monotonic()
             affordable = most if each == 0.0 else min(most, left / each)
-            together = min(affordable, self.search.independent())
+            together = min(affordable, self.question.search.independent())
             at_once = min(max(fewest, int(together)), budget - self.evaluations)
-            points = points or self.search.ask(at_once)
+            points = points or self.question.search.ask(at_once)
             if each * len(points) > left:
                 self.end = "deadline"
                 return
             batch: dict[Point, Evaluation] = {}
             for point in points:
-                setting = self.space.values(point)
+                setting = self.question.space.values(point)
                 batch[point] = (
                     self.horizon.incumbent
                     if setting == own
@@ -268,7 +258,7 @@ class Tuning(TuningState):
                     self.end = "deadline"
                     return
                 waiting[point] = evaluation, self._search_value(evaluation, hopeless=hopeless)
-                for used in self.search.tell([point], [waiting[point][1]]):
+                for used in self.question.search.tell([point], [waiting[point][1]]):
                     self._rank(*waiting.pop(used))
             self._save()
             if progress is not None:
@@ -279,7 +269,7 @@ class Tuning(TuningState):
         self, evaluations: Sequence[Evaluation], until: float | None
     ) -> list[Evaluation]:
         """Lets settings meet all that a search simulates; returns those that have."""
-        horizon, seeds = self.horizon, self.seeds.search
+        horizon, seeds = self.horizon, self.question.seeds.search
         for each in evaluations:
             left = [seed for seed in seeds if seed not in each.seeds]
             if each.refusal is None and left:
@@ -322,14 +312,14 @@ class Tuning(TuningState):
 
     def _race_seconds(self) -> float:
         """Wall seconds set aside for the race and the comparison."""
-        race = RESERVE * self.full.simulations.seconds_each * self.race_budget
+        race = RESERVE * self.full.simulations.seconds_each * self.question.race_budget
         if self.until is not None:
             race = min(race, _MOST_RACE * (self.until - self.start))
         return race + self._comparison_seconds()
 
     def _comparison_seconds(self) -> float:
         """Wall seconds set aside for the comparison alone."""
-        runs = len(self.seeds.comparison) + AROUND_SEEDS * len(self.full.around)
+        runs = len(self.question.seeds.comparison) + AROUND_SEEDS * len(self.full.around)
         return RESERVE * self.full.simulations.seconds_each * 2 * runs
 
     def _climb_seconds(self) -> float:
@@ -341,7 +331,7 @@ class Tuning(TuningState):
             rung.simulations.length * 2.0 ** (len(rungs) - n) for n, rung in enumerate(rungs)
         )
         each = self.full.simulations.seconds_each
-        return RESERVE * each * runs * self.shortlist * len(self.seeds.search)
+        return RESERVE * each * runs * self.question.shortlist * len(self.question.seeds.search)
 
     def _rank_extra(self, evaluations: Sequence[Evaluation]) -> None:
         """Ranks settings that no search has asked for."""
@@ -357,15 +347,17 @@ class Tuning(TuningState):
         """The best of the search, to be raced in the whole scenario."""
         ranked = self._add_cautious(self._add_fair(self.ranked_by(1.0)))
         if self.horizon is self.full:
-            return ranked[: self.shortlist]
+            return ranked[: self.question.shortlist]
         until = None if self.until is None else self.until - self._race_seconds()
-        settings = self.shorter.climb(ranked, self.shortlist, self.seeds.search, until)
+        settings = self.shorter.climb(
+            ranked, self.question.shortlist, self.question.seeds.search, until
+        )
         return [self.full.incumbent.another(setting) for setting in settings]
 
     def _add_fair(self, ranked: list[Evaluation]) -> list[Evaluation]:
         """Put the fairest of those that are nearly as good among the leaders."""
         best = self.horizon.fairest(ranked)
-        usual = ranked[: self.shortlist // 2]
+        usual = ranked[: self.question.shortlist // 2]
         if best is None or best in usual:
             return ranked
         return [*usual, best, *(each for each in ranked if each not in (*usual, best))]
@@ -378,11 +370,11 @@ class Tuning(TuningState):
         """
         if not self.full.constraints:
             return ranked
-        usual = -(-2 * self.shortlist // 3)
+        usual = -(-2 * self.question.shortlist // 3)
         leaders = ranked[:usual]
         known = {id(each) for each in leaders}
         leaders += [each for each in self.ranked_by(CAUTIOUS) if id(each) not in known][
-            : self.shortlist - usual
+            : self.question.shortlist - usual
         ]
         known = {id(each) for each in leaders}
         return leaders + [each for each in ranked if id(each) not in known]
@@ -437,18 +429,18 @@ class Tuning(TuningState):
         setting = {
             name: value for name, value in self.full.incumbent.setting.items() if value is not None
         }
-        if len(setting) < len(self.space):
+        if len(setting) < len(self.question.space):
             return None
-        inside = self.space.nearest(setting) == setting
-        return self.space.values(self.space.point(setting)) if inside else None
+        inside = self.question.space.nearest(setting) == setting
+        return self.question.space.values(self.question.space.point(setting)) if inside else None
 
     def _re_evaluate(self, leaders: Sequence[Evaluation]) -> None:
         """Lets the best settings race on more seeds and chooses the likely best."""
         until = None if self.until is None else self.until - self._comparison_seconds()
         contest = LeadersOfSearch(self.full, until)
         race = Race(contest, leaders)
-        progress = self.report("re-evaluation", self.race_budget)
-        race.run(self.seeds.re_evaluation, self.race_budget, progress=progress)
+        progress = self.report("re-evaluation", self.question.race_budget)
+        race.run(self.question.seeds.re_evaluation, self.question.race_budget, progress=progress)
         self.best, self.race = contest.fairest(leaders, race.winner), race.report
         self.raced = contest.ranked(leaders)
         self.leaders = [each.setting for each in leaders]

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from vermilion.objectives import Constraint, Objective
+    from vermilion.objectives import Constraint
     from vermilion.search import Point, Space
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
@@ -187,9 +187,6 @@ class Horizon:
         noise: how far inside its bounds a search has to aim; ``None`` for not at all.
         least_size: of the objective (:attr:`vermilion.objectives.Objective.least_size`).
         around: further conditions, in the order in which settings meet them.
-        key: of a further condition, a stable name.
-        label: of it in words, to follow "with".
-        weight: of it, beside the others and that of the given ones.
         scale: a typical size of the objective, the incumbent's.
     """
 
@@ -199,9 +196,6 @@ class Horizon:
     noise: MarginNoise | None = None
     least_size: float = 0.0
     around: list[Horizon] = field(default_factory=list)
-    key: str = ""
-    label: str = ""
-    weight: float = 1.0
     scale: float = field(init=False, default=1.0)
 
     @classmethod
@@ -230,9 +224,9 @@ class Horizon:
         return cls(simulations, constraints, incumbent, least_size=least_size)
 
     @property
-    def objective(self) -> Objective:
-        """What is evaluated, in the first condition."""
-        return self.simulations.conditions[0].objective
+    def condition(self) -> Condition:
+        """The first condition."""
+        return self.simulations.conditions[0]
 
     def meet(self, seeds: Sequence[int], until: float | None) -> list[list[Result | None]]:
         """Lets the incumbent meet the seeds of the search, which every setting will meet.
@@ -243,7 +237,7 @@ class Horizon:
         results = self.simulations.run([self.incumbent], seeds, until=until, made_for="incumbent")
         self.incumbent.become_reference()
         self.scale = max(abs(self.incumbent.objective), self.least_size) or 1.0
-        self.incumbent.around = {each.key: each.incumbent for each in self.around}
+        self.incumbent.around = {each.condition.key: each.incumbent for each in self.around}
         return results
 
     def meet_conditions(
@@ -265,7 +259,7 @@ class Horizon:
             if not own.incumbent.is_complete(seeds):
                 own.meet([each for each in seeds if each not in own.incumbent.seeds], until)
             left = [
-                each.around.setdefault(own.key, own.incumbent.another(each.setting))
+                each.around.setdefault(own.condition.key, own.incumbent.another(each.setting))
                 for each in evaluations
                 if not self.has_failed(each)
             ]
@@ -277,9 +271,9 @@ class Horizon:
     ) -> bool:
         """True if there is nothing left to meet of so many conditions."""
         return self.has_failed(evaluation) or all(
-            condition.key in evaluation.around
-            and evaluation.around[condition.key].is_complete(seeds)
-            for condition in self.around[:most]
+            (own := evaluation.around.get(each.condition.key)) is not None
+            and own.is_complete(seeds)
+            for each in self.around[:most]
         )
 
     def has_failed(self, evaluation: Evaluation) -> bool:
@@ -297,9 +291,9 @@ class Horizon:
         if not met:
             return given
         # Those that were met stand for all.
-        around = (1.0 - GIVEN_WEIGHT) / math.fsum(each.weight for each, _ in met)
+        around = (1.0 - GIVEN_WEIGHT) / math.fsum(each.condition.weight for each, _ in met)
         rows = [(GIVEN_WEIGHT, given / self.scale)]
-        rows += [(around * each.weight, own.objective / each.scale) for each, own in met]
+        rows += [(around * each.condition.weight, own.objective / each.scale) for each, own in met]
         if self.least_size == 0.0 and all(ratio > 0.0 for _, ratio in rows):
             return self.scale * math.exp(math.fsum(share * math.log(each) for share, each in rows))
         return self.scale * math.fsum(share * each for share, each in rows)
@@ -355,7 +349,7 @@ class Horizon:
         return [
             (each, own)
             for each in self.around
-            if (own := evaluation.around.get(each.key)) is not None
+            if (own := evaluation.around.get(each.condition.key)) is not None
             and own.seeds
             and each.incumbent.is_complete(own.seeds)
         ]

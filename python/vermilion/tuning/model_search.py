@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from vermilion.search import AUTOMATIC, chosen_search, search_from_state
 from vermilion.simulate.accepted import check_seed
 from vermilion.tuning.comparison import Comparison, compare
-from vermilion.tuning.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.evaluation import Evaluation
-from vermilion.tuning.horizon import Horizon
+from vermilion.tuning.engine import Tuning, complete
 from vermilion.tuning.neighbourhood import GIVEN_WEIGHT, constraints_around
+from vermilion.tuning.question import Question
 from vermilion.tuning.search_loop import new_search
 from vermilion.tuning.simulations import Condition
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from vermilion.search import Search, Space
     from vermilion.simulate import Result
     from vermilion.tuning.candidates import Setting
-    from vermilion.tuning.evaluation import Seeds
+    from vermilion.tuning.evaluation import Evaluation, Seeds
     from vermilion.tuning.fidelity import Fidelity, FidelityReport
     from vermilion.tuning.memory import Memory, Runner
     from vermilion.tuning.neighbourhood import Around, Neighbour
@@ -83,7 +82,7 @@ def search_best(
     constraints: Sequence[Constraint] = (),
     *,
     incumbent: Setting,
-    in_force: Evaluation | None = None,
+    standing: Scenario | None = None,
     seeds: Seeds,
     budget: int,
     deadline_s: float | None = None,
@@ -114,7 +113,7 @@ def search_best(
         constraints: what must hold; "of reference" refers to the incumbent.
         incumbent: the setting in force, a value for each parameter of the space (``None``:
             automatic). It need not lie in the box.
-        in_force: simulated instead of it where what is in force is no setting of these parameters,
+        standing: the scenario with what is in force, where that is no setting of these parameters
             but another discipline; ``incumbent`` is then only where the search begins.
         seeds: of the simulations.
         budget: settings that the search may use, start points included. Without a deadline
@@ -129,7 +128,8 @@ def search_best(
             before this do not matter.
         shortlist: how many of the best settings are re-evaluated.
         race_budget: simulations of the re-evaluation; by default so many that all of the
-            shortlist and the incumbent could meet :data:`RACE_SEEDS` of its seeds.
+            shortlist and the incumbent could meet
+            :data:`vermilion.tuning.question.RACE_SEEDS` of its seeds.
         fidelity: "auto" lets the search use short simulations where they rank settings alike;
             then the outcome without a deadline does not depend on more than it does otherwise.
         required_improvement: fraction of the incumbent's objective that must be gained beyond
@@ -154,22 +154,22 @@ def search_best(
     for seed in (*seeds.search, *seeds.re_evaluation, *seeds.comparison):
         check_seed(seed)
     text = model if isinstance(model, str) else model.core_json()
-    given = Condition.of(text, space.names, objective, constraints)
-    least_size = objective.least_size
-    now = in_force or Evaluation(incumbent)
-    full = Horizon.of([given], now, threads, workers, memory, least_size=least_size)
-    around = constraints_around(constraints)
-    for each in conditions:
-        own = Condition.of(each.scenario.core_json(), space.names, objective, around, each.added)
-        now = Evaluation(incumbent)
-        if each.standing is not None:
-            now = Evaluation(dict.fromkeys(incumbent), text=each.standing.core_json())
-        horizon = Horizon.of(
-            [own], now, threads, condition_workers or workers, least_size=least_size
+    bounds = constraints_around(constraints)
+
+    def measured(text: str, held: Sequence[Constraint], other: Scenario | None) -> Condition:
+        in_force = None if other is None else other.core_json()
+        return Condition.of(text, incumbent, objective, held, in_force)
+
+    around = [
+        replace(
+            measured(each.scenario.core_json(), bounds, each.standing),
+            added=each.added,
+            key=each.key,
+            label=each.label,
+            weight=(1.0 - GIVEN_WEIGHT) / len(conditions),
         )
-        horizon.key, horizon.label = each.key, each.label
-        horizon.weight = (1.0 - GIVEN_WEIGHT) / len(conditions)
-        full.around.append(horizon)
+        for each in conditions
+    ]
     if search_state is not None:
         searcher = search_from_state(search_state)
     else:
@@ -190,23 +190,30 @@ def search_best(
             confidence=confidence,
         )
 
-    tuning = Tuning(
-        full=full,
+    question = Question(
+        conditions=[measured(text, constraints, standing)],
+        around=around,
+        least_size=objective.least_size,
         space=space,
-        maximised=objective.maximised,
-        seeds=seeds,
         search=searcher,
+        rules=rules,
+        earlier=[] if search_state is None else _leaders_of(search_state, searcher, space),
+        seeds=seeds,
+        budget=budget,
         shortlist=shortlist,
-        race_budget=race_budget_of(shortlist, seeds, race_budget),
+        race_runs=race_budget,
+        pilot_seed=search_seed if fidelity == "auto" else None,
+        compare=compared,
+    )
+    tuning = Tuning(
+        question=question,
+        full=question.horizon(threads, workers, memory, condition_workers),
         progress=progress,
         start=start,
         until=None if deadline_s is None else start + deadline_s,
         memory=memory,
-        compare=compared,
-        rules=rules,
-        earlier=[] if search_state is None else _leaders_of(search_state, searcher, space),
     )
-    tuning.run(budget, search_seed if fidelity == "auto" else None)
+    tuning.run()
     accepted, reason, comparison = _decision(tuning)
     best_results, incumbent_results = (
         ([], []) if tuning.compared is None else (each.results for each in tuning.compared)
@@ -232,7 +239,8 @@ def search_best(
 
 def _current_leaders(tuning: Tuning) -> list[Setting]:
     """The best setting and those that it raced with, or that led in the search until now."""
-    led = tuning.leaders or [each.setting for each in tuning.ranked_by(1.0)[: tuning.shortlist]]
+    shortlist = tuning.question.shortlist
+    led = tuning.leaders or [each.setting for each in tuning.ranked_by(1.0)[:shortlist]]
     best = [] if tuning.best is None else [tuning.best.setting]
     return [dict(each) for each in (*best, *(setting for setting in led if setting not in best))]
 

@@ -38,10 +38,10 @@ from vermilion.tuning.verdict import judge
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from vermilion.objectives import Objective
     from vermilion.scenario import Scenario
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.evaluation import Evaluation
+    from vermilion.tuning.simulations import Condition
     from vermilion.tuning.verdict import ConstraintVerdict
 
 GIVEN_WEIGHT: Final = 0.5
@@ -188,12 +188,7 @@ class ConditionOutcome:
 
 
 def judge_condition(
-    key: str,
-    label: str,
-    objective: Objective,
-    constraints: Sequence[Constraint],
-    best: Evaluation,
-    incumbent: Evaluation,
+    condition: Condition, best: Evaluation, incumbent: Evaluation
 ) -> ConditionOutcome:
     """Judges a setting against the one in force under one condition.
 
@@ -201,13 +196,11 @@ def judge_condition(
     by more than :data:`RELEVANT_LOSS` and by more than chance.
 
     Args:
-        key: of the condition.
-        label: of the condition.
-        objective: of both.
-        constraints: those that both were evaluated with.
+        condition: under which both were evaluated.
         best: the setting.
         incumbent: the one in force, on the same seeds.
     """
+    key, label, objective = condition.key, condition.label, condition.objective
     count = len(best.seeds)
     absent = best.not_measured or incumbent.not_measured
     if absent is not None or not count:
@@ -217,8 +210,8 @@ def judge_condition(
     difference = mean_interval((new - old for new, old in pairs), CONFIDENCE)
     mine = mean_interval(sign * value for value in best.objectives)
     other = mean_interval(sign * value for value in incumbent.objectives)
-    now = judge(constraints, incumbent, incumbent, CONFIDENCE)
-    then = judge(constraints, best, incumbent, CONFIDENCE)
+    now = judge(condition.constraints, incumbent, incumbent, CONFIDENCE)
+    then = judge(condition.constraints, best, incumbent, CONFIDENCE)
     broken = [new for new, old in zip(then, now, strict=True) if "broken" == new.holds != old.holds]
     unit = f" {objective.unit}" if objective.unit else ""
     reason = f"{objective.label} {mine.mean:.3g}{unit} instead of {other.mean:.3g}{unit}"

@@ -70,7 +70,7 @@ def front_of(tuning: PreparedTuning, session: TuningSession) -> Front:
     second = case.objectives[1]
     condition = replace(case.condition, besides=(Second(second),))
     simulations = Simulations([condition], session.threads, session.workers, session.study)
-    incumbent = FrontEntry(case.in_force())
+    incumbent = FrontEntry(condition.standing_evaluation())
     seeds = tuning.seeds.search
     archive = Archive(simulations, second, case.constraints, seeds, incumbent)
     hunt = Hunt(archive, tuning, session)

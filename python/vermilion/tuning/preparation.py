@@ -29,7 +29,7 @@ from vermilion.scenario.other_values import CarriedOver, with_discipline
 from vermilion.search import CountedFromBelow, SettableSpace, Space, chosen_search, setting_names
 from vermilion.search.space import searchable
 from vermilion.simulate.runs import run_many
-from vermilion.tuning.evaluation import Evaluation, Seeds
+from vermilion.tuning.evaluation import Seeds
 from vermilion.tuning.recommendation import OnDevice
 from vermilion.tuning.simulations import Condition, needs_flow_delays
 
@@ -163,17 +163,11 @@ class Case:
                     found[f"links.{link}.queue.{name}"] = float(value)
         return found
 
-    def in_force(self) -> Evaluation:
-        """Evaluation of what is in force, on no seeds yet."""
-        if self.before is None:
-            return Evaluation(self.incumbent)
-        # It has no values of the parameters that are searched.
-        return Evaluation(dict.fromkeys(self.incumbent), text=self.before.core_json())
-
     @property
     def condition(self) -> Condition:
         """The scenario as something to measure settings in."""
-        return Condition.of(self.text, self.incumbent, self.objective, self.constraints)
+        standing = None if self.before is None else self.before.core_json()
+        return Condition.of(self.text, self.incumbent, self.objective, self.constraints, standing)
 
     @property
     def objective(self) -> Objective:

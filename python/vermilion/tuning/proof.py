@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from vermilion.search import Space
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.evaluation import Evaluation
-    from vermilion.tuning.state import Compare, TuningState
+    from vermilion.tuning.question import Compare
+    from vermilion.tuning.state import TuningState
 
 FIRST_LOOK: Final = 0.95
 LATER_LOOKS: Final = 0.99
@@ -72,7 +73,7 @@ class Proof:
     def __init__(self, tuning: TuningState, compare: Compare) -> None:
         self._tuning = tuning
         self._compare = compare
-        seeds = tuning.seeds
+        seeds = tuning.question.seeds
         self._further = list(seeds.further((2**_MOST_LOOKS - 1) * len(seeds.comparison)))
 
     def run(self) -> None:
@@ -86,7 +87,7 @@ class Proof:
                 break
         settings: list[Setting] = []
         if tuning.comparison.accepted and (settings := self._outer_settings()):
-            met = len(tuning.compared[0].seeds) // len(tuning.seeds.comparison)
+            met = len(tuning.compared[0].seeds) // len(tuning.question.seeds.comparison)
             most = 2 ** (_MOST_LOOKS - 1)
             if met < most and not self._add_seeds(most - met):
                 return
@@ -105,11 +106,13 @@ class Proof:
             return
         best, incumbent = tuning.compared
         accepted = tuning.comparison.accepted
-        settings = [each for each in tuning.rules if each not in (best.setting, incumbent.setting)]
+        settings = [
+            each for each in tuning.question.rules if each not in (best.setting, incumbent.setting)
+        ]
         settings += [
             each
             for digits in _DIGITS
-            if accepted and (each := _rounded(tuning.space, best.setting, digits))
+            if accepted and (each := _rounded(tuning.question.space, best.setting, digits))
         ]
         among = tuning.comparison.among
         for setting in settings:
@@ -137,7 +140,7 @@ class Proof:
         tuning = self._tuning
         if tuning.compared is None or tuning.end != "budget":
             return False
-        count = times * len(tuning.seeds.comparison)
+        count = times * len(tuning.question.seeds.comparison)
         some, self._further = self._further[:count], self._further[count:]
         tuning.meet(some, tuning.compared)
         if self._is_unmeasured(tuning.compared):
@@ -196,7 +199,7 @@ class Proof:
         nearest = min(tried, key=missing)
         if self._compare(nearest, incumbent, LATER_LOOKS).decision.doubtful:
             tuning.best, tuning.compared = nearest, (nearest, incumbent)
-            self._add_seeds(len(nearest.seeds) // len(tuning.seeds.comparison))
+            self._add_seeds(len(nearest.seeds) // len(tuning.question.seeds.comparison))
 
     def _inner_settings(self) -> list[Setting]:
         """Settings to try where the best found cannot be proven: they keep more distance."""
@@ -213,9 +216,9 @@ class Proof:
             for inside in _INSIDE:
                 found.add(_EACH, (each.setting for each in tuning.ranked_by(inside)))
             safest = next((each.setting for each in tuning.ranked_by(_FAR_INSIDE)), best)
-        found.add(len(SHARES), between(tuning.space, best, safest))
+        found.add(len(SHARES), between(tuning.question.space, best, safest))
         incumbent = tuning.full.incumbent.setting
-        found.add(len(SHARES), between(tuning.space, best, incumbent))
+        found.add(len(SHARES), between(tuning.question.space, best, incumbent))
         return found.settings
 
     def _outer_settings(self) -> list[Setting]:
@@ -226,7 +229,7 @@ class Proof:
             return []
         if all(constraint.of_harm for constraint in constraints):
             return []
-        if tuning.horizon is not tuning.full or len(tuning.seeds.search) == 1:
+        if tuning.horizon is not tuning.full or len(tuning.question.seeds.search) == 1:
             return []  # nothing is known of them at this length, or of their noise
         best, found = tuning.best.setting, _Settings(self._compared_settings)
         reached = next((each for each in tuning.ranked_by(0.0) if each.setting == best), None)
@@ -242,7 +245,7 @@ class Proof:
                 and tuning.horizon.value(each, inside=inside) < min(BROKEN, most)
             ]
             found.add(_EACH, promising)
-            middle = between(tuning.space, best, promising[0])[1:2] if promising else ()
+            middle = between(tuning.question.space, best, promising[0])[1:2] if promising else ()
             found.add(1, middle)
         return found.settings
 

@@ -40,9 +40,9 @@ from vermilion.tuning.checks import (
     search_seconds,
 )
 from vermilion.tuning.comparison import Comparison, chance_warnings, compare
-from vermilion.tuning.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.evaluation import Joining, JointEvaluation
-from vermilion.tuning.horizon import Horizon
+from vermilion.tuning.engine import Tuning, complete
+from vermilion.tuning.evaluation import Joining
+from vermilion.tuning.question import Question
 from vermilion.tuning.robust_recommendation import RobustCase, RobustRecommendation
 from vermilion.tuning.search_loop import new_search
 
@@ -76,25 +76,34 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
     plan, cases, shares = prepared.plan, prepared.cases, prepared.plan.shares
     numbers, space = prepared.seeds, prepared.space
     least = [case.objective.least_size for case in cases]
-    joining = Joining(plan.over, shares, [1.0] * len(cases), least)
     seconds = search_seconds(session.deadline_s)
     known = [setting for case in cases for setting in complete(case.incumbent)]
     starts = [space.point(setting) for setting in (*known, *plan.warm_starts)]
-    tuning = Tuning(
-        full=_horizon(prepared, joining, session),
+    # 1 is "as now" of what is minimised and -1 of what is maximised: together they cancel.
+    cancels = len({case.objective.maximised for case in cases}) > 1 or any(least)
+    question = Question(
+        conditions=[case.condition for case in cases],
+        joining=Joining(plan.over, shares, [1.0] * len(cases), least),
+        least_size=1.0 if cancels else 0.0,
         space=space,
-        seeds=numbers,
         search=new_search(
             prepared.search, space, plan.seed, dict.fromkeys(starts), plan.search_settings
         ),
+        seeds=numbers,
+        budget=plan.budget,
         shortlist=plan.shortlist,
-        race_budget=race_budget_of(plan.shortlist, numbers, plan.race_budget),
+        race_runs=plan.race_budget,
+        pilot_seed=plan.seed if plan.fidelity == "auto" else None,
+    )
+    tuning = Tuning(
+        question=question,
+        full=question.horizon(session.threads, session.workers, session.study),
         progress=session.progress,
         start=prepared.start,
         until=None if seconds is None else prepared.start + seconds,
         memory=session.study,
     )
-    tuning.run(plan.budget, plan.seed if plan.fidelity == "auto" else None)
+    tuning.run()
     rows: list[Row] = []
     if tuning.compared is not None:
         rows = list(zip(cases, *(each.pieces for each in tuning.compared), strict=True))
@@ -149,24 +158,6 @@ def best_for_all(prepared: PreparedTuning, session: TuningSession) -> RobustReco
         race=tuning.race and replace(tuning.race, simulations=len(cases) * tuning.race.simulations),
         device=prepared.on_device(best) if best is not None and accepted else None,
         warnings=tuple(warnings),
-    )
-
-
-def _horizon(prepared: PreparedTuning, joining: Joining, session: TuningSession) -> Horizon:
-    """Horizon of all scenarios together."""
-    cases = prepared.cases
-    incumbents = JointEvaluation.of_incumbents([case.in_force() for case in cases], joining)
-    # 1 is "as now" of what is minimised and -1 of what is maximised: together they cancel.
-    goals = {case.objective.maximised for case in cases}
-    cancels = len(goals) > 1 or any(joining.least_sizes)
-    least_size = 1.0 if cancels else 0.0
-    return Horizon.of(
-        [case.condition for case in cases],
-        incumbents,
-        session.threads,
-        session.workers,
-        session.study,
-        least_size=least_size,
     )
 
 

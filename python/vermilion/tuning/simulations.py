@@ -13,16 +13,17 @@ from vermilion.simulate import Result
 from vermilion.simulate.batches import cores
 from vermilion.simulate.runs import run_many
 from vermilion.tuning.candidates import Candidates
-from vermilion.tuning.evaluation import outcome_of
+from vermilion.tuning.evaluation import Evaluation, outcome_of
 from vermilion.tuning.memory import KEPT_WHOLE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Sequence
     from typing import Self
 
     from vermilion.objectives import Constraint, Objective
     from vermilion.simulate.result_data import ResultData
-    from vermilion.tuning.evaluation import Evaluation, Watched
+    from vermilion.tuning.candidates import Setting
+    from vermilion.tuning.evaluation import Watched
     from vermilion.tuning.memory import KeptSimulation, Runner, SimulatedFor, SimulationMemory
 
     _Piece = tuple[int, Evaluation]
@@ -41,31 +42,50 @@ class Condition:
 
     Attributes:
         text: the network as the core reads it.
+        in_force: the setting there, a value for each path that may be changed.
         candidates: writes it with a setting.
         objective: what is evaluated.
         constraints: whose metrics are kept with it.
+        standing: the network with what is in force, where that is no setting of these paths but
+            another discipline.
         added: groups of flows that belong to the conditions, and of which nothing is measured.
         besides: what is kept after the constraints, and asks for nothing.
+        key: a stable name, of one that is not given but around; "" for none.
+        label: the same in words, to follow "with".
+        weight: beside others.
     """
 
     text: str
+    in_force: Setting
     candidates: Candidates
     objective: Objective
     constraints: Sequence[Constraint]
+    standing: str | None = None
     added: tuple[str, ...] = ()
     besides: tuple[Watched, ...] = ()
+    key: str = ""
+    label: str = ""
+    weight: float = 1.0
 
     @classmethod
     def of(
         cls,
         text: str,
-        paths: Iterable[str],
+        in_force: Setting,
         objective: Objective,
         constraints: Sequence[Constraint],
-        added: tuple[str, ...] = (),
+        standing: str | None = None,
     ) -> Self:
-        """A network with other values at these paths."""
-        return cls(text, Candidates(text, paths), objective, constraints, added)
+        """A network with other values at the paths of a setting."""
+        candidates = Candidates(text, in_force)
+        return cls(text, in_force, candidates, objective, constraints, standing)
+
+    def standing_evaluation(self) -> Evaluation:
+        """Evaluation of what is in force, on no seeds yet."""
+        if self.standing is None:
+            return Evaluation(self.in_force)
+        # It has no values of the paths.
+        return Evaluation(dict.fromkeys(self.in_force), text=self.standing)
 
     @property
     def watched(self) -> tuple[Watched, ...]:

@@ -15,18 +15,16 @@ from vermilion.tuning.screening import Screening
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from vermilion.search import Search, Space
     from vermilion.simulate.statistics import Interval
     from vermilion.tuning.candidates import Setting
     from vermilion.tuning.comparison import Comparison
-    from vermilion.tuning.evaluation import Evaluation, Seeds
+    from vermilion.tuning.evaluation import Evaluation
     from vermilion.tuning.fidelity import FidelityReport
     from vermilion.tuning.horizon import Horizon
     from vermilion.tuning.memory import Memory, Used
     from vermilion.tuning.neighbourhood import Around
+    from vermilion.tuning.question import Question
     from vermilion.tuning.race import RaceReport
-
-    Compare = Callable[[Evaluation, Evaluation, float], Comparison]
 
 Stage = Literal[
     "search",
@@ -75,13 +73,8 @@ class TuningState:
     """A tuning at a moment, and what every stage of it needs.
 
     Attributes:
-        full: the whole scenario, or all the scenarios.
-        space: the parameters and the box in which they are searched.
-        maximised: whether high values of the objective are wanted, for reports of progress.
-        seeds: of the simulations.
-        search: that is asked and told.
-        shortlist: how many settings race.
-        race_budget: simulations of the race.
+        question: that it answers.
+        full: its conditions at full length.
         progress: called now and then.
         start: the moment when it began, on the clock of ``time.monotonic``.
         until: the moment when all must be over, on the same clock.
@@ -96,30 +89,20 @@ class TuningState:
         ranked: the identities of those in it: several points may mean one setting.
         best: the first of them, and later the winner of the race.
         compared: the best and the incumbent on fresh seeds.
-        compare: decides between two settings at a confidence; without it the fresh seeds are met
-            and nothing is decided.
         comparison: what it has come to.
         unsaved: settings whose values the search has used since the memory was last told.
         leaders: the settings that raced; none before that.
         raced: the same, the likely best first.
         around: the best under the conditions around; ``None`` where it has met none.
-        rules: settings by rules of thumb, which are taken unless the best is clearly better.
-        earlier: those of the search that this one goes on with: they are tried again.
     """
 
+    question: Question
     full: Horizon
-    space: Space
-    seeds: Seeds
-    search: Search
-    shortlist: int
-    race_budget: int
     start: float
     until: float | None
-    maximised: bool = False
     progress: ProgressReport | None = None
     memory: Memory | None = None
     shorter: Shorter = field(init=False)
-    compare: Compare | None = None
     comparison: Comparison | None = None
     horizon: Horizon = field(init=False)
     search_start: float = 0.0
@@ -136,12 +119,10 @@ class TuningState:
     leaders: list[Setting] = field(default_factory=list)
     raced: list[Evaluation] = field(default_factory=list)
     around: Around | None = None
-    rules: Sequence[Setting] = ()
-    earlier: Sequence[Setting] = ()
 
     def __post_init__(self) -> None:
         self.horizon = self.full
-        self.shorter = Shorter(self.full, self.space)
+        self.shorter = Shorter(self.full, self.question.space)
         self.screening = Screening(crosses_zero=self.full.least_size > 0.0)
 
     @property
@@ -190,7 +171,7 @@ class TuningState:
         if progress is None:
             return None
         horizon = self.horizon if stage != "comparison" else self.full
-        sign = -1.0 if self.maximised else 1.0
+        sign = -1.0 if self.question.maximised else 1.0
         feasible = self.best is not None and self.ranking[0][0] < BROKEN
         best, interval = math.inf, None
         if self.best is not None and feasible:

@@ -26,9 +26,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from vermilion.objectives import feasible_first
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
-from vermilion.tuning.engine import Tuning, complete, race_budget_of
-from vermilion.tuning.evaluation import Evaluation, Joining, JointEvaluation
-from vermilion.tuning.horizon import Horizon
+from vermilion.tuning.engine import Tuning, complete
+from vermilion.tuning.evaluation import Evaluation, Joining
+from vermilion.tuning.question import Question
 from vermilion.tuning.search_loop import new_search
 from vermilion.tuning.simulations import Condition
 from vermilion.tuning.verdict import ConstraintOnKnown, judge, mean_violation, paired_margins
@@ -152,7 +152,7 @@ def _ranked(
 
 def _between(tuning: Tuning, best: Setting) -> Iterator[Setting]:
     """Points on the way from the best to the setting in force."""
-    space = tuning.space
+    space = tuning.question.space
     ends = [complete(setting) for setting in (best, tuning.full.incumbent.setting)]
     if not all(ends):
         return
@@ -298,16 +298,15 @@ def best_of(
         search: which.
     """
     start = time.monotonic()
-    conditions = [
-        Condition.of(case.model.core_json(), space.names, case.goal, case.aims) for case in cases
-    ]
-    joining = _Averaging("mean", [case.share for case in cases], [1.0] * len(cases))
-    incumbents = JointEvaluation.of_incumbents([Evaluation(incumbent) for _ in cases], joining)
     points = [space.point(each) for each in (*complete(incumbent), *starts)]
-    tuning = Tuning(
-        full=Horizon.of(conditions, incumbents, workers=workers),
+    question = Question(
+        conditions=[
+            Condition.of(case.model.core_json(), incumbent, case.goal, case.aims) for case in cases
+        ],
+        joining=_Averaging("mean", [case.share for case in cases], [1.0] * len(cases)),
         space=space,
         seeds=seeds,
+        budget=evaluations or _MOST_EVALUATIONS,
         search=new_search(
             search,
             space,
@@ -316,14 +315,17 @@ def best_of(
             _SETTINGS if search == _SEARCH else {},
         ),
         shortlist=_SHORTLIST,
-        race_budget=race_budget_of(_SHORTLIST, seeds),
+    )
+    tuning = Tuning(
+        question=question,
+        full=question.horizon(workers=workers),
         start=start,
         until=None if evaluations is not None else start + deadline_s,
     )
-    tuning.run(evaluations or _MOST_EVALUATIONS)
+    tuning.run()
     met = 0 if tuning.compared is None else len(tuning.compared[0].seeds)
     _check(tuning.end, met, tuning.why_not_compared)
-    best, now = tuning.compared or (incumbents, incumbents)
+    best, now = tuning.compared or (tuning.full.incumbent, tuning.full.incumbent)
     asked = [constraint for case in cases for constraint in case.constraints]
     until = None if tuning.until is None else tuning.until + _FURTHER * (tuning.until - start)
     best = best_within_bounds(tuning, asked, until) or best
