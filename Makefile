@@ -52,7 +52,9 @@ build: $(CORE) $(LABORATORY) ## set up .venv, build the core in release mode, in
 
 test: test-rust test-python ## set up and run the tests of both languages, which takes minutes; what takes longer: evidence
 
-# Examples are compiled and run by the tests already.
+# Examples are compiled and run by the tests already. Properties are tried on the same cases each time, so that a
+# change fails for what it changed; evidence tries new ones, and more.
+test-rust: export PROPTEST_RNG_SEED ?= 1
 test-rust: $(RUNTIME) | tools
 	cargo test --locked --workspace --lib --tests
 	cargo test --locked --workspace --doc
@@ -71,6 +73,7 @@ evidence-python: $(CORE) $(LABORATORY) $(DEVELOPMENT)
 
 evidence-rust: | tools
 	cargo test --locked --release --workspace -- --ignored
+	PROPTEST_CASES=2000 cargo test --locked --release --package vermilion-netsim --lib books
 
 # The first that there is of: what the environment names, what `make kernel` has built, and one that a
 # folder beside this one has built for several checkouts.

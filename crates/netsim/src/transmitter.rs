@@ -57,13 +57,11 @@ impl Transmitter {
 
     /// When a packet that arrived at `arrival` may begin, once all before it have been given to
     /// [`Transmitter::transmit`].
-    pub fn begin(&mut self, arrival: u64) -> u64 {
-        if let Some(varying) = &mut self.varying
-            && let Varying::Traced(link) = &mut **varying
-        {
-            return link.begin(arrival);
+    pub fn begin(&self, arrival: u64) -> u64 {
+        match self.varying.as_deref() {
+            Some(Varying::Traced(link)) => link.begin(arrival),
+            _ => self.constant.free_at.max(arrival),
         }
-        self.constant.free_at.max(arrival)
     }
 
     /// Sends `size` bytes from `begin` on, which [`Transmitter::begin`] told: when they are sent.
@@ -138,7 +136,7 @@ impl Transmitter {
             // What is sent at this very instant lies ahead, as its opportunities do.
             Some(Varying::Traced(_)) if end < now => 0.0,
             Some(Varying::Traced(sender)) => {
-                let sent = sender.position().saturating_sub(given_after);
+                let sent = sender.position_before(given_after);
                 sent.saturating_sub(sender.bytes_before(now)) as f64 * 8.0
             }
         }
@@ -171,7 +169,7 @@ impl Varying {
     fn transmit(&mut self, begin: u64, size: u32) -> u64 {
         match self {
             Self::Scheduled(sender) => sender.transmit(begin, size),
-            Self::Traced(sender) => sender.transmit(size),
+            Self::Traced(sender) => sender.transmit(begin, size),
         }
     }
 }

@@ -212,11 +212,13 @@ impl Turns {
 
     /// When the turn of the next packet comes, not before `now`.
     #[inline]
-    fn turn_after<P: Packet, Q: Scheduler<P, Stream>>(&mut self, now: u64, queue: &Q) -> u64 {
+    fn turn_after<P: Packet, Q: Scheduler<P, Stream>>(&self, now: u64, queue: &Q) -> u64 {
         if self.standing.packets == 0 {
             return NEVER;
         }
-        self.transmitter.begin(self.occupied_since.max(queue.ready_at())).max(now)
+        // An opportunity of this very instant serves who waits, one that is over nobody.
+        let since = self.occupied_since.max(queue.ready_at()).max(now.saturating_sub(1));
+        self.transmitter.begin(since).max(now)
     }
 
     /// The queue has been as it is until `now`.

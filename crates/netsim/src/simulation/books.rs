@@ -307,6 +307,21 @@ fn an_opportunity_that_delivers_thousands_of_packets_at_once_is_no_standstill() 
 }
 
 #[test]
+fn opportunities_that_a_shaper_leaves_are_not_ahead_of_the_packet_before() {
+    // A packet goes out every 240 ms and takes three opportunities, at each of which something changes.
+    let changes: Vec<_> = (1..1000)
+        .map(|time| json!({"at_ns": time * 1_000_000, "link": "link", "delay_ns": 1_000_000}))
+        .collect();
+    let flows = three_flows(&json!(2_000_000), 0, &json!({"kind": "bulk"}));
+    let mut network = small_network(&flows, &json!(changes));
+    network["duration_ns"] = json!(1_000_000_000);
+    network["links"][0]["queue"] =
+        json!({"discipline": "cake", "parameters": {"bandwidth": 50_000}});
+    network["links"][0]["trace"] = json!({"bytes": 500, "opportunities_ns": [1_000_000]});
+    assert_books(&network, 1);
+}
+
+#[test]
 fn what_was_marked_and_is_then_flushed_is_counted_as_both() {
     // Three hundred packets at once and few after them: the queue of linux-red still holds what it has marked
     // when the change of its limit flushes it.

@@ -51,6 +51,9 @@ pub struct TracedLink {
     next: u64,
     /// Bytes of it that are used.
     used: u64,
+    /// Positions at the last packet that came too late for what was left: before and after what
+    /// nobody used.
+    skipped: (u64, u64),
     /// When the last packet will have been sent.
     pub free_at: u64,
 }
@@ -59,20 +62,23 @@ impl TracedLink {
     /// An idle transmitter; the trace has been checked.
     pub fn new(trace: &DeliveryTrace) -> Self {
         let (times, bytes) = (Arc::clone(&trace.opportunities_ns), u64::from(trace.bytes));
-        Self { times, bytes, next: 0, used: 0, free_at: 0 }
+        Self { times, bytes, next: 0, used: 0, skipped: (0, 0), free_at: 0 }
     }
 
     /// The first opportunity after `arrival` that is left.
-    pub fn begin(&mut self, arrival: u64) -> u64 {
-        if self.time_of(self.next) <= arrival {
-            self.next = self.opportunities_until(arrival);
-            self.used = 0;
-        }
-        self.time_of(self.next)
+    pub fn begin(&self, arrival: u64) -> u64 {
+        let next = self.time_of(self.next);
+        if next > arrival { next } else { self.time_of(self.opportunities_until(arrival)) }
     }
 
-    /// Sends `size` bytes from the next opportunity on: when they are sent.
-    pub fn transmit(&mut self, size: u32) -> u64 {
+    /// Sends `size` bytes from the opportunity at `begin` on, which [`TracedLink::begin`] told: when they are sent.
+    pub fn transmit(&mut self, begin: u64, size: u32) -> u64 {
+        if self.time_of(self.next) < begin {
+            let before = self.position();
+            self.next = self.opportunities_until(begin - 1);
+            self.used = 0;
+            self.skipped = (before, self.position());
+        }
         let total = self.used + u64::from(size);
         self.free_at = self.time_of(self.next + total.saturating_sub(1) / self.bytes);
         self.next += total / self.bytes;
@@ -99,9 +105,16 @@ impl TracedLink {
         self.time_of(self.position().saturating_sub(bytes + 1) / self.bytes)
     }
 
-    /// The same number when the last packet given will have been sent, what it leaves of its last
-    /// opportunity not counted.
-    pub fn position(&self) -> u64 {
+    /// The same number when a packet will have been sent after which `bytes` have been given, which
+    /// wait: what it leaves of its last opportunities not counted.
+    pub fn position_before(&self, bytes: u64) -> u64 {
+        let (used, after) = self.skipped;
+        let position = self.position().saturating_sub(bytes);
+        // Those that wait came at the instant of its last opportunity.
+        if position == after { used } else { position }
+    }
+
+    fn position(&self) -> u64 {
         self.next.saturating_mul(self.bytes).saturating_add(self.used)
     }
 
@@ -140,7 +153,7 @@ mod tests {
     /// When a packet that arrives at `arrival` begins and ends, in milliseconds.
     fn send(link: &mut TracedLink, arrival: u64, size: u32) -> (u64, u64) {
         let begin = link.begin(arrival * MS);
-        (begin / MS, link.transmit(size) / MS)
+        (begin / MS, link.transmit(begin, size) / MS)
     }
 
     #[test]
@@ -162,6 +175,18 @@ mod tests {
         assert_eq!(send(&mut link, 1, 100), (5, 5));
         assert_eq!(send(&mut link, 5, 100), (20, 20));
         assert_eq!(send(&mut link, 205, 1500), (220, 220));
+    }
+
+    #[test]
+    fn what_is_left_of_an_opportunity_is_not_ahead_of_who_used_the_first_part() {
+        let mut link = link(&[1, 5, 5, 5, 20]);
+        assert_eq!(send(&mut link, 1, 100), (5, 5));
+        // It comes at the very instant, too late for the other 4400 bytes, and waits.
+        assert_eq!(send(&mut link, 5, 200), (20, 20));
+        assert_eq!(link.position_before(200) - link.bytes_before(5 * MS), 100);
+        assert_eq!(link.position_before(0) - link.bytes_before(20 * MS), 200);
+        link.take_back(5 * MS, 200);
+        assert_eq!(link.position_before(0) - link.bytes_before(5 * MS), 100);
     }
 
     #[test]
