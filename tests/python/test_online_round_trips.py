@@ -21,6 +21,13 @@ def samples(pairs):
     )
 
 
+def waits(queue_s, left_s):
+    """What packets have waited that left then: the delay that they met when they came."""
+    came = np.arange(np.min(left_s) - 1.0, np.max(left_s), 1e-4)
+    met = np.array([queue_s(each) for each in came])
+    return np.interp(left_s, np.maximum.accumulate(came + met), met)
+
+
 def observed(base_by_flow, queue_s, intervals, seed=1):
     """Flows sampled under a queueing delay that moves: 8 samples per flow and interval."""
     coins = random.Random(seed)
@@ -32,7 +39,7 @@ def observed(base_by_flow, queue_s, intervals, seed=1):
         for flow, base in base_by_flow.items():
             for _ in range(8):
                 acknowledged = time_s - coins.uniform(0, 0.1)
-                waited = queue_s(acknowledged - base / 2)
+                waited = waits(queue_s, acknowledged - base / 2)
                 seen.append((flow, base + waited + TRANSMISSION_S))
         trips = trips.updated(time_s, 0.1, samples(seen), RATE, PACKET)
     return trips
@@ -112,7 +119,8 @@ def test_between_readings_a_second_apart_the_queue_counts_only_where_it_was_read
     for step in range(1, 5):
         trips = trips.with_backlog(step, queue(step) * RATE / 8)
         passed = step - 1 + (np.arange(200) + 0.5) / 200
-        seen = [(n % 4, 0.028 + queue(at - 0.014) + TRANSMISSION_S) for n, at in enumerate(passed)]
+        waited = waits(queue, passed - 0.014)
+        seen = [(n % 4, 0.028 + each + TRANSMISSION_S) for n, each in enumerate(waited)]
         # A flow of which nothing is close to a reading is known by its whole interval.
         seen[100] = (9, seen[100][1])
         trips = trips.updated(float(step), 1.0, samples(seen), RATE, PACKET)
@@ -127,24 +135,21 @@ RISE = 0.05
 def under_a_rising_queue(base, interval_s, intervals):
     """A flow with a sample every hundredth of an interval, while the queue grows evenly.
 
-    A packet was in the queue half a base round trip before its acknowledgement passed the monitor.
+    A packet left the queue half a base round trip before its acknowledgement passed the monitor.
     """
     trips = BaseRoundTrips.begin()
     for step in range(1, intervals + 1):
         time_s = step * interval_s
         trips = trips.with_backlog(time_s, RISE * (1 + time_s) * RATE / 8)
         passed = time_s - interval_s + interval_s * (np.arange(100) + 0.5) / 100
-        waited = RISE * (1 + passed - base / 2)
+        waited = RISE * (1 + passed - base / 2) / (1 + RISE)  # it had come by so much earlier
         seen = [(1, base + each + TRANSMISSION_S) for each in waited]
         trips = trips.updated(time_s, interval_s, samples(seen), RATE, PACKET)
     return trips
 
 
-def test_a_packet_met_the_queue_of_half_a_round_trip_and_half_an_interval_ago():
-    """By hand: with a whole round trip of 200 ms it is 5 ms off, with a whole interval 2.5 ms.
-
-    How much the queue grows in the time between is left out, a twentieth of that.
-    """
+def test_a_packet_left_the_queue_half_a_round_trip_and_half_an_interval_ago():
+    """By hand: with a whole round trip of 200 ms it is 5 ms off, with a whole interval 2.5 ms."""
     trips = under_a_rising_queue(0.2, 0.1, 10)
     assert trips.estimates(1) == pytest.approx([0.200], abs=0.0005)
 
@@ -156,9 +161,24 @@ def test_readings_far_apart_count_half_a_round_trip_after_what_they_tell():
 
 
 def test_an_interval_says_less_the_more_the_queue_moved_in_it():
-    """By hand: 5 ms in 0.1 s beside the 2 ms that are as good as none."""
+    """By hand: 5 ms in the 0.1 s in which came what left in 0.105 s, beside 2 ms as good as none."""
     trips = under_a_rising_queue(0.2, 0.1, 10)
-    assert trips.weights[0, 0] == pytest.approx(1.0 / (0.002 + 0.005), rel=1e-6)
+    assert trips.weights[0, 0] == pytest.approx(1.0 / (0.002 + 0.005 / 1.05), rel=1e-6)
+
+
+def test_in_a_queue_of_a_second_a_packet_left_a_second_after_it_came():
+    """The queue of 0.9 s falls by a tenth of a second each second; it has been seen from 0 s on."""
+    trips = observed({1: 0.028}, lambda time_s: 0.9 - 0.1 * time_s, intervals=20)
+    assert trips.estimates(1) == pytest.approx([0.028], abs=0.001)
+
+
+def test_who_came_before_the_first_reading_counts_for_little():
+    """By the first five of eight intervals the base would be below zero.
+
+    The queue was 0.5 s long when it was first read, and had been 0.2 s for whoever left then.
+    """
+    trips = observed({1: 0.028}, lambda time_s: 0.5 if time_s > 0.0 else 0.2, intervals=8)
+    assert trips.estimates(1) == pytest.approx([0.028], abs=0.001)
 
 
 def test_the_estimate_is_the_value_that_splits_the_weights_in_half():
@@ -183,18 +203,18 @@ def test_a_flow_is_forgotten_after_ten_seconds(silent_s, is_known):
 def test_a_packet_counts_that_was_in_the_queue_within_a_twentieth_of_a_second_of_a_reading():
     """The queue is 30 and 10 ms long at readings, and 60 ms in between.
 
-    Flows 2 to 4 have one sample each, of a packet that met the queue so long before the reading
+    Flows 2 to 4 have one sample each, of a packet that came to the queue so long before the reading
     of 10 ms. Held against that one, it says 28 ms; against the readings' middle, 10 ms less.
     """
     trips = BaseRoundTrips.begin()
     for step, waited_s in ((1, 0.030), (2, 0.010)):
         trips = trips.with_backlog(float(step), waited_s * RATE / 8)
-    met = 1.0 + (np.arange(200) + 0.5) / 200 - 0.014
-    waits = np.where(met < 1.080, 0.030, np.where(met > 1.920, 0.010, 0.060))
+    left = 1.0 + (np.arange(200) + 0.5) / 200 - 0.014
+    waited = np.where(left < 1.110, 0.030, np.where(left > 1.930, 0.010, 0.060))
     flows = np.ones(200, dtype=np.int64)
     for flow, before_s in ((2, 0.030), (3, 0.045), (4, 0.070)):
-        flows[np.argmin(abs(met - 2.0 + before_s))] = flow
-    seen = [(flow, 0.028 + at + TRANSMISSION_S) for flow, at in zip(flows, waits, strict=True)]
+        flows[np.argmin(abs(left - waited - 2.0 + before_s))] = flow
+    seen = [(flow, 0.028 + at + TRANSMISSION_S) for flow, at in zip(flows, waited, strict=True)]
     trips = trips.updated(2.0, 1.0, samples(seen), RATE, PACKET)
     known = [trips.estimates(1, np.array([flow]))[0] for flow in (2, 3, 4)]
     assert known[:2] == pytest.approx([0.028] * 2)

@@ -2,13 +2,14 @@
 
 A sample is base round trip + time in this queue + one transmission. The time in the queue
 is not exported per packet, but the backlog is, and backlog over service rate is the delay
-of a packet that arrives then. A single difference is off by the queue's movement between
-two readings. So a flow's estimate is the median of its last ten intervals' differences,
-weighted by how little the queue moved in each: an interval in which the queue stood still
-says more than one in which it doubled.
+of a packet that arrives then, and leaves after it. In a queue of a second that is a second
+earlier than the packet is seen to leave, and the queue may have halved meanwhile. A single
+difference is off by the queue's movement between two readings. So a flow's estimate is the
+median of its last ten intervals' differences, weighted by how little the queue moved in each:
+an interval in which the queue stood still says more than one in which it doubled.
 
 Where readings are far apart, nothing is known of the queue between them. Then of a flow's samples
-those count whose packets were in the queue close to a reading, as near as can be told from the
+those count whose packets came to the queue close to a reading, as near as can be told from the
 samples' order. Only where a flow has none of these do all of its interval count.
 
 A queue behind this one lengthens samples as a longer path does. It cannot stand while packets stand
@@ -118,20 +119,23 @@ class BaseRoundTrips(ByFlow):
         means = np.bincount(positions, weights=samples.seconds) / np.bincount(positions)
         shortest = np.full(len(heard), np.inf)
         np.minimum.at(shortest, positions, samples.seconds)
-        # The packet was in this queue about half a base round trip before its
+        # The packet left this queue about half a base round trip before its
         # acknowledgement passed the monitor, which was mid-interval on average.
-        half_base = np.maximum(means - delays[-1], 0.0) / 2.0
-        queued = time_s - interval_s / 2.0 - half_base
-        times = self.backlog_times_s
-        waited = np.interp(queued, times, delays)
-        before = np.interp(queued - interval_s / 2.0, times, delays)
-        after = np.interp(queued + interval_s / 2.0, times, delays)
-        bases, moved = means - waited, np.abs(after - before)
+        leaves = np.maximum.accumulate(self.backlog_times_s + delays)  # who came at a reading
+        passed = time_s - interval_s / 2.0
+        half_base = np.maximum(means - np.interp(passed, leaves, delays), 0.0) / 2.0
+        left = passed - half_base
+        waited = np.interp(left, leaves, delays)
+        before = np.interp(left - interval_s / 2.0, leaves, delays)
+        after = np.interp(left + interval_s / 2.0, leaves, delays)
+        # Who came before the first reading met a queue that nobody has seen.
+        unseen = np.maximum(leaves[0] - left, 0.0)
+        bases, moved = means - waited, np.abs(after - before) + unseen
         if interval_s > _FAR_APART_S:
             # Acknowledgements come about evenly, so that the order tells when.
             count = len(positions)
-            passed = time_s - interval_s * (np.arange(count)[::-1] + 0.5) / count
-            nearest, close = _close_to_readings(passed - half_base[positions], times)
+            each_passed = time_s - interval_s * (np.arange(count)[::-1] + 0.5) / count
+            nearest, close = _close_to_readings(each_passed - half_base[positions], leaves)
             told = np.bincount(positions[close], minlength=len(heard))
             bare = samples.seconds[close] - delays[nearest[close]]
             sums = np.bincount(positions[close], weights=bare, minlength=len(heard))
@@ -164,7 +168,7 @@ class BaseRoundTrips(ByFlow):
             middle = np.minimum(middle, floors[new].min(axis=1))
         base[new] = np.maximum(_SHORTEST_S, np.minimum(middle, lately))
         after = BaseRoundTrips(
-            times,
+            self.backlog_times_s,
             self.backlog_bytes,
             flows,
             last_heard,
@@ -238,7 +242,12 @@ def _without_the_silent(known: BaseRoundTrips, time_s: float) -> BaseRoundTrips:
 def _close_to_readings(
     moments_s: NDArray[np.float64], readings_s: NDArray[np.float64]
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Index of the nearest reading for each moment, and whether it is close."""
+    """Index of the nearest reading for each moment, and whether it is close.
+
+    Args:
+        moments_s: when packets left the queue.
+        readings_s: when one would have that came to it at a reading, ascending.
+    """
     after = np.searchsorted(readings_s, moments_s)
     before, after = np.maximum(after - 1, 0), np.minimum(after, len(readings_s) - 1)
     is_before = np.abs(moments_s - readings_s[before]) <= np.abs(readings_s[after] - moments_s)
