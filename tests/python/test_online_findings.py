@@ -205,6 +205,23 @@ def test_an_error_of_the_rate_is_no_change_of_the_path():
     assert senses.picture().rtts_doubt > 1.0
 
 
+@pytest.mark.parametrize(
+    ("paths_s", "told_apart"), [((0.030,) * 8, False), ((0.02,) * 4 + (0.12,) * 4, True)]
+)
+def test_beside_a_queue_of_a_second_flows_of_one_path_have_one_round_trip(paths_s, told_apart):
+    """Each flow's estimate is off by up to 15 ms, however far away all of them are."""
+    senses, now = Senses.begin(), World(flows=8, in_force={"level": 1000.0})
+    off_s = np.tile([-0.015, 0.015, -0.01, 0.01], 2)
+    for tick in range(1, 40):
+        seen = now.observe(0.1 * tick).observation
+        trips = RttSamples(np.arange(8), np.array(paths_s) + off_s + 0.8008)
+        senses, _ = senses.after(replace(seen, round_trips=trips))
+    found = senses.picture().base_rtts_s
+    assert found[4] - found[3] > 0.06 if told_apart else max(found) - min(found) < 0.005
+    assert np.mean(found) == pytest.approx(np.mean(paths_s), abs=0.005)
+    assert senses.place.kind == "here"
+
+
 # --- bounds ---------------------------------------------------------------------------------
 
 

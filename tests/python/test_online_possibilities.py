@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import pytest
 
+from online_world import LINK, POLICY
 from test_online_model import IN_FORCE, model, picture, traffic
 from test_online_plan import NEAR, task
 from vermilion.objectives.harm import harm_bounds
@@ -58,6 +59,13 @@ def test_a_first_answer_is_for_both_kinds_that_acknowledge_selectively():
     assert [each.kind for each in believed] == [seen.best, SACK]
     assert believed[0].share > believed[1].share > crowd.share == 0.0
     assert all(each.traffic == TRAFFIC and each.joining == 0.0 for each in believed)
+
+
+def test_a_model_asks_for_no_more_goodput_than_its_link_carries():
+    """Where holes are filled that slow starts have left, more comes in order than the link has."""
+    goodput, *_ = POLICY.harm_bounds(model(TRAFFIC), [LINK])
+    assert goodput.bounds([9e6], [10.5e6]) == pytest.approx([0.98 * 10e6])
+    assert goodput.bounds([9e6], [9.5e6]) == pytest.approx([0.98 * 9.5e6])
 
 
 def test_what_the_queue_drops_is_not_asked_of_newcomers_of_a_kind_that_is_not_there():

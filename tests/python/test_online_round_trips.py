@@ -161,7 +161,7 @@ def test_readings_far_apart_count_half_a_round_trip_after_what_they_tell():
 
 
 def test_an_interval_says_less_the_more_the_queue_moved_in_it():
-    """By hand: 5 ms in the 0.1 s in which came what left in 0.105 s, beside 2 ms as good as none."""
+    """By hand: what left within 0.1 s had come within 0.095 s; 2 ms are as good as none."""
     trips = under_a_rising_queue(0.2, 0.1, 10)
     assert trips.weights[0, 0] == pytest.approx(1.0 / (0.002 + 0.005 / 1.05), rel=1e-6)
 

@@ -43,7 +43,7 @@ def kept(tmp_path_factory):
     return (
         run_online(
             scenario,
-            seed=8,  # in most runs as short as this one nothing is sure enough to be changed
+            seed=10,  # in most runs as short as this one nothing is sure enough to be changed
             clock="fixed",
             evaluations=128,
             re_evaluations=1,
@@ -145,7 +145,7 @@ def test_the_report_has_a_chapter_for_each_queue(kept):
 
 def test_the_network_left_alone_is_the_scenario_itself(kept):
     online, _ = kept
-    assert online.reference.data["links"] == run(SHORT, seed=5).data["links"]
+    assert online.reference.data["links"] == run(SHORT, seed=10).data["links"]
 
 
 def test_the_same_call_gives_the_same_run():

@@ -77,6 +77,7 @@ class Constraint:
         offset: what is added to that, in the metric's own unit; 0 for an absolute bound.
         of_harm: whether it bounds what a change may cost (:mod:`vermilion.objectives.harm`): then
             its mean decides, and a metric that the reference lacks asks nothing.
+        most: what the metric cannot surpass for long: a reference beyond it asks for no more.
     """
 
     text: str
@@ -86,6 +87,7 @@ class Constraint:
     of_reference: bool = False
     offset: float = 0.0
     of_harm: bool = False
+    most: float = math.inf
 
     @classmethod
     def parse(
@@ -173,7 +175,8 @@ class Constraint:
         nothing_asked = -math.inf if self.at_least else math.inf
         absent = nothing_asked if self.of_harm else None
         return [
-            absent if value is None else self.bound * value + self.offset for value in reference
+            absent if value is None else self.bound * min(value, self.most) + self.offset
+            for value in reference
         ]
 
     def margin(self, result: Result, reference: Result | None = None) -> float | None:

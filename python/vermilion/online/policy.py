@@ -12,6 +12,7 @@ summed, each relative to what the setting in force reaches.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
@@ -47,6 +48,15 @@ if TYPE_CHECKING:
 
 DROPS_IN_EARNEST: Final = "drop_above_maximum"
 """The switch by which a queue drops above its maximum what it could mark (RFC 3168, section 7)."""
+
+
+def carried(bound: Constraint, rate_bit_per_s: float | None) -> float:
+    """The most that a link can carry, in the metric of a bound; infinite for other metrics."""
+    if bound.path.metric == "utilization":
+        return 1.0
+    if bound.path.metric != "goodput_bit_per_s.total" or rate_bit_per_s is None:
+        return math.inf
+    return rate_bit_per_s
 
 
 def marks(parameters: Mapping[str, object]) -> bool:
@@ -219,9 +229,17 @@ class Policy:
         )
 
     def harm_bounds(self, model: Scenario, links: Sequence[str]) -> tuple[Constraint, ...]:
-        """Bounds on the harm that a change of these links' queues may do in a model."""
+        """Bounds on the harm that a change of these links' queues may do in a model.
+
+        What flows get in order is more than links carry where a stretch begins with holes that
+        are filled in it, as after the slow starts into a queue of a second.
+        """
         asked = [bound for bound in self.bounds if not bound.of_harm]
-        return harm_bounds(model, links, self.harm, objectives=[self.objective], constraints=asked)
+        bounds = harm_bounds(
+            model, links, self.harm, objectives=[self.objective], constraints=asked
+        )
+        rate_bit_per_s = sum(link.rate_bit_per_s for link in model.core().links)
+        return tuple(replace(each, most=carried(each, rate_bit_per_s)) for each in bounds)
 
     @property
     def goal(self) -> str:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 
 from vermilion.online.decide import entering
 from vermilion.online.decide.states import Applying, Blind, Ended, HandsOff, Paused, Proposing
-from vermilion.online.decide.verification import BrokenBound, carried
+from vermilion.online.decide.verification import BrokenBound
 from vermilion.online.entries import DecisionKind
+from vermilion.online.policy import carried
 from vermilion.online.sense.flow_activity import NEWCOMER_S
 from vermilion.online.sense.stretch import FEWEST_BATCHES, STARVED_SHARE
 

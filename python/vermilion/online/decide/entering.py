@@ -120,9 +120,11 @@ def search_quickly(
     holds = turn.controller.policy.target_packets is not None
     target = turn.controller.learned.correction.internal_target if holds else None
     told = "" if target is None else f"; target for the model {target:.1f} packets"
+    place = turn.controller.senses.place
+    waits = "" if place.kind == "unknown" else f"; packets wait {place.where()}"
     turn.decide(
         DecisionKind.MODEL_BUILT,
-        f"{picture.describe()}{told}{limit} ({why})",
+        f"{picture.describe()}{waits}{told}{limit} ({why})",
         flows=picture.flows,
         round_trip_classes=[list(each) for each in traffic.classes],
         rate_bit_per_s=traffic.rate_bit_per_s,
@@ -130,6 +132,7 @@ def search_quickly(
         knowledge=picture.knowledge,
         picture=picture.as_details(),
         cause=dict(waiting.cause),
+        **(place.as_details() if waits else {}),
         **limit_in_numbers,
     )
     number = turn.ask_search("quick", picture, ())

@@ -27,6 +27,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 from vermilion.objectives.metrics import format_metric
+from vermilion.online.policy import carried
 from vermilion.online.sense.stretch import value_of
 
 if TYPE_CHECKING:
@@ -209,14 +210,6 @@ def all_broken(
         sure = measured.high < limit if bound.at_least else measured.low > limit
         if sure:
             yield BrokenBound(bound, limit, measured)
-
-
-def carried(bound: Constraint, rate_bit_per_s: float | None) -> float:
-    """The most that a link can carry, in the metric of a bound; infinite for other metrics."""
-    if bound.path.metric == "utilization":
-        return 1.0
-    is_goodput = bound.path.metric == "goodput_bit_per_s.total" and rate_bit_per_s is not None
-    return rate_bit_per_s if is_goodput and rate_bit_per_s is not None else math.inf
 
 
 def _limit_of(

@@ -482,6 +482,12 @@ class WaitingPlace:
         since_s = self.since_s if kind == self.kind else time_s
         return WaitingPlace(kind, here_s, behind_s, doubt_s, since_s)
 
+    def where(self) -> str:
+        """Like "here, 857 ms", "behind this queue, 1153 ms" or "nowhere"."""
+        if self.kind == "behind":
+            return f"behind this queue, {1e3 * self.behind_s:.0f} ms"
+        return f"here, {1e3 * self.here_s:.0f} ms" if self.kind == "here" else self.kind
+
     def describe(self) -> str:
         """Like "1153 +- 20 ms behind this queue, 2 ms in it"."""
         return (

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, fields, replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -237,6 +238,7 @@ COUNTED_DOUBT = 0.02  # of flows whose packets are seen
 _PAUSING_DOUBT = 0.5  # of the open flows that count for nothing, so many may come back
 _OPEN_DOUBT = 0.15  # of open flows whose packets nobody sees: in a short queue some are locked out
 _RATE_DOUBT = 0.04  # of the rate that is measured
+_APART_DOUBT = 0.02  # of a long wait: two flows of one path differ by as much
 _STANDS_S = 3.0  # so long packets must wait here before a longer round trip is a longer path
 _PLACE_S = 3.0  # over which it is told where packets wait
 _FAIR = frozenset({"fq", "fq-codel", "fq-pie"})  # flows have queues of their own
@@ -486,7 +488,10 @@ class QueueSenses:
                     # What is subtracted for a long queue is wrong by the error of the rate.
                     waited = sum(one.backlog_bytes for one in recent) / len(recent)
                     waited_s = 8.0 * waited / rate_bit_per_s
-                    rtts_doubt += max(0.0, _RATE_DOUBT * waited_s * len(trips) / sum(trips) - 0.05)
+                    beyond = _RATE_DOUBT * waited_s * len(trips) / sum(trips) - MEASURED_DOUBT
+                    if beyond > 0.0:
+                        rtts_doubt += beyond
+                        trips = _told_apart(trips, _APART_DOUBT * waited_s)
                 rtts_doubt = min(rtts_doubt, _MOST_DOUBT)
                 return replace(picture, base_rtts_s=trips, rtts_doubt=rtts_doubt), None
         return self._guessed(picture, counted)
@@ -530,6 +535,18 @@ class QueueSenses:
         # What does not slow down takes its part of what goes through.
         got = max(signals.bit_per_s - picture.unresponsive_bit_per_s, 0.01 * signals.bit_per_s)
         return from_flow_count(max(counted, 1.0), got, signals, queueing_s, packet_bytes)
+
+
+def _told_apart(trips: tuple[float, ...], error_s: float) -> tuple[float, ...]:
+    """Round trips whose differences are no more than what is beyond their error.
+
+    Beside a queue of a second nobody can say that one of two flows is 30 ms farther away, and a
+    model in which it is would share otherwise.
+    """
+    mean = fmean(trips)
+    spread = fmean((each - mean) ** 2 for each in trips)
+    kept = max(0.0, 1.0 - error_s**2 / spread) if spread > 0.0 else 0.0
+    return tuple(mean + kept * (each - mean) for each in trips)
 
 
 def _stands(samples: tuple[Sample, ...]) -> bool:
