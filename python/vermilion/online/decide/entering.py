@@ -121,7 +121,7 @@ def search_quickly(
     target = turn.controller.learned.correction.internal_target if holds else None
     told = "" if target is None else f"; target for the model {target:.1f} packets"
     place = turn.controller.senses.place
-    waits = "" if place.kind == "unknown" else f"; packets wait {place.where()}"
+    waits = f"; packets wait {place.where()}" if place.lasts(turn.now_s) else ""
     turn.decide(
         DecisionKind.MODEL_BUILT,
         f"{picture.describe()}{waits}{told}{limit} ({why})",

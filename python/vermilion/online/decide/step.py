@@ -194,7 +194,6 @@ drops everything."""
 
 
 _PERSON = "a person"  # in the journal, where a later run finds it
-_BEHIND_S = 2.0  # so long packets must wait behind the queue before it is said
 _SETTING_CHECK_SAMPLES = 10  # between two looks whether somebody else has changed the setting
 
 
@@ -287,8 +286,7 @@ def _take_in(turn: Turn, event: Observed) -> bool:
 def _look_behind(turn: Turn) -> None:
     """Say where packets wait, if that is not here."""
     controller, place = turn.controller, turn.controller.senses.place
-    lasts = turn.now_s - place.since_s >= _BEHIND_S
-    if controller.alarms.behind == (place.kind == "behind") or not lasts:
+    if controller.alarms.behind == (place.kind == "behind") or not place.lasts(turn.now_s):
         return
     turn.change(behind=not controller.alarms.behind)
     then = "no longer" if controller.alarms.behind else "nothing is searched while that lasts"

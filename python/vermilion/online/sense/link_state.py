@@ -438,6 +438,7 @@ def _packet_s(samples: Sequence[Sample], rate_bit_per_s: float | None) -> float:
 
 WaitingKind: TypeAlias = Literal["here", "behind", "nowhere", "unknown"]
 
+_LASTS_S: Final = 2.0
 _HERE_DOUBT: Final = 0.05  # of the wait here, by the error of the rate
 _BASE_DOUBT: Final = 0.15  # of the base round trip: receivers wait too
 _LEAST_DOUBT_S: Final = 0.003
@@ -481,6 +482,10 @@ class WaitingPlace:
             kind = "here"
         since_s = self.since_s if kind == self.kind else time_s
         return WaitingPlace(kind, here_s, behind_s, doubt_s, since_s)
+
+    def lasts(self, now_s: float) -> bool:
+        """Check whether it has been so for long enough to be said."""
+        return self.kind != "unknown" and now_s - self.since_s >= _LASTS_S
 
     def where(self) -> str:
         """Like "here, 857 ms", "behind this queue, 1153 ms" or "nowhere"."""
