@@ -126,11 +126,11 @@ class BaseRoundTrips(ByFlow):
         half_base = np.maximum(means - np.interp(passed, leaves, delays), 0.0) / 2.0
         left = passed - half_base
         waited = np.interp(left, leaves, delays)
-        before = np.interp(left - interval_s / 2.0, leaves, delays)
-        after = np.interp(left + interval_s / 2.0, leaves, delays)
+        earlier = np.interp(left - interval_s / 2.0, leaves, delays)
+        later = np.interp(left + interval_s / 2.0, leaves, delays)
         # Who came before the first reading met a queue that nobody has seen.
         unseen = np.maximum(leaves[0] - left, 0.0)
-        bases, moved = means - waited, np.abs(after - before) + unseen
+        bases, moved = means - waited, np.abs(later - earlier) + unseen
         if interval_s > _FAR_APART_S:
             # Acknowledgements come about evenly, so that the order tells when.
             count = len(positions)
