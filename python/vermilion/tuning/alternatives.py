@@ -97,16 +97,19 @@ def gaps(front: Sequence[PairOfMeans]) -> list[tuple[float, float]]:
 
 
 SHARES: Final = (0.25, 0.5, 0.75)
-"""Of the way, where the points lie."""
+"""Of the way, where the points lie, as a rule."""
 
 
-def between(space: Space, one: Setting, other: Setting) -> list[Setting]:
+def between(
+    space: Space, one: Setting, other: Setting, shares: Sequence[float] = SHARES
+) -> list[Setting]:
     """Points on the way from one setting to another; none if one has automatic values.
 
     Args:
         space: in whose coordinates the way is straight.
         one: where it begins.
         other: where it ends.
+        shares: of the way, where the points lie.
     """
     ends = [
         {name: value for name, value in setting.items() if value is not None}
@@ -115,7 +118,7 @@ def between(space: Space, one: Setting, other: Setting) -> list[Setting]:
     if any(len(end) < len(space) for end in ends):
         return []
     start, end = (space.point(each) for each in ends)
-    return [space.values(_interpolate(start, end, share)) for share in SHARES]
+    return [space.values(_interpolate(start, end, share)) for share in shares]
 
 
 def _interpolate(one: Point, other: Point, share: float) -> Point:

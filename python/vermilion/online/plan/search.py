@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from vermilion.objectives import feasible_first
 from vermilion.online.model.prediction import Outcome, Prediction, outcome_of
 from vermilion.online.model.traffic import TooLittleIsKnown
+from vermilion.tuning.alternatives import between
 from vermilion.tuning.engine import Tuning, complete
 from vermilion.tuning.evaluation import Evaluation, Joining
 from vermilion.tuning.question import Question
@@ -122,8 +123,9 @@ def _shortfall(
 
 def _others(tuning: Tuning, constraints: Sequence[Constraint], best: Setting) -> Iterator[Setting]:
     """Yield settings to compare besides the best, each once."""
-    tried = [dict(best), dict(tuning.full.incumbent.setting)]
-    settings = list(_between(tuning, best))
+    in_force = tuning.full.incumbent.setting
+    tried = [dict(best), dict(in_force)]
+    settings = between(tuning.question.space, best, in_force, _BETWEEN)
     for margin in _MARGINS:
         settings[:0] = islice(_ranked(tuning, narrowed(constraints, margin), tried), _LEADERS)
     for setting in settings:
@@ -148,18 +150,6 @@ def _ranked(
         for _, number, evaluation in tuning.ranking
     )
     return (setting for _, _, setting in order if dict(setting) not in without)
-
-
-def _between(tuning: Tuning, best: Setting) -> Iterator[Setting]:
-    """Points on the way from the best to the setting in force."""
-    space = tuning.question.space
-    ends = [complete(setting) for setting in (best, tuning.full.incumbent.setting)]
-    if not all(ends):
-        return
-    [start], [end] = ends
-    pairs = list(zip(space.point(start), space.point(end), strict=True))
-    for share in _BETWEEN:
-        yield space.values(tuple(mine + share * (its - mine) for mine, its in pairs))
 
 
 def narrowed(constraints: Sequence[Constraint], margin: float) -> list[Constraint]:
