@@ -81,12 +81,6 @@ class Persistence:
     hold: int
     run: int = 0
 
-    def __post_init__(self) -> None:
-        """Refuse a number that would mean nothing."""
-        if self.hold < 1:
-            message = f"hold {self.hold} is not accepted; expected at least 1 observation"
-            raise ValueError(message)
-
     def after(self, *, outside: bool) -> Persistence:
         """The test after one more observation."""
         return replace(self, run=self.run + 1 if outside else 0)
@@ -120,12 +114,6 @@ class TwoSidedCusum:
     threshold: float
     above: float = 0.0
     below: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse levels that would mean nothing."""
-        if self.slack < 0 or self.threshold <= 0:
-            message = f"slack {self.slack} and threshold {self.threshold} must be >= 0 and > 0"
-            raise ValueError(message)
 
     def after(self, observation: float) -> tuple[TwoSidedCusum, Literal["above", "below"] | None]:
         """The test after one observation, and which way the mean has shifted, if it has.
