@@ -9,7 +9,7 @@ from online_world import LINK, PACKET_BYTES, POLICY, SIXTEEN_FLOWS, TICK_S, Worl
 from vermilion.objectives import Constraint
 from vermilion.online.decide.controller import Controller, Turn
 from vermilion.online.decide.detection import Fluctuation
-from vermilion.online.decide.entering import refine
+from vermilion.online.decide.entering import learn_bias, refine
 from vermilion.online.decide.step import step
 from vermilion.online.decide.verification import first_broken
 from vermilion.online.entries import DecisionKind
@@ -194,6 +194,10 @@ def test_nothing_is_searched_while_packets_wait_behind_the_queue():
     ]
     assert kinds.count(DecisionKind.BEHIND) == 1
     assert controller.alarms.behind
+    # The packets that wait there are missing here, and say nothing of a model of this queue.
+    turn = Turn(controller, 15.0)
+    learn_bias(turn, 8.0, 30.0, 2.0)
+    assert turn.controller.learned.correction == controller.learned.correction
 
 
 def test_an_error_of_the_rate_is_no_change_of_the_path():

@@ -544,8 +544,12 @@ def learn_from_promise(turn: Turn) -> None:
 
 
 def learn_bias(turn: Turn, since_s: float, predicted_mean: float, noise: float) -> None:
-    """Learn the model's bias from the samples since ``since_s``."""
-    if turn.controller.policy.target_packets is None:
+    """Learn the model's bias from the samples since ``since_s``.
+
+    Packets that wait behind this queue are missing in it, and say nothing of the model.
+    """
+    senses = turn.controller.senses
+    if turn.controller.policy.target_packets is None or senses.place.kind == "behind":
         return
     samples = turn.controller.senses.samples_since_silence(since_s)
     if samples:

@@ -280,7 +280,7 @@ def _check_queue(turn: Turn, state: Watching) -> bool:
     sample = turn.controller.senses.latest
     if state.queue is None or sample is None:
         return False
-    if entering.just_silent(turn):
+    if entering.just_silent(turn) or turn.controller.alarms.behind:
         turn.become(replace(state, queue=QueueWatch(state.queue.test)))
         return False
     queue, alarm = state.queue.after(sample)
@@ -344,6 +344,8 @@ def _improve(turn: Turn, state: Watching) -> None:
     """Search again where the model's bias or young flows have become known."""
     controller = turn.controller
     correction = controller.learned.correction
+    if controller.alarms.behind:
+        return
     if controller.policy.target_packets is not None and correction.due:
         side = "above" if correction.packets > 0.0 else "below"
         reason = (
