@@ -286,7 +286,7 @@ def verify(
         why_worse = "it is no better than the queue's own law was"
     why = why_worse
     if not why_worse:
-        why = _why_unproven(after, before, policy.objective)
+        why = _why_unproven(after, before, policy.objective, mends=mends)
         verdict = "unproven" if why else "better"
     return Verification(
         verdict=verdict,
@@ -385,7 +385,9 @@ def _why_worse(
     return "worse than before" if surely and taken_back else ""
 
 
-def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) -> str:
+def _why_unproven(
+    after: Stretch, before: Stretch | None, objective: Objective, *, mends: bool
+) -> str:
     """Return why a harmless setting is not known to help; "" if it is."""
     now = after.objective(objective)
     if now is None:
@@ -399,12 +401,11 @@ def _why_unproven(after: Stretch, before: Stretch | None, objective: Objective) 
         return "the link carries far more than before, which forbids a comparison"
     if abs(change) < least:
         return "no noticeable difference was measured"
-    if change < 0:
-        surely = _beyond(now, then, 0.0, up=not up)
-        too_little = "it is worse than before, but too little to take it back"
-        return too_little if surely else "it looks worse than before, but that may be chance"
-    surely = _beyond(now, then, 0.0, up=up)
-    return "" if surely else "it looks better than before, but that may be chance"
+    if not _beyond(now, then, 0.0, up=up == (change > 0)):
+        looks = "better" if change > 0 else "worse"
+        return f"it looks {looks} than before, but that may be chance"
+    allowed = "the price of a bound that it keeps" if mends else "but too little to take it back"
+    return "" if change > 0 else f"it is worse than before, {allowed}"
 
 
 def _carries_far_more(after: Stretch, before: Stretch) -> bool:
