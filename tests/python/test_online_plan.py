@@ -91,6 +91,23 @@ def test_a_law_that_would_do_harm_does_not_stand_in_the_way_of_a_search():
     assert answer.evaluations > 2
 
 
+@pytest.mark.parametrize(("ends", "applied"), [((15, 45), True), ((70, 95), False)])
+def test_what_mends_a_harm_is_not_farther_from_the_goal_than_the_first_setting(ends, applied):
+    """A wall at 15 packets drops too much; long thresholds drop less, and hold 70 packets."""
+    names = [f"links.bottleneck.queue.{end}_threshold" for end in ("min", "max")]
+    box = {
+        name: [f"{end - 5} packets", f"{end} packets"]
+        for name, end in zip(names, ends, strict=True)
+    }
+    policy = stated_policy(
+        load_scenario("varying-load").with_values({"tuning.parameters": names, "tuning.space": box})
+    )
+    wall = {"min_threshold": 14.0, "max_threshold": 15.0, "max_probability": 1.0, "weight": 1.0}
+    verdict = solve(task(policy=policy, in_force={**IN_FORCE, **wall})).answer.verdict
+    assert verdict.apply == applied
+    assert ("worse than the first setting was" in verdict.reason) != applied
+
+
 def test_a_quick_finding_teaches_nothing():
     asked = task()
     found = solve(asked)

@@ -406,7 +406,7 @@ def _promises_less(turn: Turn, answer: Answer, measured: Stretch) -> bool:
 def _suffers_in_the_model_alone(turn: Turn, answer: Answer, measured: Stretch) -> bool:
     """Check whether an answer mends a harm that the network surely does not suffer.
 
-    A bound that the setting in force breaks is mended at any price, so it has to be broken. In
+    A bound that the setting in force breaks is mended at a high price, so it has to be broken. In
     conditions that are not there yet, such as a crowd that may come, only a model can say so.
     """
     verdict = answer.verdict

@@ -6,7 +6,9 @@ bring back.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from vermilion.objectives import NotMeasuredError, constraints_of
@@ -212,6 +214,10 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
         incumbent_noise=noise,
         evaluations=found.evaluations,
     )
+    harms = {bound.text for case in cases for bound in case.constraints if bound.of_harm}
+    mends = answer.verdict.apply and answer.verdict.advantage.mean <= 0.0
+    if mends and answer.verdict.details.get("bound") in harms:
+        answer = _at_a_price(answer, goal, models.first_value(cases))
     if stands and answer.verdict.apply and not _beats_law(answer, goal):
         few = f"the law stays: less than {_LEAST_OVER_LAW:.0%} would be gained over it"
         unchanged = replace(answer.verdict, apply=False, reason=f"{few}; {answer.verdict.reason}")
@@ -222,6 +228,22 @@ def _search(problem: Problem, deadline_s: float, first_seed: int) -> tuple[Answe
             answer = told
     # What answers must repeat on depends on nothing of the machine.
     return answer, None if task.evaluations is not None else found.packets_per_s
+
+
+def _at_a_price(answer: Answer, goal: Objective, first: float) -> Answer:
+    """An answer that mends harm, unless the goal is farther away than if nothing had been done.
+
+    Args:
+        answer: to be put in force, because what stands breaks a bound of harm.
+        goal: what is pursued.
+        first: what the first setting would have reached, had it stayed.
+    """
+    found = answer.candidate.value.mean
+    if (found >= first) if goal.maximised else (found <= first):
+        return answer
+    dear = f"what mends harm here is worse than the first setting was, {found:.4g} and {first:.4g}"
+    refused = replace(answer.verdict, apply=False, reason=f"{dear}; {answer.verdict.reason}")
+    return replace(answer, verdict=refused)
 
 
 def _beats_law(answer: Answer, goal: Objective) -> bool:
@@ -541,6 +563,23 @@ class _Models:
         delays = any(needs_flow_delays(bound) for bound in bounds)
         results = self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)
         return [on_known(bound, results) for bound in bounds]
+
+    def first_value(self, cases: Sequence[ModelCase]) -> float:
+        """Value of the goal in the likely models if the first setting had stayed."""
+        believed = [
+            (case, self._model(possibility, self.task.original, anew=True))
+            for possibility, case in zip(self.possible, cases, strict=True)
+            if case.share > 0.0
+        ]
+        rows = run_many(
+            [model for _, model in believed],
+            self.seeds.comparison[:_HARM_RUNS],
+            flow_delays=any(needs_flow_delays(case.goal) for case, _ in believed),
+        )
+        return math.fsum(
+            case.share * fmean(case.goal.measure(result) for result in row if result is not None)
+            for (case, _), row in zip(believed, rows, strict=True)
+        )
 
     def _model(
         self,
