@@ -22,7 +22,7 @@ def samples(pairs):
 
 
 def waits(queue_s, left_s):
-    """What packets have waited that left then: the delay that they met when they came."""
+    """Wait of the packets that left then: the delay that they met when they came."""
     came = np.arange(np.min(left_s) - 1.0, np.max(left_s), 1e-4)
     met = np.array([queue_s(each) for each in came])
     return np.interp(left_s, np.maximum.accumulate(came + met), met)

@@ -8,15 +8,18 @@ import pytest
 from test_online_model import CONFIGURATION, IN_FORCE, picture
 from test_online_plan import task
 from vermilion.objectives.knee import Knee
+from vermilion.objectives.queue_deviation import QueueDeviation
 from vermilion.online.model.network import UNRESPONSIVE, build_model
 from vermilion.online.model.scaling import Scaling, scaling_for
 from vermilion.online.model.senders import SenderModel
 from vermilion.online.model.traffic import Horizon, Traffic, horizon_for
-from vermilion.online.plan.solve import solve
+from vermilion.online.plan.problem import Problem
+from vermilion.online.plan.solve import _Models, solve
 from vermilion.online.policy import Policy
 from vermilion.online.sense.sampler import Sample
 from vermilion.scenario import disciplines
 from vermilion.simulate import Result, run_many
+from vermilion.tuning.evaluation import Seeds
 
 TUNED = ("min_threshold", "max_threshold", "max_probability", "weight")
 KNEE = Policy("bottleneck", Knee("bottleneck"), TUNED)
@@ -220,6 +223,20 @@ def test_harm_is_measured_in_the_links_own_numbers_too():
     # The setting met held a few packets; whatever holds one more does harm by this measure.
     assert not answer.verdict.apply
     assert "queue_packets.mean <= reference + 1" in answer.verdict.reason
+
+
+def test_what_the_first_setting_would_have_reached_is_in_the_links_own_numbers_too():
+    """Queues of an eighth of the packets would make every mend of a harm look dear."""
+    shown, _ = gigabit()
+    deviation = QueueDeviation("bottleneck", 300.0)
+    policy = Policy("bottleneck", deviation, TUNED)
+    asked = task(policy=policy, picture=shown, in_force=FAST, original=FAST)
+    models = _Models(Problem(asked), Seeds.counted(1, search=2, comparison=6), 1.0)
+    [case] = [models.case(each, 300.0) for each in models.possible]
+    stands, _ = models.finalist([case], FAST, models.seeds.comparison)
+    assert models.scaling.is_smaller
+    # The same setting: all flows begin under it, here and there.
+    assert models.first_value([case]) == pytest.approx(stands.prediction.value.mean, rel=0.3)
 
 
 # --- few flows, whose windows shrink --------------------------------------------------------------

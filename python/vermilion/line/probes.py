@@ -294,7 +294,7 @@ class Prober:
         self.sent = self.answered = 0
         self.said: list[str] = []
         self.letters: list[tuple[str, bytes]] = []
-        """What else is to be sent to servers of IRTT. Whoever sends it takes it out."""
+        """Further packets for servers of IRTT. Whoever sends them takes them out."""
 
     @property
     def next(self) -> int:

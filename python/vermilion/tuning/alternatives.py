@@ -97,7 +97,7 @@ def gaps(front: Sequence[PairOfMeans]) -> list[tuple[float, float]]:
 
 
 SHARES: Final = (0.25, 0.5, 0.75)
-"""Of the way, where the points lie, as a rule."""
+"""Shares of the way at which the points lie, as a rule."""
 
 
 def between(

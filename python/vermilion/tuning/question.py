@@ -32,7 +32,7 @@ RACE_SEEDS: Final = 6
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """What the outcome of a search follows from.
+    """Value that the outcome of a search follows from.
 
     Attributes:
         conditions: that are given, each with what is in force there, its objective and what has

@@ -559,27 +559,24 @@ class _Models:
         ]
         if task.held.is_unchanged(task.original, task.in_force):
             return bounds
-        untouched = self._model(possibility, task.original, anew=True)
-        delays = any(needs_flow_delays(bound) for bound in bounds)
-        results = self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)
+        results = self._first_runs(possibility, bounds)
         return [on_known(bound, results) for bound in bounds]
 
     def first_value(self, cases: Sequence[ModelCase]) -> float:
         """Value of the goal in the likely models if the first setting had stayed."""
-        believed = [
-            (case, self._model(possibility, self.task.original, anew=True))
+        return math.fsum(
+            case.share * fmean(map(case.goal.measure, self._first_runs(possibility, [case.goal])))
             for possibility, case in zip(self.possible, cases, strict=True)
             if case.share > 0.0
-        ]
-        rows = run_many(
-            [model for _, model in believed],
-            self.seeds.comparison[:_HARM_RUNS],
-            flow_delays=any(needs_flow_delays(case.goal) for case, _ in believed),
         )
-        return math.fsum(
-            case.share * fmean(case.goal.measure(result) for result in row if result is not None)
-            for (case, _), row in zip(believed, rows, strict=True)
-        )
+
+    def _first_runs(
+        self, possibility: Possibility, measured: Sequence[Objective | Constraint]
+    ) -> list[Result]:
+        """Simulations in which the first setting has stayed, for what is measured of them."""
+        untouched = self._model(possibility, self.task.original, anew=True)
+        delays = any(needs_flow_delays(each) for each in measured)
+        return self._runs(untouched, self.seeds.comparison[:_HARM_RUNS], flow_delays=delays)
 
     def _model(
         self,
